@@ -15,9 +15,10 @@ import pytest
 
 import fairhaul
 from fairhaul import cli
+from fairhaul.precision import Precision
 from fairhaul.run_pool import RunPool
 from fairhaul.store import Store, Writer
-from fairhaul.sweeps import work
+from fairhaul.sweeps.local import shard, work
 from fairhaul.sweeps.plan import planned, read_plan
 from fairhaul.sweeps.table import flows_frame, points_frame, rows
 
@@ -60,13 +61,6 @@ def values(place: Path) -> dict[str, str]:
         value.pop("cpu_s")
         found[result.key] = json.dumps(value, sort_keys=True)
     return found
-
-
-def ran(folder: Path) -> int:
-    """The number of results that the last session of a store added."""
-    store = Store(folder / "s")
-    last = max(store.rows("session"), key=lambda row: str(row["began"]))["id"]
-    return store.column("result", "session").count(str(last))
 
 
 def test_a_sweep_gives_a_row_per_point_and_goes_on_with_more_seeds(
@@ -114,10 +108,10 @@ def test_shards_run_every_job_once_and_give_the_same(tmp_path: Path) -> None:
     keys = Store(tmp_path / "parts" / "s").column("result", "key")
     assert len(keys) == len(set(keys)) == 12
     assert values(tmp_path / "whole" / "s") == values(tmp_path / "parts" / "s")
-    plan, jobs = planned(fairhaul.read(tmp_path / "whole" / "two.toml"), 2, "sim")
-    parts = [work.shard(jobs, number, 5) for number in range(1, 6)]
+    plan, jobs = planned(fairhaul.read(tmp_path / "whole" / "two.toml"), [2] * 6, "sim")
+    parts = [shard(jobs, number, 5) for number in range(1, 6)]
     assert sorted(job.key for part in parts for job in part) == sorted(job.key for job in jobs)
-    assert plan.seeds == 2
+    assert [point.seeds for point in plan.points] == [2] * 6
 
 
 def test_a_sweep_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
@@ -171,7 +165,7 @@ def test_a_run_that_fails_costs_its_own_result_alone(
     assert len(Store(tmp_path / "s")) == 9
     monkeypatch.undo()
     assert sweep(tmp_path, "--seeds", "2") == 0
-    assert ran(tmp_path) == 3
+    assert len(Store(tmp_path / "s")) == 12
 
 
 def test_a_changed_scenario_is_run_again_and_a_new_title_is_not(tmp_path: Path) -> None:
@@ -201,9 +195,9 @@ def test_a_scenario_has_one_identity_in_every_process(tmp_path: Path) -> None:
 
 
 def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: Path) -> None:
-    plan, jobs = planned(fairhaul.read(file_of(tmp_path)), 2, "sim")
+    plan, jobs = planned(fairhaul.read(file_of(tmp_path)), [2] * 6, "sim")
     with Writer(tmp_path / "s") as writer:
-        work.work(jobs[:3], writer, at_once=1, on_progress=None)
+        work(jobs[:3], writer, at_once=1, on_progress=None)
     table = rows(plan, Store(tmp_path / "s"))
     assert [len(row.runs) for row in table] == [2, 1, 0, 0, 0, 0]
     frame = points_frame(table)
@@ -248,3 +242,49 @@ def test_results_are_listed_exported_and_queried(
     assert capsys.readouterr().out == "n\n6\n"
     assert cli.status_of(["results", "sql", place, "SELECT nothing FROM flows"]) == 2
     assert "nothing" in capsys.readouterr().err
+
+
+def test_seeds_are_added_until_a_figure_is_precise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file_of(tmp_path)
+    auto = ("--seeds", "auto", "--precise", "ours.share=0.05")
+    assert sweep(tmp_path, *auto) == 0
+    done = fairhaul.sweep(tmp_path / "two.toml", tmp_path / "s", seeds="ours.share=0.05")
+    frame = done.frame()
+    counts = frame["runs"].to_list()
+    assert min(counts) >= 5
+    assert max(counts) > 5, "some point needs more runs than the first five"
+    for mean, low, high in frame.select("ours.share", "ours.share_low", "ours.share_high").rows():
+        assert max(high - mean, mean - low) <= 0.05
+    capsys.readouterr()
+    assert sweep(tmp_path, "--seeds", "auto", "--precise", "ours.share=0.1%", "--budget", "1s") == 0
+    assert "the budget ended before" in capsys.readouterr().err
+
+
+def test_mistakes_in_a_precision_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file_of(tmp_path)
+    for options, message in (
+        (("--seeds", "auto"), "--seeds auto requires --precise"),
+        (("--precise", "jain=0.1"), "--precise requires --seeds auto"),
+        (("--seeds", "auto", "--precise", "jain"), "'jain' is not a precision"),
+        (("--seeds", "auto", "--precise", "jian=0.1"), "did you mean 'jain'?"),
+        (("--seeds", "auto", "--precise", "jain=0.1", "--budget", "soon"), "--budget soon"),
+        (("--seeds", "auto", "--precise", "jain=0.1", "--shard", "1/2"), "--shard"),
+        (("--seeds", "0"), "0 is not in the range"),
+    ):
+        assert sweep(tmp_path, *options) == 2, options
+        assert message in capsys.readouterr().err
+
+
+def test_the_number_of_runs_grows_with_the_square_of_the_width() -> None:
+    precise = Precision(figure="x", within=0.1)
+    estimates = {"x": {"mean": 0.5, "low": 0.38, "high": 0.61}}
+    assert precise.runs(estimates, 3) == 5
+    assert precise.runs(estimates, 10) == 15, "10 (0.12 / 0.1)^2 = 14.4"
+    assert Precision(figure="x", within=0.01).runs(estimates, 10) == 20, "at most twice as many"
+    assert Precision(figure="x", within=0.24, relative=True).runs(estimates, 10) == 10
+    with pytest.raises(fairhaul.ScenarioError, match="unknown figure 'y'"):
+        Precision(figure="y", within=1.0).runs(estimates, 10)

@@ -21,6 +21,7 @@ from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version
 
 if TYPE_CHECKING:
     from fairhaul.answers import Answer, Answers
+    from fairhaul.batches import batch_means
     from fairhaul.comparison import Comparison, compare
     from fairhaul.dynamics import dynamics
     from fairhaul.host import Refused
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fairhaul.report import write_report
     from fairhaul.runs import Progress, for_each, run, run_each, run_many
     from fairhaul.scenario import read
+    from fairhaul.sweeps import Sweep, sweep
 
 __all__ = [
     "Answer",
@@ -45,7 +47,9 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Stopped",
+    "Sweep",
     "__version__",
+    "batch_means",
     "catalogue",
     "compare",
     "dynamics",
@@ -58,6 +62,7 @@ __all__ = [
     "run_each",
     "run_many",
     "schema",
+    "sweep",
     "write_record",
     "write_report",
 ]
@@ -69,6 +74,8 @@ _HOME = {
     "Progress": ("runs", "Progress"),
     "Record": ("record", "Record"),
     "Refused": ("host", "Refused"),
+    "Sweep": ("sweeps", "Sweep"),
+    "batch_means": ("batches", "batch_means"),
     "catalogue": ("listings", "catalogue"),
     "compare": ("comparison", "compare"),
     "dynamics": ("dynamics", "dynamics"),
@@ -81,6 +88,7 @@ _HOME = {
     "run_each": ("runs", "run_each"),
     "run_many": ("runs", "run_many"),
     "schema": ("listings", "schema"),
+    "sweep": ("sweeps", "sweep"),
     "write_record": ("record", "write"),
     "write_report": ("report", "write_report"),
 }

@@ -18,7 +18,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -51,21 +51,29 @@ def is_free(directory: Path) -> bool:
 
 
 @contextmanager
-def new_directory(directory: str | Path) -> Iterator[Path]:
+def new_directory(directory: str | Path, *, resume: bool = False) -> Iterator[Path]:
     """Give a draft directory that takes the place of `directory` once it is complete.
 
     If it fails, only records that are complete are left: they are kept where the
     error or its note says. An interrupt leaves nothing.
 
+    Args:
+        directory: the directory, which must be new or empty.
+        resume: give the draft of a process that was killed or interrupted as it is, and leave the
+            complete records of this one in the draft if it is interrupted.
+
     Raises:
         FileExistsError: `directory` is not empty, or another run writes to it.
         OSError: it cannot be written.
     """
-    claim = _claim(_resolved(Path(directory)))
+    claim = _claim(_resolved(Path(directory)), resume)
     kept = False
     try:
         try:
             yield claim.draft
+        except (KeyboardInterrupt, GeneratorExit):
+            kept = resume and _has_complete(claim.draft)
+            raise
         except OSError as error:
             where = _keep(claim) if _has_complete(claim.draft) else None
             kept = where is not None
@@ -95,7 +103,7 @@ def _resolved(directory: Path) -> Path:
         raise OSError(errno.ELOOP, "is a link to itself", str(directory)) from None
 
 
-def _claim(directory: Path) -> _Claim:
+def _claim(directory: Path, resume: bool) -> _Claim:
     """Make the draft of `directory` and lock it, or report what prevents it."""
     inner = directory.is_dir()
     draft = directory / INNER if inner else directory.with_name(f".{directory.name}.draft")
@@ -110,13 +118,19 @@ def _claim(directory: Path) -> _Claim:
     try:
         # Another run may have been writing to it a moment ago.
         _refuse_used(directory)
-        for entry in draft.iterdir():  # of a run that was killed
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        if not resume:
+            remove_all(draft.iterdir())  # of a run that was killed
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         os.close(lock)
         raise
     return _Claim(directory=directory, draft=draft, lock=lock)
+
+
+def remove_all(entries: Iterable[Path]) -> None:
+    """Remove files and directories; of a link, the link."""
+    for entry in list(entries):
+        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
 def _refuse_used(directory: Path) -> None:

@@ -159,10 +159,11 @@ def write(record: Record, directory: str | Path) -> None:
         write_files(record, draft)
 
 
-def write_files(record: Record, directory: Path) -> None:
+def write_files(record: Record, directory: Path, key: str | None = None) -> None:
     """Write the files of `record` into an existing directory, `meta.json` last.
 
-    `meta.json` has the SHA-256 of every table and of itself, so that reading detects damage.
+    `meta.json` has the SHA-256 of every table and of itself, so that reading detects damage. `key`
+    is that of the run in a store, by which a later command recognises it.
     """
     directory.mkdir(exist_ok=True)
     digests = {}
@@ -171,7 +172,7 @@ def write_files(record: Record, directory: Path) -> None:
         table.write_parquet(buffer)
         digests[name] = digest(buffer.getvalue())
         (directory / f"{name}.parquet").write_bytes(buffer.getvalue())
-    meta = {**record.meta, "schema": SCHEMA}
+    meta = {**record.meta, "schema": SCHEMA} | ({} if key is None else {"key": key})
     digests["meta"] = digest_of_meta(meta)
     text = json.dumps({**meta, "digests": digests}, indent=2, allow_nan=False) + "\n"
     (directory / META).write_text(text, encoding="utf-8")

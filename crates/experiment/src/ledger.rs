@@ -10,14 +10,16 @@
 mod binned_series;
 mod flow_counters;
 mod link_counters;
+mod sparse_series;
 
 use crate::{EventRow, Grid, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate};
 use fairhaul_units::{Span, Time, real};
-use flow_counters::{FlowCounters, RareEvents, close_flow, in_units};
+use flow_counters::{FlowCounters, close_flow, in_units};
 use link_counters::{LinkCounters, close_link};
+use sparse_series::SparseSeries;
 
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
@@ -74,7 +76,7 @@ impl Ledger {
     pub fn new_while(grid: Grid, flows: usize, links: usize, goes_on: impl Fn() -> bool) -> Option<Ledger> {
         assert!(i64::try_from(grid.end.as_ps()).is_ok(), "a run lasts 100 days at most");
         let bins = grid.len();
-        let rare_events = vec![RareEvents::default(); bins].into();
+        let rare_events = SparseSeries::new(bins).into();
         let flow = FlowCounters {
             sending: BinnedSeries::new(&grid),
             arriving: BinnedSeries::new(&grid),
@@ -125,14 +127,14 @@ impl Ledger {
     /// A data packet that left its sender at `sent` is dropped at `now`, by a queue or behind it.
     pub fn lost(&mut self, flow: u32, sent: Time, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].rare_events[self.grid.bin(sent)].lost += 1;
+            self.flows[flow as usize].rare_events.open(self.grid.bin(sent)).lost += 1;
         }
     }
 
     /// A link makes a second data packet of one that left its sender at `sent`; both are behind it at `now`.
     pub fn copied(&mut self, flow: u32, sent: Time, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].rare_events[self.grid.bin(sent)].copied += 1;
+            self.flows[flow as usize].rare_events.open(self.grid.bin(sent)).copied += 1;
         }
     }
 
@@ -146,7 +148,7 @@ impl Ledger {
         }
         let since = now - series.from;
         if let Some(full) = series.open.cwnd.step(recorded_window.cwnd_units - before.cwnd_units, since) {
-            rare_events[series.bin].more_cwnd += i128::from(full);
+            rare_events.open(series.bin).more_cwnd += i128::from(full);
         }
         if before.window.ssthresh != window.ssthresh {
             self.threshold(flow, before.window.ssthresh, window.ssthresh, now);
@@ -157,7 +159,7 @@ impl Ledger {
     fn threshold(&mut self, flow: u32, before: f64, after: f64, now: Time) {
         let bin = self.grid.bin(now);
         let (since, rare_events) =
-            (now - self.grid.start(bin), &mut self.flows[flow as usize].rare_events[bin]);
+            (now - self.grid.start(bin), self.flows[flow as usize].rare_events.open(bin));
         let finite = |ssthresh: f64| if ssthresh.is_finite() { in_units(ssthresh) } else { 0 };
         if let Some(full) = rare_events.ssthresh.step(finite(after) - finite(before), since) {
             rare_events.more_ssthresh += i128::from(full);

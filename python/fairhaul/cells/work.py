@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from fairhaul.cells.table import CELLS, PACKET, Cell
 from fairhaul.estimate import estimate
 from fairhaul.nearest import hint
 from fairhaul.scenario import ScenarioError, read_one
+from fairhaul.store import build
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -283,13 +282,6 @@ class _Kept:
 
     compared: Compared
     is_of_this_build: bool
-
-
-@cache
-def build() -> str:
-    """Give the SHA-256 of the simulator; a version has many builds during development."""
-    assert _core.__file__ is not None
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
 def _keep(out: Path | None, done: Compared) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fairhaul.store import Store
+    from fairhaul.sweeps.table import Row
 
 # A store lies at most this deep below the folder that is searched.
 DEEPEST = 3
@@ -146,13 +147,9 @@ def sql(directory: Path, query: str, as_csv: bool) -> None:
 
     fairhaul results sql out/buffers 'SELECT "flow.a.controller", avg(jain) FROM runs GROUP BY 1'
     """
-    from fairhaul.store import StoreError
     from fairhaul.store.sql import rows_of
 
-    try:
-        columns, rows = rows_of(_store(directory), query)
-    except StoreError as error:
-        raise click.UsageError(str(error)) from None
+    columns, rows = rows_of(_store(directory), query)
     if as_csv:
         _print_csv(columns, rows)
         return
@@ -173,23 +170,16 @@ def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 def _store(directory: Path) -> Store:
     """Open the store in a directory, and name what is damaged."""
-    from fairhaul.store import Store, StoreError
+    from fairhaul.store import Store
 
-    try:
-        store = Store(directory)
-    except StoreError as error:
-        raise click.BadParameter(str(error), param_hint="DIR") from None
+    store = Store(directory)
     for name in store.damaged:
         click.echo(f"fairhaul: {directory / name} is damaged and not used", err=True)
     return store
 
 
-def _points(directory: Path) -> Any:
-    from fairhaul.store import StoreError
+def _points(directory: Path) -> list[Row]:
     from fairhaul.sweeps.plan import read_plan
     from fairhaul.sweeps.table import rows
 
-    try:
-        return rows(read_plan(directory), _store(directory))
-    except StoreError as error:
-        raise click.BadParameter(str(error), param_hint="DIR") from None
+    return rows(read_plan(directory), _store(directory))

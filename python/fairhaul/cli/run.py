@@ -238,25 +238,48 @@ def _write_all(
 ) -> BaseException | None:
     """Run the plan; write each record as it comes to `out`, its figures to `done`.
 
-    If the report cannot be drawn, or is interrupted, `out` has the records alone, and the error is
+    Runs that the same command completed before it was interrupted or killed are not run again. If
+    the report cannot be drawn, or is interrupted, `out` has the records alone, and the error is
     given back.
     """
+    from fairhaul.cli.resuming import keys_of, resumed
     from fairhaul.measures import measure
     from fairhaul.record import write_files
     from fairhaul.runs import for_each
     from fairhaul.trace import write as write_trace
 
-    def keep(index: int, record: Record) -> None:
-        done[index] = measure(record)
-        directory = draft / place(plan, index)
-        write_files(record, directory)
-        if traced is not None:
-            write_trace(record, *traced, directory / f"{traced[0]}.{traced[1]}")
+    keys = keys_of(plan, engine)
+    places = [place(plan, index) for index in range(len(plan))]
+    trace = None if traced is None else f"{traced[0]}.{traced[1]}"
+    left: list[int] = []
 
-    with _claimed(out) as draft:
+    def keep(number: int, record: Record) -> None:
+        index = left[number]
+        done[index] = measure(record)
+        directory = draft / places[index]
+        directory.mkdir(exist_ok=True)
+        if traced is not None and trace is not None:
+            write_trace(record, *traced, directory / trace)
+        write_files(record, directory, keys[index])
+
+    with _claimed(out, resume=len(plan) > 1) as draft:
+        done |= resumed(draft, places, keys, trace)
+        if done:
+            click.echo(f"fairhaul: {len(done)} of {len(plan)} runs are complete already", err=True)
+        left += [index for index in range(len(plan)) if index not in done]
         with progress() as on_progress:
             flow = None if traced is None else traced[0]
-            for_each(plan, keep, jobs=jobs, on_progress=on_progress, trace=flow, engine=engine)
+            scenarios = [plan[index] for index in left]
+            try:
+                for_each(
+                    scenarios, keep, jobs=jobs, on_progress=on_progress, trace=flow, engine=engine
+                )
+            except KeyboardInterrupt:
+                if done and len(plan) > 1:
+                    click.echo(
+                        "fairhaul: finished runs are kept; the same command goes on", err=True
+                    )
+                raise
         if not report:
             return None
         from fairhaul.report import write_report
@@ -269,11 +292,11 @@ def _write_all(
 
 
 @contextmanager
-def _claimed(out: Path) -> Iterator[Path]:
+def _claimed(out: Path, *, resume: bool) -> Iterator[Path]:
     """Give the draft of `out`; whether it can be written is checked before anything runs."""
     from fairhaul.drafts import new_directory
 
-    made = new_directory(out)
+    made = new_directory(out, resume=resume)
     try:
         draft = made.__enter__()
     except OSError as error:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,12 @@ from fairhaul.cli.progress import progress
 from fairhaul.cli.run import Overrides, grain_option, jobs_option, json_option, read_all, set_option
 
 if TYPE_CHECKING:
-    from fairhaul.sweeps.plan import Job
+    from fairhaul.precision import Precision
+    from fairhaul.sweeps.local import Failure
     from fairhaul.sweeps.table import Row
-    from fairhaul.sweeps.work import Failure
 
 # With five runs there is an interval.
 SEEDS = 5
-# Flows or groups with a column each; of more only what all of them have together is shown.
-MOST_PARTIES = 4
 MOST_FAILURES = 5
 
 
@@ -40,17 +37,44 @@ class Shard(click.ParamType[tuple[int, int]]):
         return int(number), int(of)
 
 
+class Seeds(click.ParamType["int | None"]):
+    """A number of seeds, or `auto`."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: Any, ctx: click.Context | None) -> int | None:
+        """Read a number from 1, or `auto`, which gives None."""
+        if value is None or value == "auto":
+            return None
+        number: int = click.IntRange(min=1).convert(value, param, ctx)
+        return number
+
+
 @click.command(cls=Command, example="fairhaul sweep buffers.toml --seeds 10")
 @click.argument("file", metavar="FILE")
 @set_option
 @grain_option
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=Seeds(),
     default=SEEDS,
     show_default=True,
-    metavar="N",
-    help="Run each point with N seeds, counted up from its own. More seeds later keep the others.",
+    metavar="N|auto",
+    help="Run each point with N seeds, counted up from its own. More seeds later keep the others. "
+    "auto: as many as --precise requires.",
+)
+@click.option(
+    "--precise",
+    metavar="FIGURE=WIDTH",
+    help="With --seeds auto: run until the 95 % interval of this figure, named as in the CSV file, "
+    "reaches at most WIDTH to each side of the mean, e.g. jain=0.02 or F1.share=5%.",
+)
+@click.option(
+    "--budget",
+    default="10min",
+    show_default=True,
+    metavar="TIME",
+    help="With --seeds auto: processor time that all runs together may cost.",
 )
 @click.option(
     "--out",
@@ -63,6 +87,12 @@ class Shard(click.ParamType[tuple[int, int]]):
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Write a table with one row per point, with means and the ends of their intervals.",
+)
+@click.option(
+    "--report",
+    "report_",
+    is_flag=True,
+    help="Write report.html with figures over the swept keys into the directory of the results.",
 )
 @jobs_option
 @click.option(
@@ -81,9 +111,12 @@ def sweep(  # noqa: PLR0913, PLR0917
     file: str,
     overrides: Overrides,
     grain: str | None,
-    seeds: int,
+    seeds: int | None,
+    precise: str | None,
+    budget: str,
     out: Path | None,
     csv: Path | None,
+    report_: bool,
     jobs: int | None,
     dask: str | None,
     shard: tuple[int, int] | None,
@@ -95,70 +128,64 @@ def sweep(  # noqa: PLR0913, PLR0917
     killed, the same command goes on where it ended. A result is used again as long as the scenario,
     the seed and Fairhaul itself are the same.
     """
-    from fairhaul.store import Store, StoreError, Writer
-    from fairhaul.sweeps.plan import planned
-    from fairhaul.sweeps.table import rows
-    from fairhaul.sweeps.work import missing
-    from fairhaul.sweeps.work import shard as part
+    from fairhaul.comparison.question import time_s
+    from fairhaul.sweeps import run_sweep
 
     if grain is not None:
         overrides = [*overrides, ("grain", grain)]
-    plan, all_jobs = planned(read_all([file], overrides), seeds, "sim")
+    scenarios = read_all([file], overrides)
     out = out or Path("out") / Path(file).stem
-    own = part(all_jobs, *shard) if shard else all_jobs
     try:
-        with Writer(out, " ".join(["fairhaul", *sys.argv[1:]])) as writer:
-            plan.store(out)
-            for name in writer.store.damaged:
-                _say(f"{out}/{name} is damaged; its results are computed again")
-            left = missing(own, writer)
-            _announce(len(own), left, out, jobs)
-            failures = _work(left, writer, jobs, dask, out)
-        table = rows(plan, Store(out))
-    except StoreError as error:
-        raise click.BadParameter(str(error), param_hint="--out") from None
+        with progress(out.name) as on_progress:
+            done = run_sweep(
+                scenarios,
+                out,
+                seeds=_seeds(seeds, precise, shard),
+                budget_s=time_s("--budget", budget),
+                jobs=jobs,
+                dask=dask,
+                part=shard,
+                on_progress=on_progress,
+                on_event=_say,
+            )
+    except KeyboardInterrupt:
+        _say(f"finished runs are kept in {out}; the same command goes on")
+        raise
     if csv is not None:
-        write_csv(table, csv)
+        write_csv(done.rows, csv)
+    if report_:
+        from fairhaul.report import write_report
+
+        click.echo(f"Report: {write_report([out])}", err=json_)
     if json_:
-        show.as_json(_document(table))
+        show.as_json(done.to_dict())
     else:
-        show_table(table)
-        _say(f"{sum(len(row.runs) for row in table)} of {len(all_jobs)} results are in {out}.")
-    if failures:
-        raise _failed(failures)
+        show_table(done.rows)
+    _say(f"{done.runs} of {done.wanted} results are in {out}")
+    if done.imprecise:
+        _say(f"the budget ended before {len(done.imprecise)} points were precise enough: {precise}")
+    if done.failures:
+        raise _failed(done.failures)
+
+
+def _seeds(seeds: int | None, precise: str | None, part: tuple[int, int] | None) -> int | Precision:
+    """Give the number of seeds, or the precision that decides on it."""
+    from fairhaul.precision import read_precision
+
+    if seeds is None and precise is None:
+        raise click.UsageError("--seeds auto requires --precise FIGURE=WIDTH, e.g. jain=0.02")
+    if seeds is not None and precise is not None:
+        raise click.UsageError("--precise requires --seeds auto")
+    if precise is None:
+        assert seeds is not None
+        return seeds
+    if part is not None:
+        raise click.UsageError("--seeds auto looks at all runs of a point, --shard at some of them")
+    return read_precision(precise)
 
 
 def _say(text: str) -> None:
     click.echo(f"fairhaul: {text}", err=True)
-
-
-def _announce(wanted: int, left: Sequence[Job], out: Path, jobs: int | None) -> None:
-    """Say how many results exist, and what the others will cost."""
-    from fairhaul.cost import cost
-    from fairhaul.runs import cores
-
-    if len(left) < wanted:
-        _say(f"{wanted - len(left)} of {wanted} results are in {out} already")
-    if left:
-        _say(str(cost([job.scenario for job in left], jobs or cores())))
-
-
-def _work(
-    left: Sequence[Job], writer: Any, jobs: int | None, dask: str | None, out: Path
-) -> list[Failure]:
-    from fairhaul.sweeps.cluster import work_on_cluster
-    from fairhaul.sweeps.work import work
-
-    if not left:
-        return []
-    try:
-        with progress(out.name) as on_progress:
-            if dask is not None:
-                return work_on_cluster(left, writer, dask, on_progress)
-            return work(left, writer, at_once=jobs, on_progress=on_progress)
-    except KeyboardInterrupt:
-        _say(f"finished runs are kept in {out}; the same command goes on")
-        raise
 
 
 def _failed(failures: Sequence[Failure]) -> RunError:
@@ -177,66 +204,14 @@ def write_csv(table: Sequence[Row], file: Path) -> None:
     files.replace(file, points_frame(table).write_csv().encode())
 
 
-def _document(table: Sequence[Row]) -> Mapping[str, Any]:
-    from fairhaul.answers import scenario_result
-    from fairhaul.results import document
-
-    return document([scenario_result(row.runs) for row in table if row.runs])
-
-
 def show_table(table: Sequence[Row]) -> None:
     """Print one row per point."""
     from fairhaul.estimate import legend
+    from fairhaul.sweeps.screen import cells, heads
 
-    keys = list(dict.fromkeys(key for row in table for key in row.point.variant))
-    names = _names(table)
-    heads = [_short(key, keys) for key in keys]
-    heads += [f"{name} Mbit/s" for name in names]
-    heads += ["Jain", "% of link used", "queue ms", "runs"]
+    columns, words = heads(table)
     screen = show.console()
-    cells = [_cells(row, keys, names) for row in table]
-    title = table[0].point.title
-    screen.print(show.table(title, heads, cells, words=len(keys)))
-    counts = {len(row.runs) for row in table}
-    if max(counts) > 1:
-        screen.print(legend(max(counts)))
-
-
-def _names(table: Sequence[Row]) -> list[str]:
-    """Name the flows or groups that have a column."""
-    from fairhaul.sweeps.table import parties
-
-    found = [party["name"] for row in table if row.runs for party in parties(row.runs[0])]
-    names = list(dict.fromkeys(found))
-    return names if len(names) <= MOST_PARTIES else []
-
-
-def _short(key: str, keys: Sequence[str]) -> str:
-    """Give the last parts of a path of keys that no other key of the sweep has."""
-    parts = key.split(".")
-    for count in range(1, len(parts)):
-        tail = ".".join(parts[-count:])
-        if not any(other != key and other.endswith(f".{tail}") for other in keys):
-            return tail
-    return key
-
-
-def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> list[str]:
-    from fairhaul.sweeps.table import parties
-
-    settings = [str(row.point.variant.get(key, "-")) for key in keys]
-    if not row.runs:
-        return [*settings, *["-"] * (len(names) + 3), "0"]
-    figures: Mapping[str, Any] = row.summary
-    by_name = {party["name"]: party for party in parties(figures)}
-    goodput = show.plain(2, 1e-6)
-    rates = [show.cell(by_name.get(name, {}).get("goodput_bps"), goodput) for name in names]
-    link = max(figures["links"], key=lambda link: link["utilization"]["mean"])
-    return [
-        *settings,
-        *rates,
-        show.cell(figures["fairness"]["jain"], show.plain(3)),
-        show.cell(link["utilization"], show.plain(1, 100)),
-        show.cell(link["queue_mean_s"], show.plain(1, 1000)),
-        str(len(row.runs)),
-    ]
+    screen.print(show.table(table[0].point.title, columns, cells(table), words=words))
+    most = max(len(row.runs) for row in table)
+    if most > 1:
+        screen.print(legend(most))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.question import STANDARD, Question, Transport
+from fairhaul.cost import PACKETS_PER_CPU_S
 from fairhaul.measures import ENOUGH_LOSS_EVENTS, MARGIN, measure
 from fairhaul.runs import for_each
 from fairhaul.scenario import Scenario, ScenarioError, read_one, with_seeds
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.results import RunFigures
     from fairhaul.runs import OnProgress
-
-# What one second of processor time counts as, in packets: less than half of what the engine
-# simulates on a machine of today. A budget is a number of packets, so that the same question has
-# the same answer on every machine.
-PACKETS_PER_CPU_S = 2_500_000
 
 PACKET_BYTES = 1000
 

@@ -147,6 +147,19 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     )
 
 
+def time_s(option: str, given: str) -> float:
+    """Read a length of time that `option` gives, in seconds.
+
+    Raises:
+        ScenarioError: it is not a length of time; the message names the option.
+    """
+    reading = _Reading(None)
+    seconds = reading.time(option, given)
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    return seconds
+
+
 class _Reading:
     """Reads the parts of a question, and collects mistakes."""
 

@@ -103,8 +103,9 @@ def reproduce(  # noqa: PLR0913
         overrides: further keys to change in their scenarios.
         engine: `"sim"`, or `("sim", "lab")`. With `"lab"`, as root, the simulator predicts and real
             kernels run the same scenarios; `seeds` is then the number of kernel runs.
-        out: the directory where the prediction is stored before the kernel runs; by default the
-            working directory.
+        out: the directory where results are stored, so that a later call goes on where this one
+            ended; with the lab, the prediction is stored there before the kernel runs, by default
+            in the working directory.
 
     Raises:
         ScenarioError: there is no such paper or experiment, the paper is wrong, or it cannot run in

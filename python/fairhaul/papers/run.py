@@ -13,7 +13,7 @@ from fairhaul.nearest import hint
 from fairhaul.papers import on_the_lab, prediction, work
 from fairhaul.papers.experiment import Claim, Experiment, Lab, Results, Verdict
 from fairhaul.papers.table import Table
-from fairhaul.papers.work import Task
+from fairhaul.papers.work import Shelf, Task
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -205,6 +205,7 @@ def reproduce(  # noqa: PLR0913
 
     So no core waits, and the remaining time is that of the whole paper. With the lab among the
     engines the simulator predicts first, and its prediction is in `out` before the kernel runs.
+    The results of runs are stored in `out`, too, and not computed again.
     """
     real = "lab" in on
     tasks = [
@@ -215,14 +216,19 @@ def reproduce(  # noqa: PLR0913
         lab.refuse_without_root()
     command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
-    runs = work.run(tasks, jobs, on_progress)
+    shelf = None if out is None else _shelf(paper, out)
+    runs = work.run(tasks, jobs, on_progress, shelf=shelf)
     parts = [_part(task, work.gather(runs, task.name, task.experiment.bounds)) for task in tasks]
     if real:
         counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
-        parts, asked = _with_the_kernel(
-            parts, tasks, counts, jobs, on_progress, command, out or Path()
-        )
-        runs += asked
+        expected = _predicted(parts, counts, command, out or Path())
+        asked = [replace(task, seeds=counts[task.name]) for task in tasks]
+        of_kernel = work.run(asked, jobs, on_progress, "lab", shelf)
+        parts = [
+            _with_kernel_runs(part, expected[part.name], counts[part.name], of_kernel)
+            for part in parts
+        ]
+        runs += of_kernel
     cost = Cost(
         runs=len(runs),
         clock_s=time.perf_counter() - before,
@@ -230,6 +236,13 @@ def reproduce(  # noqa: PLR0913
         packets=sum(run.packets for run in runs),
     )
     return Reproduction(paper=paper, quick=quick, parts=parts, command=command, cost=cost)
+
+
+def _shelf(paper: Paper, out: Path) -> Shelf:
+    """Give the place of the results beside the report."""
+    folder = Path(paper.argument)
+    sources = folder if (folder / "paper.toml").is_file() else Path(__file__).parent
+    return Shelf(directory=out / "results", paper=paper.name, sources=sources)
 
 
 def _task(
@@ -265,16 +278,10 @@ def _part(task: Task, results: Results) -> Part:
     )
 
 
-def _with_the_kernel(
-    parts: Sequence[Part],
-    tasks: Sequence[Task],
-    counts: Mapping[str, int],
-    jobs: int | None,
-    on_progress: OnProgress | None,
-    command: str,
-    out: Path,
-) -> tuple[list[Part], list[Kept]]:
-    """Store the prediction, run on real hosts, and give the parts with both results."""
+def _predicted(
+    parts: Sequence[Part], counts: Mapping[str, int], command: str, out: Path
+) -> dict[str, list[Table]]:
+    """Predict the tables of the kernel's runs, and store the prediction before any of them."""
     expected = {
         part.name: [
             prediction.predicted(table, part.seeds, counts[part.name]) for table in part.tables
@@ -282,11 +289,7 @@ def _with_the_kernel(
         for part in parts
     }
     prediction.store(out, command, expected)
-    asked = [replace(task, seeds=counts[task.name]) for task in tasks]
-    runs = work.run(asked, jobs, on_progress, "lab")
-    return [
-        _with_kernel_runs(part, expected[part.name], counts[part.name], runs) for part in parts
-    ], runs
+    return expected
 
 
 def _with_kernel_runs(

@@ -1,15 +1,25 @@
-"""The runs of a paper's experiments on an engine, and the numbers that are kept of each."""
+"""The runs of a paper's experiments on an engine, and the numbers that are kept of each.
+
+The numbers are in a store beside the report, so that what was interrupted goes on where it ended.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.answers import is_valid
 from fairhaul.papers.experiment import Case, Experiment, Key, Numbers, Results
+from fairhaul.results import SCHEMA
 from fairhaul.runs import for_each
-from fairhaul.scenario import with_seeds
+from fairhaul.scenario import Scenario, with_seeds
+from fairhaul.store import Result, Writer, build, digest_of, key_of
 
 if TYPE_CHECKING:
     from fairhaul.estimate import Bounds
@@ -46,37 +56,154 @@ class Kept:
     lag_s: float | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """One run of a task: its scenario with its seed, and the key of its result."""
+
+    task: Task
+    case: Case
+    scenario: Scenario
+    digest: str
+    of: str
+    key: str
+    keeps_record: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelf:
+    """Where the results of a paper are kept: a directory, and what computes its numbers."""
+
+    directory: Path
+    paper: str
+    sources: Path
+
+    def of(self, task: Task) -> str:
+        """Name the numbers of an experiment, with a hash of the files that compute them."""
+        return f"{self.paper} {task.name} {_hash(Path(__file__).parent)} {_hash(self.sources)}"
+
+
+@cache
+def _hash(folder: Path) -> str:
+    files = sorted(file for ending in ("py", "toml") for file in folder.rglob(f"*.{ending}"))
+    sources = hashlib.sha256()
+    for file in files:
+        sources.update(str(file.relative_to(folder)).encode() + file.read_bytes())
+    return sources.hexdigest()[:16]
+
+
 def run(
-    tasks: Sequence[Task], jobs: int | None, on_progress: OnProgress | None, on: Engine = "sim"
+    tasks: Sequence[Task],
+    jobs: int | None,
+    on_progress: OnProgress | None,
+    on: Engine = "sim",
+    shelf: Shelf | None = None,
 ) -> list[Kept]:
-    """Run all seeds of all cases, so that no core waits."""
-    plan = [
-        (task, case, seeded)
-        for task in tasks
-        for case in task.cases
-        for seeded in with_seeds(case.scenario, task.seeds)
-    ]
+    """Run all seeds of all cases, so that no core waits; with a shelf, only those it lacks."""
+    plan = [run for task in tasks for run in _runs(task, on, shelf)]
+    with ExitStack() as stack:
+        writer = stack.enter_context(Writer(shelf.directory)) if shelf else None
+        found = _found(plan, writer) if writer else {}
+        left = [index for index in range(len(plan)) if index not in found]
 
-    def read(index: int, record: Record) -> Kept:
-        task, case, seeded = plan[index]
-        experiment = task.experiment
-        # In the lab the first may be invalid.
-        wanted = on == "lab" or seeded.seed == case.scenario.seed
-        return Kept(
-            name=task.name,
-            key=case.key,
-            seed=seeded.seed,
-            numbers=experiment.numbers(record),
-            kept=experiment.keep(record) if experiment.keep is not None and wanted else None,
-            cpu_s=record.meta["cpu_s"],
-            packets=record.meta["packets"],
-            reasons=None if is_valid(record.meta) else record.meta["trust"]["reasons"],
-            lag_s=record.meta["trust"]["lag"]["p99_s"] if on == "lab" else None,
-        )
+        def read(place: int, record: Record) -> Kept:
+            run = plan[left[place]]
+            kept = _kept(run, record, on)
+            if writer is not None and kept.reasons is None:
+                _store(run, kept, record, writer)
+            return kept
 
-    return for_each(
-        [seeded for _, _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=on
+        scenarios = [plan[index].scenario for index in left]
+        done = for_each(scenarios, read, jobs=jobs, on_progress=on_progress, engine=on)
+    found |= dict(zip(left, done, strict=True))
+    return [found[index] for index in range(len(plan))]
+
+
+def _runs(task: Task, on: Engine, shelf: Shelf | None) -> list[_Run]:
+    of = shelf.of(task) if shelf else ""
+    runs = []
+    for case in task.cases:
+        digest = digest_of(case.scenario)
+        for seeded in with_seeds(case.scenario, task.seeds):
+            # In the lab the first may be invalid.
+            wanted = on == "lab" or seeded.seed == case.scenario.seed
+            run = _Run(
+                task=task,
+                case=case,
+                scenario=seeded,
+                digest=digest,
+                of=of,
+                key=key_of(digest, seeded.seed, on, of),
+                keeps_record=task.experiment.keep is not None and wanted,
+            )
+            runs.append(run)
+    return runs
+
+
+def _kept(run: _Run, record: Record, on: Engine) -> Kept:
+    experiment = run.task.experiment
+    keeps = run.keeps_record and experiment.keep is not None
+    return Kept(
+        name=run.task.name,
+        key=run.case.key,
+        seed=run.scenario.seed,
+        numbers=experiment.numbers(record),
+        kept=experiment.keep(record) if keeps and experiment.keep else None,
+        cpu_s=record.meta["cpu_s"],
+        packets=record.meta["packets"],
+        reasons=None if is_valid(record.meta) else record.meta["trust"]["reasons"],
+        lag_s=record.meta["trust"]["lag"]["p99_s"] if on == "lab" else None,
     )
+
+
+def _store(run: _Run, kept: Kept, record: Record, writer: Writer) -> None:
+    """Keep the numbers of a run, and its record where a figure is drawn from it."""
+    if run.keeps_record:
+        writer.add_record(run.key, record)
+    result = Result(
+        key=run.key,
+        scenario=run.digest,
+        seed=str(kept.seed),
+        engine=record.meta["engine"],
+        build=build(),
+        of=run.of,
+        session=writer.session,
+        title=run.scenario.title,
+        variant=json.dumps({"case": kept.key}, ensure_ascii=False),
+        cpu_s=kept.cpu_s,
+        packets=int(kept.packets),
+        schema=SCHEMA,
+        value=json.dumps({"numbers": dict(kept.numbers), "lag_s": kept.lag_s}),
+    )
+    writer.add(result, run.scenario.describe)
+
+
+def _found(plan: Sequence[_Run], writer: Writer) -> dict[int, Kept]:
+    """Give what the store has of a plan, by the place in the plan."""
+    store = writer.store
+    results = {result.key: result for result in store.results({run.key for run in plan})}
+    found = {}
+    for index, run in enumerate(plan):
+        result = results.get(run.key)
+        if result is None:
+            continue
+        drawn = None
+        if run.keeps_record and run.task.experiment.keep is not None:
+            record = store.record(run.key)
+            if record is None:
+                continue
+            drawn = run.task.experiment.keep(record)
+        value = result.decoded()
+        found[index] = Kept(
+            name=run.task.name,
+            key=run.case.key,
+            seed=run.scenario.seed,
+            numbers=value["numbers"],
+            kept=drawn,
+            cpu_s=result.cpu_s,
+            packets=result.packets,
+            lag_s=value["lag_s"],
+        )
+    return found
 
 
 def gather(runs: Sequence[Kept], name: str, bounds: Mapping[str, Bounds]) -> Results:

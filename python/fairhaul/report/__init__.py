@@ -78,10 +78,11 @@ def write(
 def write_report(
     directories: Iterable[str | PathLike[str]], out: str | PathLike[str] | None = None
 ) -> Path:
-    """Write the report of the records in `directories`; give the path of its page.
+    """Write the report of the records in `directories`, or of a sweep; give the path of its page.
 
     Args:
-        directories: directories of records, or directories that hold such directories.
+        directories: directories of records, directories that hold such directories, or the
+            directory of a sweep.
         out: where the report is written; by default the directory, if only one is given.
 
     Raises:
@@ -92,6 +93,10 @@ def write_report(
     with Renderer() as renderer:
         renderer.start()  # before all that takes long to import
         from fairhaul.report.run_report import write as write_runs
+        from fairhaul.sweeps.report import is_sweep
+        from fairhaul.sweeps.report import write as write_sweep
 
         places = [Path(directory) for directory in directories]
+        if len(places) == 1 and is_sweep(places[0]):
+            return write_sweep(places[0], None if out is None else Path(out), renderer)
         return write_runs(places, None if out is None else Path(out), renderer)

@@ -8,23 +8,27 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from fairhaul import files
+from fairhaul import ScenarioError, files
 from fairhaul.store import parts
 from fairhaul.store.journal import Journal, orphans
 from fairhaul.store.parts import Damaged
 from fairhaul.store.rows import IDENTITY, TABLES, Result, Row, by_table, rows_of
 from fairhaul.store.session import session
 
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+
 SCHEMA = 1
 MARK = "store.json"
-PARTS, JOURNALS = "parts", "journals"
+PARTS, JOURNALS, RECORDS = "parts", "journals", "records"
 # A journal of this size becomes parts while the store is being written.
 LARGEST_JOURNAL = 64_000_000
 
 
-class StoreError(ValueError):
-    """A directory is not a store, or its schema is newer than this version."""
+class StoreError(ScenarioError):
+    """A directory is not a store, or of a newer schema; or a query of a store is wrong."""
 
 
 class Store:
@@ -95,6 +99,15 @@ class Store:
             found += parts.column_of(part.read_bytes(), name)
         return found
 
+    def record(self, key: str) -> Record | None:
+        """Give the record that was kept with a result; None if there is none, or it is damaged."""
+        from fairhaul.record import read
+
+        try:
+            return read(self.directory / RECORDS / key)
+        except (OSError, ValueError):
+            return None
+
     def results(self, keys: Collection[str] | None = None) -> Iterator[Result]:
         """Give the results with these keys, or all; in no certain order, each once."""
         return (Result(**row) for row in self.rows("result", keys))
@@ -139,6 +152,7 @@ class Writer:
             file = directory / name
             if file.suffix == ".parquet":
                 file.replace(file.with_suffix(".damaged"))
+        self._keys = set(self.store.identities("result"))
         self._scenarios = set(self.store.identities("scenario"))
         self._lock = threading.Lock()
         self._journal = Journal(directory / JOURNALS)
@@ -149,6 +163,10 @@ class Writer:
     def session(self) -> str:
         """The identity of this session, for the results that it adds."""
         return str(self._session["id"])
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the store has the result `key`, found or added."""
+        return key in self._keys
 
     def __enter__(self) -> Writer:
         """Give the writer."""
@@ -168,6 +186,19 @@ class Writer:
             if kind is None:
                 raise
 
+    def add_record(self, key: str, record: Record) -> None:
+        """Keep the record of a run, completely or not at all, before its result is added.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        from fairhaul.record import write
+
+        place = self._directory / RECORDS / key
+        if not place.exists():
+            with suppress(FileExistsError):  # another process has written the same
+                write(record, place)
+
     def add(self, result: Result, resolved: Callable[[], str]) -> None:
         """Add a result, and the scenario that it is of, from any thread.
 
@@ -185,6 +216,7 @@ class Writer:
                 )
                 self._scenarios.add(result.scenario)
             self._journal.append("result", result.row())
+            self._keys.add(result.key)
             if self._journal.size > LARGEST_JOURNAL:
                 full, self._journal = self._journal, Journal(self._directory / JOURNALS)
                 self._journal.append("session", self._session)

@@ -1,8 +1,9 @@
 """The work of a sweep on a Dask cluster: its workers run the jobs, this process keeps the results.
 
 A task is a few jobs that take about a second together. When a worker dies, the scheduler gives its
-tasks to others. A task whose workers died several times is divided into its jobs, so that a job
-that no worker can run costs no other.
+tasks to others. A task whose workers died several times is divided into its jobs. Jobs that
+fail again run at the end, one after the other, because they may only have been on a worker together
+with a job that no worker survives. Only a job that fails alone has failed.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from fairhaul import _core
 from fairhaul.measures import measure
 from fairhaul.runs import Progress
 from fairhaul.scenario import ScenarioError
-from fairhaul.store import Writer, build, digest_of
+from fairhaul.store import Writer, build, digest_of, identity
+from fairhaul.sweeps.local import Failure, keep
 from fairhaul.sweeps.plan import Job
-from fairhaul.sweeps.work import Failure, keep
 
 if TYPE_CHECKING:
     from fairhaul.runs import OnProgress
@@ -96,7 +97,7 @@ def work_on_cluster(
     except ImportError:
         raise ScenarioError(MISSING) from None
     try:
-        client: Any = Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=CONNECT_S)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
@@ -111,7 +112,7 @@ def _check_workers(client: Any, address: str) -> None:
         client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         raise ScenarioError(f"--dask {address}: the cluster has no worker") from None
-    for worker, theirs in client.run(build, on_error="return").items():
+    for worker, theirs in client.run(identity.build, on_error="return").items():
         if theirs != build():
             found = theirs if isinstance(theirs, str) else f"none ({typename(type(theirs))})"
             raise ScenarioError(
@@ -131,22 +132,28 @@ class _Work:
         self._writer = writer
         self._on_progress = on_progress
         self._failures: list[Failure] = []
+        self._suspects: list[Job] = []
         self._finished = 0
         self._done_s = 0.0
 
     def all(self) -> list[Failure]:
         """Run all jobs, and give the failures."""
-        tasks: dict[Any, list[Job]] = {}
+        self._run(tasks_of(self._jobs))
+        for job in self._suspects:
+            self._run([[job]], alone=True)
+        return self._failures
+
+    def _run(self, tasks: Sequence[list[Job]], *, alone: bool = False) -> None:
+        left: dict[Any, list[Job]] = {}
         try:
-            tasks |= {self._submit(task): task for task in tasks_of(self._jobs)}
-            while tasks:
-                self._wait(tasks)
-                for future in [future for future in tasks if future.done()]:
-                    tasks |= self._take(future, tasks.pop(future))
+            left |= {self._submit(task): task for task in tasks}
+            while left:
+                self._wait(left)
+                for future in [future for future in left if future.done()]:
+                    left |= self._take(future, left.pop(future), alone)
                 self._report()
         finally:
-            self._client.cancel(list(tasks))
-        return self._failures
+            self._client.cancel(list(left))
 
     def _submit(self, task: Sequence[Job]) -> Any:
         return self._client.submit(
@@ -164,12 +171,15 @@ class _Work:
         except TimeoutError:
             self._report()
 
-    def _take(self, future: Any, task: list[Job]) -> dict[Any, list[Job]]:
-        """Keep the results of a task; give the tasks that take the place of one that failed."""
+    def _take(self, future: Any, task: list[Job], alone: bool) -> dict[Any, list[Job]]:
+        """Keep the results of a task; give the tasks that replace one that failed."""
         if future.status != "finished":
             if len(task) > 1:
                 return {self._submit([job]): [job] for job in task}
-            self._fail(task[0], _reason(future))
+            if alone:
+                self._fail(task[0], _reason(future))
+            else:
+                self._suspects += task
             return {}
         for job, answer in zip(task, future.result(), strict=True):
             if answer.figures is None:

@@ -1,7 +1,7 @@
-"""The plan of a sweep: its points, its seeds, and the list of its runs, which is written down.
+"""The plan of a sweep: its points, their seeds, and the list of its runs, which is written down.
 
-A *point* is one scenario of the sweep. Each point is run with the same number of seeds, and each
-run has the key under which the store keeps its result. The plan is stored before the first run, so
+A *point* is one scenario of the sweep. Each point is run with one or more seeds, and each run has
+the key under which the store keeps its result. The plan is stored before the first run, so
 that a table can be made of the results later, without the scenario's file.
 """
 
@@ -28,20 +28,23 @@ OF = "figures"
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One scenario of a sweep: its title, what the sweep set, its digest, and its first seed."""
+    """One scenario of a sweep: its title, what the sweep set, its digest, and its seeds.
+
+    The seeds are `seeds` numbers from `seed` on.
+    """
 
     title: str
     variant: Mapping[str, Any]
     digest: str
     seed: int
+    seeds: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The points of a sweep, and the number of seeds of each."""
+    """The points of a sweep, the engine, and the build that runs them."""
 
     points: Sequence[Point]
-    seeds: int
     engine: Engine
     build: str
 
@@ -49,7 +52,7 @@ class Plan:
         """Give the keys of the results of a point, in the order of the seeds."""
         return [
             key_of(point.digest, point.seed + i, self.engine, OF, self.build)
-            for i in range(self.seeds)
+            for i in range(point.seeds)
         ]
 
     def store(self, directory: Path) -> None:
@@ -62,7 +65,6 @@ class Plan:
             "schema": SCHEMA,
             "engine": self.engine,
             "build": self.build,
-            "seeds": self.seeds,
             "points": [
                 {
                     "title": point.title,
@@ -70,6 +72,7 @@ class Plan:
                     "scenario": point.digest,
                     # A text, because a seed may exceed what other readers of JSON can hold.
                     "seed": str(point.seed),
+                    "seeds": point.seeds,
                 }
                 for point in self.points
             ],
@@ -95,11 +98,11 @@ def read_plan(directory: Path) -> Plan:
                 variant=point["variant"],
                 digest=point["scenario"],
                 seed=int(point["seed"]),
+                seeds=point["seeds"],
             )
             for point in content["points"]
         ]
-        engine, seeds = content["engine"], content["seeds"]
-        return Plan(points=points, seeds=seeds, engine=engine, build=content["build"])
+        return Plan(points=points, engine=content["engine"], build=content["build"])
     except FileNotFoundError:
         raise StoreError(f"{directory} is not the directory of a sweep: no {FILE}") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -117,8 +120,10 @@ class Job:
     key: str
 
 
-def planned(scenarios: Sequence[Scenario], seeds: int, engine: Engine) -> tuple[Plan, list[Job]]:
-    """Plan the runs of scenarios, each with `seeds` seeds counted up from its own.
+def planned(
+    scenarios: Sequence[Scenario], seeds: Sequence[int], engine: Engine
+) -> tuple[Plan, list[Job]]:
+    """Plan the runs of scenarios, each with its number of seeds, counted up from its own.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.
@@ -129,13 +134,14 @@ def planned(scenarios: Sequence[Scenario], seeds: int, engine: Engine) -> tuple[
             variant=variant(scenario),
             digest=digest_of(scenario),
             seed=scenario.seed,
+            seeds=count,
         )
-        for scenario in scenarios
+        for scenario, count in zip(scenarios, seeds, strict=True)
     ]
-    plan = Plan(points=points, seeds=seeds, engine=engine, build=build())
+    plan = Plan(points=points, engine=engine, build=build())
     jobs = [
         Job(scenario=seeded, point=point, key=key)
         for scenario, point in zip(scenarios, points, strict=True)
-        for seeded, key in zip(with_seeds(scenario, seeds), plan.keys(point), strict=True)
+        for seeded, key in zip(with_seeds(scenario, point.seeds), plan.keys(point), strict=True)
     ]
     return plan, jobs

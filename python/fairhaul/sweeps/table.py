@@ -66,22 +66,24 @@ def columns(row: Row) -> dict[str, Any]:
     found["runs"] = len(row.runs)
     if not row.runs:
         return found
-    figures = row.summary
-    for party in parties(figures):
-        for name in (*OF_FLOWS, *OF_ONE):
-            if name in party:
-                found |= _estimated(f"{party['name']}.{name}", party[name])
-    for link in figures["links"]:
-        for name in OF_LINKS:
-            found |= _estimated(f"{link['name']}.{name}", link[name])
-    for name in OF_ALL:
-        found |= _estimated(name, figures["fairness"][name])
+    for name, mean in named(row.summary).items():
+        known = mean or {"mean": None, "low": None, "high": None}
+        found |= {name: known["mean"], f"{name}_low": known["low"], f"{name}_high": known["high"]}
     return found
 
 
-def _estimated(name: str, mean: Mapping[str, Any] | None) -> dict[str, float | None]:
-    mean = mean or {"mean": None, "low": None, "high": None}
-    return {name: mean["mean"], f"{name}_low": mean["low"], f"{name}_high": mean["high"]}
+def named(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the figures of a run, or of the summary of several, by the names of the columns."""
+    found = {
+        f"{party['name']}.{name}": party[name]
+        for party in parties(figures)
+        for name in (*OF_FLOWS, *OF_ONE)
+        if name in party
+    }
+    found |= {
+        f"{link['name']}.{name}": link[name] for link in figures["links"] for name in OF_LINKS
+    }
+    return found | {name: figures["fairness"][name] for name in OF_ALL}
 
 
 def _plain(value: Any) -> Any:

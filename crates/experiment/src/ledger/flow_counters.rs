@@ -3,6 +3,7 @@
 use fairhaul_units::{Span, real};
 
 use super::binned_series::BinnedSeries;
+use super::sparse_series::SparseSeries;
 use crate::FlowRow;
 
 /// Windows are summed in this unit, a 2^24th of a packet.
@@ -22,8 +23,7 @@ pub(super) fn in_units(packets: f64) -> i64 {
 pub(super) struct FlowCounters {
     pub(super) sending: BinnedSeries<Sending>,
     pub(super) arriving: BinnedSeries<Arriving>,
-    /// By bin.
-    pub(super) rare_events: Box<[RareEvents]>,
+    pub(super) rare_events: Box<SparseSeries<RareEvents>>,
 }
 
 const _: () = assert!(size_of::<FlowCounters>() == 192);
@@ -130,8 +130,10 @@ pub(super) fn close_flow(
 ) -> Vec<FlowRow> {
     let (sending, arriving) = (counters.sending.close(), counters.arriving.close());
     let (mut cwnd, mut ssthresh, mut endless) = (Level::default(), Level::default(), 0);
+    let none = RareEvents::default();
     let row = |(bin, carried): (usize, f64)| {
-        let (sending, arriving, rare_events) = (&sending[bin], &arriving[bin], &counters.rare_events[bin]);
+        let (sending, arriving) = (&sending[bin], &arriving[bin]);
+        let rare_events = counters.rare_events.get(bin).unwrap_or(&none);
         let length = length(bin);
         let others = rare_events.endless.integral(&mut endless, length);
         let finite = ssthresh.mean(rare_events.ssthresh, rare_events.more_ssthresh, length);

@@ -46,7 +46,7 @@ enum Design {
     /// Every value is drawn by itself.
     Random,
     /// The range of every key is divided into as many equal parts as there are rows, and each part is used once
-    /// (McKay, Beckman and Conover 1979).
+    /// [MCKAY].
     Latin,
 }
 

@@ -28,7 +28,7 @@ class Failure:
 
 def missing(jobs: Sequence[Job], writer: Writer) -> list[Job]:
     """Give the jobs whose results the store lacks, each key once."""
-    own = {job.key: job for job in jobs if job.key not in writer.store}
+    own = {job.key: job for job in jobs if job.key not in writer}
     return list(own.values())
 
 

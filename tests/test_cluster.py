@@ -1,0 +1,150 @@
+"""Sweeps on a Dask cluster: the same results as here, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client, LocalCluster
+
+import fairhaul
+from fairhaul import cli
+from fairhaul.store import Store, Writer
+from fairhaul.sweeps import cluster, run_sweep
+from fairhaul.sweeps.plan import Job, planned
+from tests.test_sweep import SWEEP, file_of, values
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Any]:
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as local:
+        yield local
+
+
+def jobs_of(text: str, seeds: int) -> list[Job]:
+    scenarios = fairhaul.read(text)
+    return planned(scenarios, [seeds] * len(scenarios), "sim")[1]
+
+
+def test_a_cluster_gives_the_same_store_as_this_machine(tmp_path: Path, workers: Any) -> None:
+    file = file_of(tmp_path)
+    command = ["sweep", str(file), "--seeds", "3", "--out"]
+    assert cli.status_of([*command, str(tmp_path / "here")]) == 0
+    assert (
+        cli.status_of([*command, str(tmp_path / "there"), "--dask", workers.scheduler_address]) == 0
+    )
+    assert values(tmp_path / "there") == values(tmp_path / "here")
+    assert len(Store(tmp_path / "there")) == 18
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, workers: Any) -> None:
+    text = SWEEP.replace('"2 s"', '"20 s"').replace("20 Mbit/s", "200 Mbit/s")
+    scenarios = fairhaul.read(text)
+    done: list[object] = []
+
+    def sweep() -> None:
+        done.append(run_sweep(scenarios, tmp_path / "s", seeds=8, dask=workers.scheduler_address))
+
+    thread = threading.Thread(target=sweep)
+    thread.start()
+    kills = 0
+    while thread.is_alive() and kills < 3:
+        time.sleep(0.7)
+        victim = next(iter(workers.workers.values()))
+        os.kill(victim.pid, signal.SIGKILL)
+        kills += 1
+    thread.join(120)
+    assert not thread.is_alive()
+    assert kills == 3
+    keys = Store(tmp_path / "s").column("result", "key")
+    assert len(keys) == len(set(keys)) == 48
+    run_sweep(scenarios, tmp_path / "here", seeds=8)
+    assert values(tmp_path / "s") == values(tmp_path / "here")
+
+
+def test_jobs_that_no_worker_survives_fail_alone(
+    tmp_path: Path, workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = jobs_of(SWEEP, 1)
+    bad = jobs[2].scenario.seed, dict(jobs[2].scenario.variant)
+    monkeypatch.setattr(cluster, "run_task", deadly(bad))
+    with Writer(tmp_path / "s") as writer:
+        failures = cluster.work_on_cluster(jobs, writer, workers.scheduler_address, None)
+    assert [failure.job.key for failure in failures] == [jobs[2].key]
+    assert "every worker that ran it died" in failures[0].why
+    assert len(Store(tmp_path / "s")) == 5
+
+
+class deadly:  # noqa: N801
+    """Runs a task as a worker does, and kills the worker at one job."""
+
+    def __init__(self, bad: tuple[int, dict[str, str]]) -> None:
+        self.bad = bad
+
+    def __call__(self, scenarios: list[fairhaul.Scenario], digests: list[str]) -> object:
+        if any((s.seed, dict(s.variant)) == self.bad for s in scenarios):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return cluster.run_task(scenarios, digests)
+
+
+def test_a_worker_of_another_build_is_refused(
+    tmp_path: Path, workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "build", lambda: "0.9.9+abc")
+    with (
+        Writer(tmp_path / "s") as writer,
+        pytest.raises(fairhaul.ScenarioError, match="has another build of Fairhaul"),
+    ):
+        cluster.work_on_cluster(jobs_of(SWEEP, 1), writer, workers.scheduler_address, None)
+
+
+def test_without_a_scheduler_the_address_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
+        with (
+            Writer(tmp_path / "s") as writer,
+            pytest.raises(fairhaul.ScenarioError, match=f"--dask {address}: no scheduler"),
+        ):
+            cluster.work_on_cluster(jobs_of(SWEEP, 1), writer, address, None)
+
+
+def test_tasks_take_about_a_second() -> None:
+    jobs = jobs_of(SWEEP, 50)
+    tasks = cluster.tasks_of(jobs)
+    assert [job for task in tasks for job in task] == jobs
+    assert max(len(task) for task in tasks) <= cluster.MOST_JOBS
+    assert all(len(task) == cluster.MOST_JOBS for task in tasks[:-1])
+
+
+def test_without_a_worker_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 2.0)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=":0") as empty,  # type: ignore[no-untyped-call]
+        Client(empty),  # type: ignore[no-untyped-call]
+        Writer(tmp_path / "s") as writer,
+        pytest.raises(fairhaul.ScenarioError, match="the cluster has no worker"),
+    ):
+        cluster.work_on_cluster(jobs_of(SWEEP, 1), writer, empty.scheduler_address, None)
+
+
+def test_the_store_needs_no_dask() -> None:
+    code = "import sys; sys.modules['distributed'] = None\nimport fairhaul\n"
+    code += "from fairhaul.sweeps import run_sweep, cluster\nfrom pathlib import Path\n"
+    code += "try: cluster.work_on_cluster([], None, 'tcp://x:1', None)\n"
+    code += "except fairhaul.ScenarioError as error: print(error)\n"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert "pip install 'fairhaul[dask]'" in printed
