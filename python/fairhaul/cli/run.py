@@ -270,16 +270,7 @@ def _write_all(
         with progress() as on_progress:
             flow = None if traced is None else traced[0]
             scenarios = [plan[index] for index in left]
-            try:
-                for_each(
-                    scenarios, keep, jobs=jobs, on_progress=on_progress, trace=flow, engine=engine
-                )
-            except KeyboardInterrupt:
-                if done and len(plan) > 1:
-                    click.echo(
-                        "fairhaul: finished runs are kept; the same command goes on", err=True
-                    )
-                raise
+            for_each(scenarios, keep, jobs=jobs, on_progress=on_progress, trace=flow, engine=engine)
         if not report:
             return None
         from fairhaul.report import write_report
@@ -295,6 +286,7 @@ def _write_all(
 def _claimed(out: Path, *, resume: bool) -> Iterator[Path]:
     """Give the draft of `out`; whether it can be written is checked before anything runs."""
     from fairhaul.drafts import new_directory
+    from fairhaul.record import META
 
     made = new_directory(out, resume=resume)
     try:
@@ -303,7 +295,12 @@ def _claimed(out: Path, *, resume: bool) -> Iterator[Path]:
         raise click.BadParameter(explained(error), param_hint="--out") from None
     with ExitStack() as stack:
         stack.push(made)
-        yield draft
+        try:
+            yield draft
+        except KeyboardInterrupt:
+            if resume and any(draft.glob(f"*/{META}")):
+                click.echo("fairhaul: finished runs are kept; the same command goes on", err=True)
+            raise
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:
