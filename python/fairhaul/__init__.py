@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fairhaul.batches import batch_means
     from fairhaul.comparison import Comparison, compare
     from fairhaul.dynamics import dynamics
+    from fairhaul.harm import harm
     from fairhaul.host import Refused
     from fairhaul.listings import catalogue, schema
     from fairhaul.measures import measure
@@ -54,6 +55,7 @@ __all__ = [
     "compare",
     "dynamics",
     "for_each",
+    "harm",
     "measure",
     "read",
     "read_record",
@@ -80,6 +82,7 @@ _HOME = {
     "compare": ("comparison", "compare"),
     "dynamics": ("dynamics", "dynamics"),
     "for_each": ("runs", "for_each"),
+    "harm": ("harm", "harm"),
     "measure": ("measures", "measure"),
     "read": ("scenario", "read"),
     "read_record": ("record", "read"),

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
+from fairhaul.frames import flows_frame
 from fairhaul.record import Record
 from fairhaul.results import document
 from fairhaul.scenario import titled
 from fairhaul.summary import summary
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from fairhaul.report.chart import Chart
     from fairhaul.results import ManyResults, OneResult, RunFigures, ScenarioResult
 
 
@@ -40,6 +44,26 @@ class Answer:
         result: OneResult = whole
         return result
 
+    def frame(self) -> pl.DataFrame:
+        """Give the figures of all runs as a polars frame, one row per run and flow."""
+        return flows_frame(self.measures)
+
+    def chart(self, name: str = "shares") -> Chart:
+        """Draw a figure of the first run: `shares`, `cwnd`, `losses`, `queue`, or gauges.
+
+        Raises:
+            ScenarioError: the run has no figure of that name.
+        """
+        from fairhaul.report.chart import chosen
+        from fairhaul.report.figures import of_run
+
+        return chosen(of_run(self.records[0], ""), name)
+
+    def _repr_html_(self) -> str:
+        from fairhaul.notebook import of_runs
+
+        return of_runs(self.measures)
+
 
 class Answers(list[Answer]):
     """The answers of several scenarios, in their order."""
@@ -54,6 +78,28 @@ class Answers(list[Answer]):
             RunError: of one scenario no run is valid, which can happen in the lab only.
         """
         return document([scenario_result(answer.measures) for answer in self])
+
+    def frame(self) -> pl.DataFrame:
+        """Give the figures of all runs as a polars frame, one row per run and flow."""
+        return flows_frame([run for answer in self for run in answer.measures])
+
+    def chart(self, name: str = "jain") -> Chart:
+        """Draw a figure over the keys that `[sweep]` set, such as `share` or `jain`.
+
+        Raises:
+            ScenarioError: there is no figure of that name.
+        """
+        from fairhaul.report.chart import chosen
+        from fairhaul.sweeps.figures import figures
+        from fairhaul.sweeps.table import rows_of
+
+        return chosen(figures(rows_of([answer.measures for answer in self])), name)
+
+    def _repr_html_(self) -> str:
+        from fairhaul.notebook import of_sweep
+        from fairhaul.sweeps.table import rows_of
+
+        return of_sweep(rows_of([answer.measures for answer in self]))
 
 
 def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:

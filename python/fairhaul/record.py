@@ -119,6 +119,11 @@ class Record:
         # The engine's tables cannot be pickled.
         return {**vars(self), **self.tables()}
 
+    def _repr_html_(self) -> str:
+        from fairhaul.notebook import of_record
+
+        return of_record(self)
+
     def to_pandas(self) -> dict[str, pd.DataFrame]:
         """The tables by name as pandas frames of the same shapes and units.
 

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from operator import index as whole
 from typing import TYPE_CHECKING, TypeVar
 
+from fairhaul import notebook
 from fairhaul.answers import Answer, Answers
 from fairhaul.measures import measure
 from fairhaul.record import Record
@@ -230,6 +231,7 @@ def _in_order(
     ahead: int,
 ) -> Iterator[T]:
     """Run all of `pool` and give the results in order, at most `ahead` begun and not yet given."""
+    on_progress = on_progress or notebook.progress()
     begun: deque[Future[T]] = deque()
     left = iter(range(pool.runs))
     shown_s = 0.0

@@ -103,6 +103,11 @@ impl Scenario {
         format!("{:?}", Question { title, source, seed: 0, ..Question::clone(&self.question) })
     }
 
+    /// What a notebook shows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("fairhaul.notebook")?.getattr("of_scenario")?.call1((slf,))
+    }
+
     /// For `pickle`: [`restored`] and its arguments.
     fn __reduce__(slf: PyRef<'_, Self>) -> PyResult<(Bound<'_, PyAny>, Restored)> {
         let restored = slf.py().import("fairhaul._core")?.getattr("restored")?;

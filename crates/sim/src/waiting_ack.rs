@@ -3,22 +3,32 @@
 use fairhaul_units::{Ack, SACK_BLOCKS, SackBlock, Time};
 use slab::Slab;
 
-/// The place of nothing in a [`RareStore`].
-const NONE: u32 = u32::MAX;
-
 /// An acknowledgement while it waits.
 #[derive(Clone, Debug)]
 pub struct WaitingAck {
     next: u64,
     echo: Time,
     arrived: Time,
-    /// The place of what is rare, or none.
-    rare: u32,
+    /// What `carried` says.
+    value: u32,
+    carried: Carried,
     packets: u8,
     ece: bool,
 }
 
-/// What only acknowledgements of a sender in trouble, or of one that asks routers, carry.
+const _: () = assert!(size_of::<WaitingAck>() == 32);
+
+/// What an acknowledgement carries besides.
+#[derive(Clone, Copy, Debug)]
+enum Carried {
+    Nothing,
+    /// Feedback of routers alone; the value is its bits.
+    Feedback,
+    /// SACK blocks, and perhaps feedback; the value is the place in a [`RareStore`].
+    Stored,
+}
+
+/// What only acknowledgements of a sender in trouble carry.
 #[derive(Clone, Debug)]
 struct Rare {
     sack: [SackBlock; SACK_BLOCKS],
@@ -35,9 +45,15 @@ impl RareStore {
     /// An acknowledgement begins to wait.
     #[inline(always)]
     pub fn put(&mut self, ack: &Ack) -> WaitingAck {
-        let &Ack { next, echo, arrived, packets, ece, .. } = ack;
-        let rare = if ack.blocks == 0 && !ack.congestion { NONE } else { self.put_rare(ack) };
-        WaitingAck { next, echo, arrived, rare, packets, ece }
+        let &Ack { next, echo, arrived, packets, ece, congestion, feedback, .. } = ack;
+        let (carried, value) = if ack.blocks > 0 {
+            (Carried::Stored, self.put_rare(ack))
+        } else if congestion {
+            (Carried::Feedback, feedback.cast_unsigned())
+        } else {
+            (Carried::Nothing, 0)
+        };
+        WaitingAck { next, echo, arrived, value, carried, packets, ece }
     }
 
     #[inline(never)]
@@ -49,11 +65,15 @@ impl RareStore {
     /// An acknowledgement has waited.
     #[inline(always)]
     pub fn take(&mut self, waiting: &WaitingAck) -> Ack {
-        let &WaitingAck { next, echo, arrived, rare, packets, ece } = waiting;
+        let &WaitingAck { next, echo, arrived, value, carried, packets, ece } = waiting;
         let mut ack = Ack { next, echo, arrived, packets, ece, ..Ack::default() };
-        if rare != NONE {
-            let Rare { sack, blocks, congestion, feedback } = self.0.remove(rare as usize);
-            (ack.sack, ack.blocks, ack.congestion, ack.feedback) = (sack, blocks, congestion, feedback);
+        match carried {
+            Carried::Nothing => {}
+            Carried::Feedback => (ack.congestion, ack.feedback) = (true, value.cast_signed()),
+            Carried::Stored => {
+                let Rare { sack, blocks, congestion, feedback } = self.0.remove(value as usize);
+                (ack.sack, ack.blocks, ack.congestion, ack.feedback) = (sack, blocks, congestion, feedback);
+            }
         }
         ack
     }
@@ -81,11 +101,13 @@ mod tests {
         let sack = [SackBlock { from: 1, to: 2 }, SackBlock { from: 4, to: 9 }, SackBlock::default()];
         let with_blocks = Ack { sack, blocks: 2, ..plain };
         let with_feedback = Ack { congestion: true, feedback: -5, ..plain };
+        let with_both = Ack { sack, blocks: 2, ..with_feedback };
         let mut store = RareStore::default();
         for _ in 0..2 {
-            let waiting = [plain, with_blocks, with_feedback].map(|ack| store.put(&ack));
-            let back = [2, 0, 1].map(|place: usize| store.take(&waiting[place]));
-            assert_eq!(back, [with_feedback, plain, with_blocks]);
+            let waiting = [plain, with_blocks, with_feedback, with_both].map(|ack| store.put(&ack));
+            assert_eq!(store.0.len(), 2);
+            let back = [2, 0, 3, 1].map(|place: usize| store.take(&waiting[place]));
+            assert_eq!(back, [with_feedback, plain, with_both, with_blocks]);
             assert!(store.0.is_empty());
         }
     }

@@ -18,6 +18,7 @@ from contextlib import suppress
 import click
 
 from fairhaul import RunError, ScenarioError, __version__
+from fairhaul.cli.advise import advise
 from fairhaul.cli.click_ext import CommandGroup, explained
 from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
@@ -44,7 +45,19 @@ def fairhaul() -> None:
     """Simulate, compare and deploy congestion control for bulk data on fast, long paths."""
 
 
-for command in (run, sweep, results, compare, reproduce, report, kernel, lab, list_, schema):
+for command in (
+    run,
+    sweep,
+    results,
+    compare,
+    advise,
+    reproduce,
+    report,
+    kernel,
+    lab,
+    list_,
+    schema,
+):
     fairhaul.add_command(command)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,9 +15,6 @@ from fairhaul.cli.run import json_option
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
     from fairhaul.comparison.question import Question
-
-# The controllers of the running kernel.
-AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 @click.command(
@@ -103,19 +99,13 @@ def compare(
 
 def show_comparison(done: Comparison) -> None:
     """Print the tables of a comparison, its answer, and notes on both."""
-    from fairhaul.comparison.answer import others_text
     from fairhaul.durations import duration_text
     from fairhaul.estimate import legend
 
     screen = show.console()
     between = " " if screen.width >= show.ONE_LINE else "\n"
-    columns = _columns(done)
-    screen.print(_table("Alone, one flow per round-trip time", done, columns, "alone", between))
-    if done.question.others is not None:
-        share = {"share": ("% of all goodput", show.plain(1, 100))}
-        harm = {"harm": ("harm", show.plain(2))}
-        title = f"Competing with {others_text(done.question)}"
-        screen.print(_table(title, done, share | harm | columns, "beside", between))
+    for title, columns, rows in tables_of(done, between):
+        screen.print(show.table(title, columns, rows))
     screen.print(done.answer)
     how = "one seed" if done.seeds == 1 else f"{done.seeds} seeds"
     length, warmup = duration_text(done.duration_s), duration_text(done.warmup_s)
@@ -141,31 +131,29 @@ def show_comparison(done: Comparison) -> None:
         screen.print(f"harm = {done.to_dict()['harm_is']} [WARE 2019, with another reference].")
 
 
+def tables_of(done: Comparison, between: str) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Give the tables of a comparison: title, headings and rows."""
+    from fairhaul.comparison.answer import others_text
+
+    columns = _columns(done)
+    tables = [_table("Alone, one flow per round-trip time", done, columns, "alone", between)]
+    if done.question.others is not None:
+        share = {"share": ("% of all goodput", show.plain(1, 100))}
+        harm = {"harm": ("harm", show.plain(2))}
+        title = f"Competing with {others_text(done.question)}"
+        tables.append(_table(title, done, share | harm | columns, "beside", between))
+    return tables
+
+
 def _deployable(question: Question) -> str:
     """Say which of the controllers the kernel of this host has, or can be given."""
-    from fairhaul import kernel
-    from fairhaul.host import Refused
+    from fairhaul.deployable import Way, has_kernel, ways
 
-    kinds = dict.fromkeys(str(of.controller["kind"]) for of in question.controllers.values())
-    try:
-        own = set(AVAILABLE.read_text(encoding="ascii").split())
-    except OSError:
+    if not has_kernel():
         return "This host has no Linux kernel, so none of the controllers can be deployed here."
-    try:
-        ports = {port["name"] for port in kernel.twins()}
-    except Refused:
-        ports = set()
-    each = [
-        f"{kind} "
-        + (
-            "is in its kernel"
-            if kind in own
-            else "can be installed by `fairhaul kernel install`"
-            if kind in ports
-            else "is not available"
-        )
-        for kind in kinds
-    ]
+    kinds = dict.fromkeys(str(of.controller["kind"]) for of in question.controllers.values())
+    found = ways()
+    each = [f"{kind} {found.get(kind, Way.NONE).value}" for kind in kinds]
     return f"On this host: {', '.join(each)}."
 
 
@@ -192,7 +180,7 @@ def _table(
     columns: Mapping[str, tuple[str, show.Number]],
     case: str,
     between: str,
-) -> Any:
+) -> tuple[str, list[str], list[list[str]]]:
     from fairhaul.durations import rough_duration_text as half
 
     controllers: Sequence[Mapping[str, Any]] = done.rows
@@ -208,7 +196,7 @@ def _table(
     ]
     marked = any(not row[case]["stationary"] for row in controllers)
     header = ["controller", *(heading for heading, _ in columns.values())]
-    return show.table(f"{title}{' (* too short: not ranked)' if marked else ''}", header, rows)
+    return f"{title}{' (* too short: not ranked)' if marked else ''}", header, rows
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

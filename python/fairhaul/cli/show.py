@@ -90,7 +90,7 @@ def measures(runs: Sequence[RunFigures]) -> None:
     if figures.get("groups"):
         screen.print(table("Groups", *group_rows(figures["groups"], between), words=2))
     screen.print(table("Links", *link_rows(figures["links"], between)))
-    screen.print(_fairness_line(figures))
+    screen.print(fairness_line(figures))
     of_linux = (f["controller"] for f in first["flows"] if f.get("profile") == "linux")
     if line := linux_sender_line(of_linux):
         screen.print(line)
@@ -246,7 +246,8 @@ def _not_stationary(figures: Mapping[str, Any]) -> str:
     return f"{text}; about {duration_text(mean(wanted_s))} would suffice"
 
 
-def _fairness_line(figures: Mapping[str, Any]) -> str:
+def fairness_line(figures: Mapping[str, Any]) -> str:
+    """Write the indices of fairness, and whether the run was long enough."""
     fairness = figures["fairness"]
     parts = [
         f"Jain's index {cell(fairness['jain'], plain(3))}",

@@ -48,6 +48,11 @@ class Comparison:
     cpu_s: float
     stationary: bool
 
+    def _repr_html_(self) -> str:
+        from fairhaul.notebook import of_comparison
+
+        return of_comparison(self)
+
     def to_dict(self) -> ComparisonResult:
         """Give the object that `fairhaul compare --json` prints; keys carry their units."""
         return {

@@ -21,6 +21,7 @@ from fairhaul.sweeps.table import Row, flows_frame, named, points_frame, rows
 if TYPE_CHECKING:
     import polars as pl
 
+    from fairhaul.report.chart import Chart
     from fairhaul.results import ManyResults, OneResult
     from fairhaul.runs import OnProgress
 
@@ -64,6 +65,22 @@ class Sweep:
                 interval. `"flows"`: one row per run and flow.
         """
         return points_frame(self.rows) if of == "points" else flows_frame(self.rows)
+
+    def chart(self, name: str = "jain") -> Chart:
+        """Draw a figure over the swept keys, such as `share`, `jain` or `bottleneck-utilization`.
+
+        Raises:
+            ScenarioError: there is no figure of that name.
+        """
+        from fairhaul.report.chart import chosen
+        from fairhaul.sweeps.figures import figures
+
+        return chosen(figures(self.rows), name)
+
+    def _repr_html_(self) -> str:
+        from fairhaul.notebook import of_sweep
+
+        return of_sweep(self.rows)
 
     def to_dict(self) -> OneResult | ManyResults:
         """Give the object that `fairhaul sweep --json` prints: that of `run`."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul import frames
 from fairhaul.store import Store
 from fairhaul.summary import summary
 from fairhaul.sweeps.plan import Plan, Point
@@ -49,6 +49,23 @@ def rows(plan: Plan, store: Store) -> list[Row]:
     return [Row(point=point, runs=runs(point)) for point in plan.points]
 
 
+def rows_of(each: Sequence[Sequence[RunFigures]]) -> list[Row]:
+    """Give rows for the figures of several scenarios that were run without a store."""
+    return [
+        Row(
+            point=Point(
+                title=runs[0]["title"],
+                variant=runs[0].get("variant", {}),
+                digest="",
+                seed=runs[0]["seed"],
+                seeds=len(runs),
+            ),
+            runs=runs,
+        )
+        for runs in each
+    ]
+
+
 def parties(figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Give the figures of each group of several flows, and of each flow without such a group."""
     groups = {group["name"]: group for group in figures.get("groups") or ()}
@@ -62,7 +79,7 @@ def columns(row: Row) -> dict[str, Any]:
     Each figure has its mean, and the ends of its interval as `NAME_low` and `NAME_high`; it is null
     where it does not exist.
     """
-    found: dict[str, Any] = {key: _plain(value) for key, value in row.point.variant.items()}
+    found: dict[str, Any] = {key: frames.plain(value) for key, value in row.point.variant.items()}
     found["runs"] = len(row.runs)
     if not row.runs:
         return found
@@ -86,39 +103,11 @@ def named(figures: Mapping[str, Any]) -> dict[str, Any]:
     return found | {name: figures["fairness"][name] for name in OF_ALL}
 
 
-def _plain(value: Any) -> Any:
-    """Give a swept value as a cell holds it: a table or a list as JSON."""
-    return json.dumps(value) if isinstance(value, Mapping | list) else value
-
-
 def points_frame(table: Sequence[Row]) -> pl.DataFrame:
     """Give a polars frame with one row per point: `columns`."""
-    return _frame([columns(row) for row in table])
+    return frames.frame([columns(row) for row in table])
 
 
 def flows_frame(table: Sequence[Row]) -> pl.DataFrame:
     """Give a tidy polars frame with one row per run and flow."""
-    return _frame([cells for row in table for run in row.runs for cells in _of_run(row, run)])
-
-
-def _of_run(row: Row, run: RunFigures) -> Iterator[dict[str, Any]]:
-    settings = {key: _plain(value) for key, value in row.point.variant.items()}
-    everything = {"jain": run["fairness"]["jain"], "seed": str(run["seed"])}
-    for flow in run["flows"]:
-        yield {**settings, **everything, **flow}
-
-
-def _frame(cells: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    import polars as pl
-
-    names = dict.fromkeys(name for row in cells for name in row)
-    return pl.DataFrame({name: _column([row.get(name) for row in cells]) for name in names})
-
-
-def _column(values: Sequence[Any]) -> list[Any]:
-    """Give a column one type: numbers, or texts where some value is one."""
-    if any(isinstance(value, str) for value in values):
-        return [None if value is None else str(value) for value in values]
-    if any(isinstance(value, float) for value in values):
-        return [None if value is None else float(value) for value in values]
-    return list(values)
+    return frames.flows_frame([run for row in table for run in row.runs])

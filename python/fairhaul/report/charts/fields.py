@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairhaul.report.charts.axes import Scale
-from fairhaul.report.charts.parts import HEIGHT, INK, WIDTH, Look, head, tip
+from fairhaul.report.charts.parts import HEIGHT, INK, WIDTH, Look, labels, tip
 from fairhaul.report.charts.vega import Row, Spec, column, horizontal, layers, mark
 
 # Light is little, dark is much, on a light page as on a dark one.
 SHADES = ("#e8f1f8", "#0067a5")
 CELL = 44
 BETWEEN = 56
+# For names beside the last panel.
+ROOM = 80
 
 
 def heat(rows: Sequence[Row], xs: Sequence[str], ys: Sequence[str], x: str, y: Scale) -> Spec:
@@ -49,8 +51,11 @@ def heat(rows: Sequence[Row], xs: Sequence[str], ys: Sequence[str], x: str, y: S
 def scattered(
     panels: Sequence[tuple[Scale, Sequence[tuple[Look, Sequence[Row]]]]], y: Scale
 ) -> Spec:
-    """Draw points in panels beside each other, one for each quantity; a colour for each look."""
-    width = min(WIDTH, (WIDTH - BETWEEN * (len(panels) - 1)) // len(panels))
+    """Draw points in panels beside each other, one for each quantity; a colour for each look.
+
+    The names of the looks stand beside the last panel.
+    """
+    width = min(WIDTH, (WIDTH - ROOM - BETWEEN * (len(panels) - 1)) // len(panels))
     drawn = []
     for x, clouds in panels:
         marks = [
@@ -69,10 +74,8 @@ def scattered(
             )
             for look, rows in clouds
         ]
-        names = [look for look, _ in clouds if look.label]
-        marks += [
-            head(look.label, look.colour, bold=True, right=bool(index))
-            for index, look in enumerate(names[:2])
-        ]
+        if x is panels[-1][0]:
+            looks = [look for look, _ in clouds if look.label]
+            marks += labels(looks, [0.0] * len(looks), HEIGHT)
         drawn.append(layers(marks, width, HEIGHT))
     return horizontal(drawn, spacing=BETWEEN)

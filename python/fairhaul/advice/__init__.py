@@ -1,0 +1,57 @@
+"""Advice: which controller, and how many connections, for a transfer over a path.
+
+What is not known of the path (buffer, competing flows, loss) is drawn from stated ranges. All
+candidates run over the same settings, so that they are compared setting by setting. A first round
+with short runs removes the slow candidates, a second round decides between the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairhaul.advice.path import USUAL, Known, observed
+from fairhaul.advice.tournament import Advice, advise
+from fairhaul.comparison.question import Question, read_question
+
+__all__ = ["Advice", "Known", "advise", "read_path"]
+
+
+def read_path(  # noqa: PLR0913
+    candidates: Sequence[str],
+    seen: str | None = None,
+    *,
+    rate: str = "",
+    rtt: str = "",
+    size: str = "1TB",
+    buffer: str | None = None,
+    cross: str | None = None,
+    loss: float | None = None,
+    budget: str = "5min",
+) -> tuple[Question, Known]:
+    """Read a path, and what `ss -ti` printed of it, if anything.
+
+    Raises:
+        ScenarioError: `args` are all mistakes, one line each, with the option.
+    """
+    if seen is not None:
+        of_path = observed(seen)
+        rate, rtt = rate or of_path.rate or "", rtt or of_path.rtt or ""
+        loss = of_path.loss if loss is None else loss
+    question = read_question(
+        candidates,
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer or "1 bdp",
+        size=size,
+        against=cross,
+        profile="linux",
+        budget=budget,
+    )
+    others = question.others
+    known = Known(
+        buffer=buffer,
+        cross=None if others is None else others.count,
+        cross_kind=USUAL if others is None else others.name,
+        loss=loss,
+    )
+    return question, known

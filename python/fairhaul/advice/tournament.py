@@ -1,0 +1,367 @@
+"""The tournament: candidates over the same drawn settings, in two rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.advice.path import USUAL, Known
+from fairhaul.comparison.question import Question, Transport
+from fairhaul.cost import PACKETS_PER_CPU_S
+from fairhaul.estimate import ANY, Estimate, estimate
+from fairhaul.evidence import below, judge
+from fairhaul.measures import measure
+from fairhaul.runs import for_each
+from fairhaul.scenario import Scenario, ScenarioError, read, variant
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.results import RunFigures
+    from fairhaul.runs import OnProgress
+
+# Settings of the two rounds. Those of the first are part of the second's.
+FIRST, SECOND = 4, 12
+# The part of the budget that the first round costs, and how many candidates it leaves.
+FIRST_PART = 0.25
+FINALISTS = 4
+PACKET_BYTES = 1500
+WARMUP = 0.25
+# What a run of the second round should last at least, in round-trip times.
+ROUND_TRIPS = 200
+
+CANDIDATES = (
+    *("cubic", "reno", "bbr", "bbr3", "highspeed", "scalable", "htcp", "bic", "illinois"),
+    *("westwood", "fhstcp", "ghstcp"),
+)
+PARALLEL = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A candidate over one setting: its goodput, and that of the competing flows, bit/s."""
+
+    goodput_bps: float
+    others_bps: float
+    loss_rate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A candidate of the final: its runs, setting by setting, and the means over the settings.
+
+    `harm` is the part of the competing flows' goodput that they lose, compared with what they have
+    beside one flow of the kernel's default controller. `best` counts the settings in which it is
+    the fastest of those that harm no more than allowed.
+    """
+
+    name: str
+    runs: Sequence[Run]
+    goodput: Estimate
+    harm: Estimate
+    best: int
+    allowed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """The result of a tournament.
+
+    `faster` says of each other entry whether the winner is faster (true), slower (false), or
+    whether the settings cannot tell (None). `first` are the candidates of the first round with
+    their mean goodput, bit/s; `changes` are sentences on when another controller would be better.
+    """
+
+    question: Question
+    known: Known
+    settings: Sequence[Mapping[str, Any]]
+    entries: Sequence[Entry]
+    winner: Entry
+    faster: Mapping[str, bool | None]
+    first: Mapping[str, float]
+    changes: Sequence[str]
+    most_harm: float
+    duration_s: float
+    packets: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the object that `fairhaul advise --json` prints."""
+        return {
+            "question": self.question.to_dict(),
+            "drawn": self.known.text(),
+            "settings": list(self.settings),
+            "recommended": self.winner.name,
+            "completion_s": self.completion_s,
+            "long_enough": self.is_long_enough,
+            "most_harm": self.most_harm,
+            "candidates": [
+                {
+                    "name": entry.name,
+                    "goodput_bps": entry.goodput.to_dict(),
+                    "harm": entry.harm.to_dict(),
+                    "fastest_in": entry.best,
+                    "allowed": entry.allowed,
+                    "slower_than_recommended": self.faster.get(entry.name),
+                    "goodput_by_setting_bps": [run.goodput_bps for run in entry.runs],
+                }
+                for entry in self.entries
+            ],
+            "first_round_goodput_bps": dict(self.first),
+            "changes": list(self.changes),
+            "duration_s": self.duration_s,
+            "packets": self.packets,
+        }
+
+    @property
+    def completion_s(self) -> float:
+        """How long the transfer takes at the winner's mean goodput."""
+        return self.question.size_bytes * 8 / self.winner.goodput.mean
+
+    @property
+    def is_long_enough(self) -> bool:
+        """Whether the runs of the final lasted long enough for a judgement."""
+        return self.duration_s >= ROUND_TRIPS * max(self.question.rtts_s)
+
+
+def advise(
+    question: Question,
+    known: Known,
+    *,
+    most_harm: float,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Advice:
+    """Find a controller for a transfer.
+
+    Args:
+        question: the path, the candidates as `controllers`, and the budget.
+        known: what else is known of the path.
+        most_harm: the part of their goodput that competing flows may lose at most.
+        jobs: the number of runs at a time; by default one per core.
+        on_progress: called with the progress of each round.
+
+    Raises:
+        ScenarioError: the budget is too small for this path.
+    """
+    rounds = _Rounds(question, known, jobs, on_progress)
+    first = rounds.play(question.controllers, FIRST, FIRST_PART)
+    reference = first[USUAL]
+    ranked = sorted(
+        question.controllers, key=lambda name: _score(first[name], reference, most_harm)
+    )
+    finalists = {name: question.controllers[name] for name in ranked[:FINALISTS]}
+    second = rounds.play(finalists, SECOND, 1 - FIRST_PART)
+    entries = [_entry(name, second, second[USUAL], most_harm) for name in finalists]
+    allowed = [entry for entry in entries if entry.allowed] or [
+        min(entries, key=lambda entry: entry.harm.mean)
+    ]
+    winner = max(allowed, key=lambda entry: _geometric(entry.runs))
+    return Advice(
+        question=question,
+        known=known,
+        settings=rounds.settings,
+        entries=sorted(entries, key=lambda entry: -_geometric(entry.runs)),
+        winner=winner,
+        faster=_faster(winner, entries),
+        first={name: fmean(run.goodput_bps for run in first[name]) for name in ranked},
+        changes=changes(winner, allowed, rounds.settings),
+        most_harm=most_harm,
+        duration_s=rounds.duration_s,
+        packets=rounds.packets,
+    )
+
+
+class _Rounds:
+    """Runs the rounds, each within its part of the budget."""
+
+    def __init__(
+        self, question: Question, known: Known, jobs: int | None, on_progress: OnProgress | None
+    ) -> None:
+        self._question = question
+        self._known = known
+        self._jobs = jobs
+        self._on_progress = on_progress
+        self.duration_s = 0.0
+        self.packets = 0.0
+        self.settings: list[dict[str, Any]] = []
+
+    def play(
+        self, candidates: Mapping[str, Transport], settings: int, part: float
+    ) -> dict[str, list[Run]]:
+        """Run candidates, and the usual controller for reference, over drawn settings."""
+        players = {USUAL: Transport(controller={"kind": USUAL}, profile="linux"), **candidates}
+        self.duration_s = self._duration_s(len(players) * settings, part)
+        plans = {
+            name: self._scenarios(name, transport)[:settings] for name, transport in players.items()
+        }
+        self.settings = [variant(scenario) for scenario in plans[USUAL]]
+        flat = [scenario for scenarios in plans.values() for scenario in scenarios]
+        done = iter(for_each(flat, _figures, jobs=self._jobs, on_progress=self._on_progress))
+        results = {name: [next(done) for _ in scenarios] for name, scenarios in plans.items()}
+        self.packets += sum(run["packets"] for runs in results.values() for run in runs)
+        return {name: [_run(run) for run in runs] for name, runs in results.items()}
+
+    def _duration_s(self, runs: int, part: float) -> float:
+        question = self._question
+        packets = question.budget_s * PACKETS_PER_CPU_S * part / runs
+        seconds = packets / (question.rate_bps / 8 / PACKET_BYTES)
+        least_s = 20 * max(question.rtts_s)
+        if seconds < least_s:
+            wanted_s = question.budget_s * least_s / seconds
+            raise ScenarioError(
+                f"--budget {question.budget_s:g}s: {runs} runs would end after {seconds:.2g} s "
+                f"each, too soon for a round-trip time of {max(question.rtts_s):g} s: give a "
+                f"budget of at least {math.ceil(wanted_s / 60)}min, or fewer candidates (--only)"
+            )
+        return min(seconds, max(600.0, 1000 * max(question.rtts_s)))
+
+    def _scenarios(self, name: str, transport: Transport) -> list[Scenario]:
+        question, known = self._question, self._known
+        rtt_s = max(question.rtts_s)
+        start = f"uniform 0 s..{min(1.0, self.duration_s / 20):g} s"
+        cross = {"kind": known.cross_kind}
+        shared = {"profile": "linux", "rtt": f"{rtt_s * 1e12:.0f} ps", "start": start}
+        scenario = {
+            "title": name,
+            "duration": f"{self.duration_s:.6g} s",
+            "warmup": f"{WARMUP * self.duration_s:.6g} s",
+            "packet": f"{PACKET_BYTES} B",
+            "bottleneck": {
+                "rate": question.rate,
+                "delay": f"{rtt_s * 1e12 / 4:.0f} ps",
+                "queue": {"kind": "droptail", "capacity": "1 bdp"},
+            },
+            "flow": [
+                {"name": "ours", **shared, **transport.keys()},
+                {"name": "cross", "role": "background", "count": 1, **shared, "controller": cross},
+            ],
+            "sweep": {"points": SECOND, **known.sweep()},
+        }
+        scenarios = read(scenario)
+        return [scenario.with_seed(index + 1) for index, scenario in enumerate(scenarios)]
+
+
+def _figures(_: int, record: Record) -> RunFigures:
+    return measure(record)
+
+
+def _run(run: RunFigures) -> Run:
+    def total(role: str) -> float:
+        return sum(flow["goodput_bps"] for flow in run["flows"] if flow["role"] == role)
+
+    losses = [flow["loss_rate"] or 0.0 for flow in run["flows"] if flow["role"] == "measured"]
+    return Run(
+        goodput_bps=total("measured"), others_bps=total("background"), loss_rate=fmean(losses)
+    )
+
+
+def _geometric(runs: Sequence[Run]) -> float:
+    """The mean of the logarithms of the goodput: a setting counts whatever its rate is."""
+    return fmean(math.log(max(run.goodput_bps, 1.0)) for run in runs)
+
+
+def _harms(runs: Sequence[Run], reference: Sequence[Run]) -> list[float]:
+    return [
+        1 - run.others_bps / usual.others_bps if usual.others_bps > 0 else 0.0
+        for run, usual in zip(runs, reference, strict=True)
+    ]
+
+
+def _score(runs: Sequence[Run], reference: Sequence[Run], most_harm: float) -> tuple[bool, float]:
+    """What candidates are sorted by: those that harm too much last, then the fastest first."""
+    return fmean(_harms(runs, reference)) > most_harm, -_geometric(runs)
+
+
+def _entry(
+    name: str, runs: Mapping[str, Sequence[Run]], reference: Sequence[Run], most_harm: float
+) -> Entry:
+    own = runs[name]
+    harm = estimate(_harms(own, reference), ANY)
+    each = {
+        other: [
+            run.goodput_bps if harm_of <= most_harm else 0.0
+            for run, harm_of in zip(of, _harms(of, reference), strict=True)
+        ]
+        for other, of in runs.items()
+    }
+    best = sum(
+        own_bps > 0 and own_bps >= max(of[place] for of in each.values())
+        for place, own_bps in enumerate(each[name])
+    )
+    return Entry(
+        name=name,
+        runs=own,
+        goodput=estimate([run.goodput_bps for run in own]),
+        harm=harm,
+        best=best,
+        allowed=harm.mean <= most_harm,
+    )
+
+
+def _faster(winner: Entry, entries: Sequence[Entry]) -> dict[str, bool | None]:
+    """Judge whether the winner is faster than each other entry, setting by setting, together."""
+    others = [entry for entry in entries if entry is not winner]
+    evidence = []
+    for other in others:
+        ratios = [
+            math.log(max(theirs.goodput_bps, 1.0) / max(ours.goodput_bps, 1.0))
+            for ours, theirs in zip(winner.runs, other.runs, strict=True)
+        ]
+        evidence.append(below(estimate(ratios), 0.0))
+    return dict(zip((other.name for other in others), judge(evidence), strict=True))
+
+
+def changes(
+    winner: Entry, allowed: Sequence[Entry], settings: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Say where another allowed entry is faster, if one swept key separates these settings."""
+    found = []
+    for other in allowed:
+        if other is winner:
+            continue
+        wins = [
+            theirs.goodput_bps > 1.05 * ours.goodput_bps
+            for ours, theirs in zip(winner.runs, other.runs, strict=True)
+        ]
+        if sum(wins) > 0:
+            found.append(_where(other.name, winner.name, wins, settings))
+    return found
+
+
+def _where(
+    other: str, winner: str, wins: Sequence[bool], settings: Sequence[Mapping[str, Any]]
+) -> str:
+    """Describe the settings in which `other` is faster by the key that separates them best."""
+    best: tuple[int, str] | None = None
+    for key, name in NAMES.items():
+        values = [_number(setting[key]) for setting in settings]
+        for limit in sorted(set(values))[1:]:
+            for side, word in ((True, "below"), (False, "from")):
+                right = sum(
+                    ((value < limit) == side) == win
+                    for value, win in zip(values, wins, strict=True)
+                )
+                if best is None or right > best[0]:
+                    shown = next(s[key] for s in settings if _number(s[key]) == limit)
+                    best = (right, f"{name} {word} {shown}")
+    count = f"{other} is faster than {winner} in {sum(wins)} of {len(wins)} settings"
+    usual = max(sum(wins), len(wins) - sum(wins))
+    if best is None or best[0] <= usual or best[0] < SEPARATES * len(wins):
+        return f"{count}; no single property of the path separates these settings."
+    return (
+        f"{count}: with {best[1]}, a rule that is right for {best[0]} of the {len(wins)} settings."
+    )
+
+
+NAMES = {
+    "bottleneck.queue.capacity": "a buffer",
+    "flow.cross.count": "a number of competing flows",
+    "bottleneck.loss": "a probability of loss",
+}
+SEPARATES = 0.8
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else float(str(value).split()[0])

@@ -1,0 +1,149 @@
+"""An advice in words: the answer, how sure it is, and the commands that carry it out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from fairhaul.advice.tournament import PARALLEL, Advice, Entry
+from fairhaul.comparison.answer import size_text
+from fairhaul.deployable import Way
+from fairhaul.durations import duration_text
+from fairhaul.estimate import text as estimate_text
+from fairhaul.report.words import listed, quantity
+
+MEBIBYTE = 1 << 20
+# The kernel doubles what a program asks for, and half of a buffer is for its own records.
+BUFFER_PRODUCTS = 2.0
+
+
+def kind_of(name: str) -> tuple[int, str]:
+    """Split `4xcubic` into the number of connections and the controller."""
+    count, times, kind = name.partition("x")
+    return (int(count), kind) if times and count.isdigit() else (1, name)
+
+
+def answer(advice: Advice) -> str:
+    """Say what to use, and how long the transfer takes."""
+    connections, kind = kind_of(advice.winner.name)
+    over = "one connection" if connections == 1 else f"{connections} connections"
+    goodput = estimate_text(advice.winner.goodput, _rate)
+    return (
+        f"Use {kind} over {over}: {goodput} on average over the settings, so that "
+        f"{size_text(advice.question.size_bytes)} take about {duration_text(advice.completion_s)}."
+    )
+
+
+def _rate(value: float) -> str:
+    return quantity(value, "bit/s")
+
+
+def neighbours(advice: Advice) -> str:
+    """Say what the competing flows lose."""
+    harm = advice.winner.harm
+    lost = estimate_text(harm, lambda value: f"{100 * value:.0f} %")
+    limit = f"{100 * advice.most_harm:.0f} %"
+    beyond = "" if advice.winner.allowed else f", more than the allowed {limit}"
+    return (
+        "Competing flows lose "
+        f"{lost} of what they have beside one cubic flow{beyond} (negative: they gain)."
+    )
+
+
+def certainty(advice: Advice) -> list[str]:
+    """Say how sure the answer is."""
+    lines = [
+        f"It is the fastest allowed candidate in {advice.winner.best} of {len(advice.settings)} "
+        "drawn settings."
+    ]
+    for verdict, words in (
+        (True, "It is faster than {}, beyond chance."),
+        (None, "These settings cannot tell whether it is faster than {}."),
+        (False, "It is slower than {}, beyond chance, but the others harm competing flows more."),
+    ):
+        names = [name for name, found in advice.faster.items() if found is verdict]
+        if names:
+            lines.append(words.format(listed(names)))
+    if not advice.is_long_enough:
+        round_trips = advice.duration_s / max(advice.question.rtts_s)
+        lines.append(
+            f"The runs lasted {duration_text(advice.duration_s)}, only {round_trips:.0f} round "
+            "trips: too short for the long term. A larger --budget makes them longer."
+        )
+    return lines
+
+
+def excluded(advice: Advice) -> str:
+    """Name the candidates that harm competing flows more than allowed."""
+    names = [entry.name for entry in advice.entries if not entry.allowed]
+    if not names:
+        return ""
+    limit = f"{100 * advice.most_harm:.0f} %"
+    return f"Not allowed, because competing flows would lose more than {limit}: {listed(names)}."
+
+
+def buffer_bytes(advice: Advice) -> int:
+    """Give the socket buffers that the transfer needs: of one connection, in whole mebibytes."""
+    connections, _ = kind_of(advice.winner.name)
+    product = advice.question.rate_bps / 8 * max(advice.question.rtts_s) / connections
+    return math.ceil(2 * BUFFER_PRODUCTS * product / MEBIBYTE) * MEBIBYTE
+
+
+def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
+    """Give the commands, each with what it is for."""
+    connections, kind = kind_of(advice.winner.name)
+    most = buffer_bytes(advice)
+    way = ways.get(kind, Way.NONE)
+    found = [
+        (
+            "on both hosts: buffers for the path",
+            f"sudo sysctl -w net.core.rmem_max={most} net.core.wmem_max={most} "
+            f"net.ipv4.tcp_rmem='4096 131072 {most}' net.ipv4.tcp_wmem='4096 65536 {most}'",
+        ),
+        (
+            "on the sender: pacing, at the device of the route",
+            "sudo tc qdisc replace dev DEVICE root fq",
+        ),
+    ]
+    name = kind
+    if way is Way.PORT:
+        name = f"fh_{kind}"
+        found.append(("on the sender: the controller", f"sudo fairhaul kernel install {kind}"))
+    elif way is Way.NONE:
+        found.append((f"on the sender: {kind} is not available on this host", ""))
+    if way is not Way.NONE:
+        parallel = f" -P {connections}" if connections > 1 else ""
+        found += [
+            ("a test with iperf3", f"iperf3 -c FAR -C {name}{parallel} -t 60"),
+            (
+                "or for all connections to the other site",
+                f"sudo ip route change PREFIX via GATEWAY dev DEVICE congctl {name}",
+            ),
+        ]
+    return found
+
+
+def candidates(ways: Mapping[str, Way], every: bool, names: Sequence[str]) -> list[str]:
+    """Give the candidates: controllers that this host can use, or every one, and parallel TCP."""
+    able = [name for name in names if every or ways.get(name, Way.NONE) is not Way.NONE]
+    usual = [name for name in ("cubic",) if name not in able]
+    return [*usual, *able, f"{PARALLEL}xcubic"]
+
+
+def row(entry: Entry, advice: Advice) -> list[str]:
+    """Give the cells of a candidate: goodput, completion time, harm, settings, verdict."""
+    completion_s = advice.question.size_bytes * 8 / entry.goodput.mean
+    verdict = "recommended" if entry is advice.winner else ""
+    if not entry.allowed:
+        verdict = "harms too much"
+    return [
+        entry.name,
+        estimate_text(entry.goodput, lambda value: f"{value / 1e6:.1f}"),
+        duration_text(completion_s),
+        estimate_text(entry.harm, lambda value: f"{100 * value:.0f}"),
+        f"{entry.best} of {len(advice.settings)}",
+        verdict,
+    ]
+
+
+COLUMNS = ("candidate", "Mbit/s", "transfer takes", "others lose %", "fastest in", "")
