@@ -54,7 +54,7 @@ class Entry:
 
     `harm` is the part of the competing flows' goodput that they lose, compared with what they have
     beside one flow of the kernel's default controller. `best` counts the settings in which it is
-    the fastest of those that harm no more than allowed.
+    the fastest candidate of all that harm no more than allowed.
     """
 
     name: str
@@ -270,7 +270,7 @@ def _harms(runs: Sequence[Run], reference: Sequence[Run]) -> list[float]:
 
 
 def _score(runs: Sequence[Run], reference: Sequence[Run], most_harm: float) -> tuple[bool, float]:
-    """What candidates are sorted by: those that harm too much last, then the fastest first."""
+    """What candidates are sorted by: harmful ones last, then the fastest first."""
     return fmean(_harms(runs, reference)) > most_harm, -_geometric(runs)
 
 
