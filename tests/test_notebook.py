@@ -88,7 +88,7 @@ def test_a_notebook_shows_tables(answers: fairhaul.Answers) -> None:
         (answers[0]._repr_html_(), ["ours", "Jain", "bottleneck"]),
         (answers._repr_html_(), ["capacity", "0.5 bdp", "queue ms"]),
         (answers[0].records[0]._repr_html_(), ["flow_series", "cwnd_packets"]),
-        (fairhaul.read(ONE)[0]._repr_html_(), ["theirs", "reno", "droptail"]),
+        (fairhaul.read(ONE)[0]._repr_html_(), ["theirs", "reno", "delay ms"]),
     ):
         assert shown.startswith("<table>")
         for word in words:

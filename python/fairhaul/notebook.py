@@ -89,12 +89,12 @@ def of_scenario(scenario: Scenario) -> str:
         for flow in described["flows"]
     ]
     links = [
-        [link["name"], f"{link['rate_bps'] / 1e6:.6g}", link["queue"]["kind"]]
+        [link["name"], f"{link['rate_bps'] / 1e6:.6g}", f"{1000 * link['delay_s']:.4g}"]
         for link in described["links"]
     ]
     title = f"{described['title']}: {described['duration_s']:g} s, seed {described['seed']}"
     return table(title, ["flow", "controller", "RTT ms", "role"], flows, words=2) + table(
-        "Links", ["link", "Mbit/s", "queue"], links
+        "Links", ["link", "Mbit/s", "delay ms"], links
     )
 
 

@@ -152,8 +152,9 @@ def advise(
         question.controllers, key=lambda name: _score(first[name], reference, most_harm)
     )
     finalists = {name: question.controllers[name] for name in ranked[:FINALISTS]}
-    second = rounds.play(finalists, SECOND, 1 - FIRST_PART)
-    entries = [_entry(name, second, second[USUAL], most_harm) for name in finalists]
+    played = rounds.play(finalists, SECOND, 1 - FIRST_PART)
+    second = {name: played[name] for name in finalists}
+    entries = [_entry(name, second, played[USUAL], most_harm) for name in finalists]
     allowed = [entry for entry in entries if entry.allowed] or [
         min(entries, key=lambda entry: entry.harm.mean)
     ]
