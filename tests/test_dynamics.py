@@ -127,10 +127,14 @@ def test_percentiles_of_the_queueing_delay_are_over_the_measured_time() -> None:
 def test_transfers_are_sorted_by_the_decade_of_their_size() -> None:
     hundreds, thousands = dynamics(record())["transfers"]
     assert hundreds == {
-        **{"least_bytes": 100, "completed": 2, "unfinished": 0, "mean_s": 1.0, "p95_s": 1.5}
+        **{"least_bytes": 100, "completed": 2, "unfinished": 0, "mean_s": 1.0, "p95_s": 1.5},
+        # Round trips of 100 ms; 100 B at 1000 B/s in 0.5 s, and 999 B in 1.5 s.
+        "efficiency": pytest.approx((0.3 / 0.5 + 1.199 / 1.5) / 2),
     }
     assert thousands == {
-        **{"least_bytes": 1000, "completed": 1, "unfinished": 1, "mean_s": 0.25, "p95_s": 0.25}
+        **{"least_bytes": 1000, "completed": 1, "unfinished": 1, "mean_s": 0.25, "p95_s": 0.25},
+        # 2000 B would take 2 s: no transfer is faster than possible.
+        "efficiency": 1.0,
     }
 
 

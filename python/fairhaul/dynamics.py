@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from fairhaul.columns import columns_of
-from fairhaul.measures import WINDOWS_S, offered_bps
+from fairhaul.measures import WINDOWS_S, bottlenecks_of, offered_bps
 from fairhaul.record import Record
 from fairhaul.series import Series, series
 
@@ -66,6 +66,8 @@ class Completions(TypedDict):
     unfinished: int
     mean_s: float | None
     p95_s: float | None
+    efficiency: float | None
+    """The mean of the shortest possible time over the completion time, 0 to 1."""
 
 
 class Dynamics(TypedDict):
@@ -306,22 +308,31 @@ def _queue_delays(record: Record) -> list[QueueDelays]:
 def _transfers(record: Record) -> list[Completions]:
     """The transfers that have a size and began in the measured time, by the decade of the size."""
     scenario = record.meta["scenario"]
+    rows = series(record.raw("link_series"), len(scenario["links"]), scenario)
+    slowest = bottlenecks_of(scenario, offered_bps(rows, scenario))
+    rtts_s = {flow["name"]: flow["rtt_s"] for flow in scenario["flows"]}
     endless = {flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "bulk"}
-    decades: dict[int, list[float]] = {}
+    decades: dict[int, list[tuple[float, float]]] = {}
     columns = columns_of(record.raw("transfer"))
     for flow, start_s, end_s, size in columns.rows("flow", "start_s", "end_s", "bytes"):
         if flow not in endless and start_s >= scenario["warmup_s"]:
             decade = int(math.log10(size)) if size >= 1 else 0
-            decades.setdefault(decade, []).append(end_s - start_s)
+            rate_bps = slowest[flow][1] if flow in slowest else math.inf
+            # The opening takes one round trip, and the first packet with its acknowledgement one.
+            shortest_s = 2 * rtts_s[flow] + (size * 8 / rate_bps if rate_bps > 0 else math.inf)
+            decades.setdefault(decade, []).append((end_s - start_s, shortest_s))
     return [_completions(10**decade, times) for decade, times in sorted(decades.items())]
 
 
-def _completions(least_bytes: int, times: Sequence[float]) -> Completions:
-    done = sorted(time for time in times if not math.isnan(time))
+def _completions(least_bytes: int, times: Sequence[tuple[float, float]]) -> Completions:
+    complete = [(took, shortest) for took, shortest in times if not math.isnan(took)]
+    done = sorted(took for took, _ in complete)
+    parts = [min(shortest / took, 1.0) for took, shortest in complete if took > 0]
     return {
         "least_bytes": least_bytes,
         "completed": len(done),
         "unfinished": len(times) - len(done),
         "mean_s": math.fsum(done) / len(done) if done else None,
         "p95_s": done[math.ceil(0.95 * len(done)) - 1] if done else None,
+        "efficiency": math.fsum(parts) / len(parts) if parts else None,
     }

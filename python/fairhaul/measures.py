@@ -48,7 +48,7 @@ def measure(record: Record) -> RunFigures:
     of_flows = series(record.raw("flow_series"), len(scenario["flows"]), scenario)
     of_links = series(record.raw("link_series"), len(scenario["links"]), scenario)
     rates = offered_bps(of_links, scenario)
-    bottlenecks = _bottlenecks(scenario, rates)
+    bottlenecks = bottlenecks_of(scenario, rates)
     losses = not_undone(record)
     flows = _flows(record, of_flows, losses, bottlenecks)
     coincidence = episodes(losses, flows, scenario)
@@ -252,10 +252,10 @@ def _completions(record: Record) -> dict[str, float]:
     return {flow: math.fsum(took) / len(took) for flow, took in times.items()}
 
 
-def _bottlenecks(
+def bottlenecks_of(
     scenario: Mapping[str, Any], rates: Sequence[float]
 ) -> dict[str, tuple[int, float]]:
-    """The slowest link on the path of each flow that crosses one, and its rate in bit/s."""
+    """Give the slowest link on the path of each flow that crosses one, and its rate in bit/s."""
     return {
         flow["name"]: (link, rates[link])
         for flow in scenario["flows"]
