@@ -90,6 +90,7 @@ def restored(
     variant: Sequence[tuple[str, str]],
     seed: int,
 ) -> Scenario: ...
+def drawn(text: str, file: str) -> list[list[tuple[str, str]]]: ...
 def count_flows(
     counter: str,
     settings: Sequence[tuple[str, str]],

@@ -2,8 +2,8 @@
 
 use fairhaul_cc::words::{BicVariant, CubicVariant};
 use fairhaul_experiment::{
-    Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe, plan,
-    read,
+    Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe, drawn,
+    plan, read,
 };
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
@@ -429,6 +429,18 @@ fn ranges_are_lists_and_drawn_keys_vary_together() {
     };
     assert_eq!(of(&fixed, "flow.F1.rtt"), of(&all, "flow.F1.rtt"));
     assert_eq!(study(&text, &[("flow.F1.rtt", "90 ms"), ("flow.F*.initial_window", "4")]).sweep.len(), 2);
+}
+
+#[test]
+fn settings_are_drawn_without_a_scenario() {
+    let text = "points = 2\na.b = { from = \"1 ms\", to = \"9 ms\" }\nc = [1, 2]\n";
+    let settings = drawn(text, "open").unwrap();
+    let keys: Vec<_> = settings[0].iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!((settings.len(), keys), (4, vec!["a.b", "c"]));
+    assert_eq!([&settings[0][0], &settings[2][0]], [&settings[1][0], &settings[3][0]]);
+    assert_eq!([&settings[0][1].1, &settings[1][1].1], ["1", "2"]);
+    let told = drawn("a = { from = 1, to = 2 }", "open").unwrap_err().to_string();
+    assert!(told.starts_with("open:1: \"a\": the range has no number of points"), "{told}");
 }
 
 #[test]

@@ -157,6 +157,15 @@ pub fn read(
     Ok(study.sweep.into_iter().map(|Variant { settings, scenario }| read(scenario, settings)).collect())
 }
 
+/// The settings of a table as `[sweep]` takes it: pairs of key and value, the value as TOML.
+#[pyfunction]
+pub fn drawn(py: Python<'_>, text: &str, file: &str) -> PyResult<Vec<Vec<(String, String)>>> {
+    fairhaul_experiment::drawn(text, file).map_err(|mistakes| {
+        let lines = mistakes.0.iter().map(ToString::to_string);
+        PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
+    })
+}
+
 /// The JSON Schema of scenario files.
 #[pyfunction]
 pub fn schema() -> String {

@@ -16,6 +16,7 @@ from fairhaul.evidence import below, judge
 from fairhaul.measures import measure
 from fairhaul.runs import for_each
 from fairhaul.scenario import Scenario, ScenarioError, read, variant
+from fairhaul.splits import best_split
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -335,24 +336,13 @@ def _where(
     other: str, winner: str, wins: Sequence[bool], settings: Sequence[Mapping[str, Any]]
 ) -> str:
     """Describe the settings in which `other` is faster by the key that separates them best."""
-    best: tuple[int, str] | None = None
-    for key, name in NAMES.items():
-        values = [_number(setting[key]) for setting in settings]
-        for limit in sorted(set(values))[1:]:
-            for side, word in ((True, "below"), (False, "from")):
-                right = sum(
-                    ((value < limit) == side) == win
-                    for value, win in zip(values, wins, strict=True)
-                )
-                if best is None or right > best[0]:
-                    shown = next(s[key] for s in settings if _number(s[key]) == limit)
-                    best = (right, f"{name} {word} {shown}")
+    best = best_split(settings, wins)
     count = f"{other} is faster than {winner} in {sum(wins)} of {len(wins)} settings"
-    usual = max(sum(wins), len(wins) - sum(wins))
-    if best is None or best[0] <= usual or best[0] < SEPARATES * len(wins):
+    if best is None or not best.separates(SEPARATES):
         return f"{count}; no single property of the path separates these settings."
     return (
-        f"{count}: with {best[1]}, a rule that is right for {best[0]} of the {len(wins)} settings."
+        f"{count}: with {NAMES[best.key]} {best.rule}, a rule that is right for {best.right} of "
+        f"the {best.of} settings."
     )
 
 
@@ -362,7 +352,3 @@ NAMES = {
     "bottleneck.loss": "a probability of loss",
 }
 SEPARATES = 0.8
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else float(str(value).split()[0])

@@ -13,6 +13,7 @@ from fairhaul import papers
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
+from fairhaul.cli.robust import reproduce_robustly
 from fairhaul.cli.run import RENAMED, jobs_option, json_option
 from fairhaul.nearest import hint
 
@@ -71,6 +72,20 @@ def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple
     metavar="DIR",
     help="Write report.html and its figures into this directory; by default PAPER-report.",
 )
+@click.option(
+    "--robust",
+    is_flag=True,
+    help="Run the experiment over drawn settings of what the paper leaves open, and report in what "
+    "part of them its claims and numbers hold.",
+)
+@click.option(
+    "--settings",
+    type=click.IntRange(min=2),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="With --robust: the number of settings.",
+)
 @jobs_option
 @json_option
 def reproduce(  # noqa: PLR0913, PLR0917
@@ -80,6 +95,8 @@ def reproduce(  # noqa: PLR0913, PLR0917
     only: tuple[str, ...],
     seeds: int | None,
     out: Path | None,
+    robust: bool,
+    settings: int,
     jobs: int | None,
     json_: bool,
 ) -> None:
@@ -97,6 +114,9 @@ def reproduce(  # noqa: PLR0913, PLR0917
             show.as_json({"papers": entries})
         for entry in () if json_ else entries:
             click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
+        return
+    if robust:
+        reproduce_robustly(paper, only, settings=settings, out=out, jobs=jobs, json_=json_)
         return
     objects = []
     for name, place in _places(paper, out, engines).items():

@@ -178,7 +178,7 @@ class Experiment:
     `about` says under `heading` what is run; `chosen` are assumptions where the paper is silent.
     `keep` takes what a figure needs of the record of each case's first seed. `lab` says how it runs
     on real hosts, if it can; `overlay` draws the results of engines, by their names, over each
-    other.
+    other. `open` has the settings that the paper leaves open, with ranges as in `[sweep]`.
     """
 
     heading: str
@@ -195,6 +195,7 @@ class Experiment:
     lab: Lab | None = None
     overlay: Callable[[Mapping[str, Results]], Sequence[Figure]] | None = None
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    open: Mapping[str, Any] = field(default_factory=dict)
 
 
 def cell(ours: Estimate | None, form: str, paper: float | None = None, step: float = 0.01) -> Cell:

@@ -78,6 +78,7 @@ class ExperimentReader:
             lab=self._lab(),
             overlay=_overlay(layout, drawings),
             bounds=self._bounds(formulas),
+            open=section.mapping("open"),
         )
         quick.close()
         section.close()

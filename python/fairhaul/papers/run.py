@@ -216,7 +216,7 @@ def reproduce(  # noqa: PLR0913
         lab.refuse_without_root()
     command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
-    shelf = None if out is None else _shelf(paper, out)
+    shelf = None if out is None else shelf_of(paper, out)
     runs = work.run(tasks, jobs, on_progress, shelf=shelf)
     parts = [_part(task, work.gather(runs, task.name, task.experiment.bounds)) for task in tasks]
     if real:
@@ -238,7 +238,7 @@ def reproduce(  # noqa: PLR0913
     return Reproduction(paper=paper, quick=quick, parts=parts, command=command, cost=cost)
 
 
-def _shelf(paper: Paper, out: Path) -> Shelf:
+def shelf_of(paper: Paper, out: Path) -> Shelf:
     """Give the place of the results beside the report."""
     folder = Path(paper.argument)
     sources = folder if (folder / "paper.toml").is_file() else Path(__file__).parent

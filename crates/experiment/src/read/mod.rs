@@ -96,6 +96,38 @@ pub fn read(text: &str, file: &str, overrides: &[(String, String)]) -> Result<St
     }
 }
 
+/// Reads a table as `[sweep]` takes it, and gives its settings: paths of keys, and values as TOML. What the keys are
+/// is for the reader of a scenario to say.
+///
+/// # Errors
+/// All mistakes, in the order of the text.
+pub fn drawn(text: &str, file: &str) -> Result<Vec<Vec<(String, String)>>, Mistakes> {
+    let mut notes = Notes::default();
+    let axes = parse(text, &mut notes).map(|tree| axes(&tree, &mut notes)).unwrap_or_default();
+    let runs = axes.iter().map(|axis| axis.rows.len()).try_fold(1usize, usize::checked_mul);
+    let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
+        notes.note(SourceSpan::Line(1), format!("the sweep has too many runs; at most {MOST_RUNS}"));
+        return Err(notes.finish(file, &[]));
+    };
+    if !notes.is_empty() {
+        return Err(notes.finish(file, &[]));
+    }
+    let setting = |run| {
+        let set = |(key, value): (&SweptKey, &Node)| (key.path.clone(), value.to_string());
+        rows_of(&axes, runs, run).flat_map(|(axis, row)| axis.keys.iter().zip(row).map(set)).collect()
+    };
+    Ok((0..runs).map(setting).collect())
+}
+
+/// The row of each axis in one run of a product of `runs`; the last axis varies fastest.
+fn rows_of(axes: &[Axis], runs: usize, run: usize) -> impl Iterator<Item = (&Axis, &[Node])> {
+    let mut block = runs;
+    axes.iter().map(move |axis| {
+        block /= axis.rows.len();
+        (axis, axis.rows[run / block % axis.rows.len()].as_slice())
+    })
+}
+
 /// What a scenario takes from its file beside the text.
 struct FileContext<'a> {
     stem: &'a str,
@@ -203,10 +235,8 @@ fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes
     for run in 0..runs {
         let mut varied = tree.clone();
         let mut settings = Vec::new();
-        let mut block = runs;
-        for axis in axes {
-            block /= axis.rows.len();
-            for (key, value) in axis.keys.iter().zip(&axis.rows[run / block % axis.rows.len()]) {
+        for (axis, row) in rows_of(axes, runs, run) {
+            for (key, value) in axis.keys.iter().zip(row) {
                 if let Err(text) = set(&mut varied, &key.path, value) {
                     notes.note(value.origin, text);
                 }
