@@ -239,6 +239,13 @@ def test_many_records_get_a_directory_each(small: Path, fairhaul: Fairhaul) -> N
     names = ["001-two-flows-seed-1", "002-two-flows-seed-2"]
     assert sorted(place.name for place in out.iterdir()) == names
     assert package.read_record(out / names[1]).meta["seed"] == 2
+    # Of a sweep, by what was swept.
+    small.write_text(
+        f'{small.read_text()}\n[sweep]\n"bottleneck.rate" = ["1.5 Mbit/s", "2 Mbit/s"]\n'
+    )
+    assert fairhaul("run", small, "--out", "swept").returncode == 0
+    names = ["001-rate-1.5-mbit-s-seed-1", "002-rate-2-mbit-s-seed-1"]
+    assert sorted(place.name for place in (small.parent / "swept").iterdir()) == names
 
 
 def test_the_same_scenario_and_seed_give_the_same_tables() -> None:

@@ -304,8 +304,15 @@ def _claimed(out: Path, *, resume: bool) -> Iterator[Path]:
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:
-    """Name the directory of a run within `--out`; a single run has no directory of its own."""
+    """Name the directory of a run within `--out` by what was swept, or else by the title.
+
+    A single run has no directory of its own.
+    """
+    from fairhaul.scenario import variant
+
     if len(plan) == 1:
         return "."
-    title = re.sub(r"[^a-z0-9]+", "-", plan[index].title.lower()).strip("-")[:40]
-    return f"{index + 1:03}-{title}-seed-{plan[index].seed}"
+    swept = [f"{key.rpartition('.')[2]} {value}" for key, value in variant(plan[index]).items()]
+    words = " ".join(swept) or plan[index].title
+    name = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:60]
+    return f"{index + 1:03}-{name}-seed-{plan[index].seed}"
