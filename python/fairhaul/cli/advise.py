@@ -93,7 +93,7 @@ def advise(
     json_: bool,
     **path: Any,
 ) -> None:
-    """Advise on the controller of a transfer, and print the commands to use it.
+    """Say which controller suits a transfer, with the commands.
 
     The controllers that this host can use compete over 12 settings of what is not known of the
     path: its buffer, the competing flows and the loss. The advice is the fastest candidate that

@@ -20,7 +20,7 @@ from fairhaul.cli.click_ext import Command
     help="Write the report into this directory; by default into DIR, if only one is given.",
 )
 def report(directories: tuple[Path, ...], out: Path | None) -> None:
-    """Write the report of records or of a sweep: one HTML page and its figures.
+    """Write the report of records or of a sweep: an HTML page.
 
     DIR is a directory that `run --out` wrote: a record, or a directory of several. Runs that differ
     only in their seed are shown together. Or it is the directory of a sweep.

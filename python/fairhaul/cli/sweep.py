@@ -122,11 +122,11 @@ def sweep(  # noqa: PLR0913, PLR0917
     shard: tuple[int, int] | None,
     json_: bool,
 ) -> None:
-    """Run every point of a [sweep] with several seeds, and keep all results.
+    """Run every point of a [sweep] with several seeds.
 
-    Each result is stored as soon as its run ends. If the command is interrupted, or its process is
-    killed, the same command goes on where it ended. A result is used again as long as the scenario,
-    the seed and Fairhaul itself are the same.
+    All results are kept: each is stored as soon as its run ends. If the command is interrupted, or
+    its process is killed, the same command goes on where it ended. A result is used again as long
+    as the scenario, the seed and Fairhaul itself are the same.
     """
     from fairhaul.comparison.question import time_s
     from fairhaul.sweeps import run_sweep
