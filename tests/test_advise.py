@@ -131,7 +131,8 @@ def test_the_command_prints_advice_and_writes_a_report(
     only = ["--only", "cubic", "--only", "reno"]
     assert cli.status_of(["advise", *path, *only, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith(f"Report: {tmp_path}/report.html\nUse ")
+    assert printed.startswith("Use ")
+    assert printed.endswith(f"Report: {tmp_path}/report.html\n")
     assert "sudo sysctl -w net.core.rmem_max=" in printed
     assert "Each run of the final lasts" in printed
     page = (tmp_path / "report.html").read_text()
@@ -142,12 +143,31 @@ def test_the_command_prints_advice_and_writes_a_report(
     assert len(found["candidates"][0]["goodput_by_setting_bps"]) == 12
 
 
+def test_a_policer_drops_what_exceeds_the_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--policer", "100kB", "--cross", "2xcubic"]
+    budget = ["--only", "cubic", "--only", "reno", "--budget", "10s", "--out", str(tmp_path)]
+    assert cli.status_of(["advise", *path, *budget, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    buckets = [setting["bottleneck.policer.burst"] for setting in found["settings"]]
+    sizes = [float(bucket.split()[0]) for bucket in buckets]
+    assert all(bucket.endswith(" B") for bucket in buckets)
+    assert 50_000 <= min(sizes) < max(sizes) <= 200_000
+    # The flows get what the policer passes, not what the link could carry.
+    (reno,) = (entry for entry in found["candidates"] if entry["name"] == "reno")
+    assert 1e6 < reno["goodput_bps"]["mean"] < 20e6
+    assert (tmp_path / "report.html").is_file()
+
+
 def test_mistakes_of_a_path_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for options, message in (
         ([], "--rate: required"),
         (["--rate", "1Gbit/s", "--rtt", "80"], '--rtt 80: "80" has no unit'),
         (["--rate", "10Gbit/s", "--rtt", "80ms", "--budget", "1s"], "--budget 1s"),
-        (["--rate", "1Gbit/s", "--rtt", "8ms", "--cross", "4xcubik"], "did you mean"),
+        (["--rate", "1Gbit/s", "--rtt", "8ms", "--cross", "4xcubik"], "--cross 4xcubik: "),
+        (["--rate", "1Gbit/s", "--rtt", "8ms", "--policer", "x"], "--policer x: wanted the size"),
+        (["--rate", "1Gbit/s", "--rtt", "8ms", "--policer", "1MB", "--buffer", "1ms"], "one of"),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--only", "xcp"], "needs routers"),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--loss", "2"], "--loss"),
     ):

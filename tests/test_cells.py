@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from fairhaul import RunError, cells
+from fairhaul import RunError, _core, cells
 from fairhaul.answers import valid_runs
 from fairhaul.cells import work
 from fairhaul.cells.table import CELLS
 from fairhaul.record import Record
-from fairhaul.runs import Engine
 from fairhaul.scenario import ScenarioError, read_one
+from fairhaul.store import Store
 from tests.conftest import Fairhaul
 
 NAME = "reno-20M-20ms-1bdp"
 OTHER = "reno-100M-40ms-1bdp"
-FIGURES = {"link_share": 0.99, "rtt_ms": 31.0, "cycle_s": 1.0}
+FIGURES: dict[str, float | None] = {"link_share": 0.99, "cycle_s": 1.0}
 
 
 def test_there_are_24_cells_of_which_8_are_quoted() -> None:
@@ -40,135 +43,144 @@ def test_every_cell_is_a_scenario(name: str) -> None:
     assert described["duration_s"] == 40.0
 
 
-class Engines:
-    """Both engines, without a run."""
+@dataclass
+class Ran:
+    """A run that nothing has run: what `compare` looks at of a record."""
 
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, cycle_s: float | None, out: Path | None = None
-    ) -> None:
-        self.calls: list[tuple[Engine, str, int]] = []
+    meta: Mapping[str, Any]
+
+
+class Engines:
+    """Both engines, without a run: what they are told to run, and what they give."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cycle_s: float | None, out: Path) -> None:
+        self.calls: list[tuple[str, str, int]] = []
         self.out = out
         self.fails_at: str | None = None
-        monkeypatch.setattr(work, "predicted_cycle_s", lambda _: cycle_s)
-        monkeypatch.setattr(work, "_run", self._run)
+        self.invalid: set[int] = set()
+        monkeypatch.setattr(work, "_predicted", lambda *_: {"cycle_s": cycle_s})
+        monkeypatch.setattr(work, "figures_of", self._figures)
+        monkeypatch.setattr("fairhaul.runs.for_each", self._for_each)
         monkeypatch.setattr("fairhaul.lab.refuse_without_root", lambda: None)
 
-    def _run(self, tasks: Any, engine: Engine, _jobs: Any, _watch: Any, done: Any) -> None:
-        for task in tasks:
-            if engine == "lab" and task.cell.name == self.fails_at:
+    def _for_each(self, plan: Any, then: Any, *, engine: str, **_: Any) -> None:
+        if engine == "lab" and plan:
+            kept = Store(self.out)
+            assert {"cell prediction", "cell figures"} == set(kept.column("result", "of"))
+        for index, scenario in enumerate(plan):
+            if engine == "lab" and scenario.title == self.fails_at:
                 raise RunError("it broke")
-            if engine == "lab" and self.out is not None:
-                before = json.loads((self.out / f"{task.cell.name}.json").read_text())
-                assert (before["lab"], before["sim"]["link_share"]) == (None, [0.99] * 5)
-            self.calls.append((engine, task.cell.name, task.repeats))
-            figures = {key: [value] * task.repeats for key, value in FIGURES.items()}
-            done(task.cell, figures, 0)
+            trust = {"valid": index not in self.invalid, "reasons": ["late"]}
+            told = {"engine": engine, "cpu_s": 1.0, "packets": 9, "seed": scenario.seed}
+            then(index, Ran(told | ({"trust": trust} if engine == "lab" else {})))
+            of = f"{engine} {scenario.duration_s:g} s"
+            self.calls.append((of, scenario.title, scenario.seed))
+
+    def _figures(self, record: Ran, _: Any) -> dict[str, float | None]:
+        return FIGURES | {"rtt_ms": 30.0 + record.meta["seed"]}
+
+    def told(self) -> dict[tuple[str, str], int]:
+        """Give the number of runs of each cell on each engine since the last call."""
+        counts = Counter((of, title) for of, title, _ in self.calls)
+        self.calls = []
+        return dict(counts)
 
 
-def test_what_the_simulator_says_is_written_down_before_the_kernel_runs(
+def test_what_the_simulator_says_is_stored_before_the_kernel_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     engines = Engines(monkeypatch, 1.0, tmp_path)
     one, two = cells.compare([NAME, OTHER], out=tmp_path)
-    assert engines.calls == [
-        ("sim", NAME, 5),
-        ("sim", OTHER, 5),
-        ("lab", NAME, 5),
-        ("lab", OTHER, 1),
-    ]
-    assert [one.ratio("rtt_ms"), two.ratio("rtt_ms")] == [1.0, 1.0]
+    assert engines.told() == {
+        ("sim 310 s", NAME): 1,
+        ("sim 310 s", OTHER): 1,
+        ("sim 40 s", NAME): 5,
+        ("sim 40 s", OTHER): 5,
+        ("lab 40 s", NAME): 5,
+        ("lab 40 s", OTHER): 1,
+    }
+    assert one.sim["rtt_ms"] == [31.0, 32.0, 33.0, 34.0, 35.0]
+    assert one.ratio("rtt_ms") == 1.0
+    assert two.ratio("rtt_ms") == pytest.approx(33 / 31)
 
 
 def test_what_is_there_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    engines = Engines(monkeypatch, 1.0)
+    engines = Engines(monkeypatch, 1.0, tmp_path)
     first = cells.compare([NAME], out=tmp_path, repeats=2)
+    engines.told()
     again = cells.compare([NAME], out=tmp_path, repeats=2)
-    assert engines.calls == [("sim", NAME, 5), ("lab", NAME, 2)]
+    assert engines.told() == {}
     assert [one.to_dict() for one in first] == [one.to_dict() for one in again]
-    # More runs than there are: those of the kernel are made anew.
     cells.compare([NAME], out=tmp_path, repeats=3)
-    assert engines.calls[2:] == [("lab", NAME, 3)]
-    # All of a cell is, where its file is half of one.
-    (tmp_path / f"{NAME}.json").write_text("{")
-    cells.compare([NAME], out=tmp_path, repeats=3)
-    assert engines.calls[3:] == [("sim", NAME, 5), ("lab", NAME, 3)]
+    assert engines.told() == {("lab 40 s", NAME): 1}
 
 
-def test_what_another_build_simulated_is_run_again_and_said(
+def test_another_build_simulates_again_and_keeps_what_the_kernel_gave(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    engines = Engines(monkeypatch, 1.0)
+    engines = Engines(monkeypatch, 1.0, tmp_path)
     cells.compare([NAME], out=tmp_path, repeats=2)
-    engines.calls = []
-    monkeypatch.setattr(work, "build", lambda: "another")
-    told: list[str] = []
-    cells.compare([NAME], out=tmp_path, repeats=2, on_event=told.append)
-    # What the kernel gave does not hang on the simulator.
-    assert engines.calls == [("sim", NAME, 5)]
-    assert "were simulated by another build" in told[0]
-    kept = json.loads((tmp_path / f"{NAME}.json").read_text())
-    assert (kept["build"], len(kept["lab"]["rtt_ms"])) == ("another", 2)
-    # A cell that has become another scenario is none of ours.
-    kept["scenario"]["packet"] = "1000 B"
-    (tmp_path / f"{NAME}.json").write_text(json.dumps(kept))
+    engines.told()
+    monkeypatch.setattr("fairhaul.store.job.build", lambda: "another")
     cells.compare([NAME], out=tmp_path, repeats=2)
-    assert engines.calls[1:] == [("sim", NAME, 5), ("lab", NAME, 2)]
+    assert engines.told() == {("sim 310 s", NAME): 1, ("sim 40 s", NAME): 5}
+    monkeypatch.setattr(_core, "__version__", "99.0")
+    cells.compare([NAME], out=tmp_path, repeats=2)
+    assert engines.told() == {("lab 40 s", NAME): 2}
 
 
 def test_what_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    engines = Engines(monkeypatch, 1.0)
+    engines = Engines(monkeypatch, 1.0, tmp_path)
     engines.fails_at = OTHER
     with pytest.raises(RunError, match="it broke"):
         cells.compare([NAME, OTHER], out=tmp_path)
-    engines.calls, engines.fails_at = [], None
+    engines.told()
+    engines.fails_at = None
     cells.compare([NAME, OTHER], out=tmp_path)
-    assert engines.calls == [("lab", OTHER, 1)]
+    assert engines.told() == {("lab 40 s", OTHER): 1}
 
 
-def test_a_long_cycle_is_the_simulators_alone(
+def test_a_long_cycle_is_measured_for_longer_and_one_of_over_20_s_by_the_simulator_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    engines = Engines(monkeypatch, 20.5)
-    (done,) = cells.compare([NAME], out=tmp_path)
-    (again,) = cells.compare([NAME], out=tmp_path)
-    assert engines.calls == [("sim", NAME, 5)]
+    engines = Engines(monkeypatch, 8.1, tmp_path / "long")
+    cells.compare([NAME], out=tmp_path / "long", repeats=1)
+    assert engines.told() == {
+        ("sim 310 s", NAME): 1,
+        ("sim 60 s", NAME): 5,
+        ("lab 60 s", NAME): 1,
+    }
+    engines = Engines(monkeypatch, 20.5, tmp_path / "longer")
+    (done,) = cells.compare([NAME], out=tmp_path / "longer")
+    assert engines.told() == {("sim 310 s", NAME): 1, ("sim 120 s", NAME): 5}
     assert done.lab is None
-    assert again.alone
     assert done.ratio("rtt_ms") is None
 
 
-def test_runs_are_gathered_by_cell_and_those_that_do_not_count_are_left_out(
-    monkeypatch: pytest.MonkeyPatch,
+def test_an_invalid_run_is_neither_averaged_nor_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def measured(valid: bool, rtt_s: float) -> dict[str, Any]:
-        trust = {"valid": valid, "reasons": [], "lag": {"p99_s": 5e-5}}
-        return run("lab", 1448) | {
-            "title": "x",
-            "trust": trust,
-            "flows": [run("lab", 1448)["flows"][0] | {"rtt_mean_s": rtt_s}],
-        }
+    engines = Engines(monkeypatch, 1.0, tmp_path)
+    engines.invalid = {1}
+    (done,) = cells.compare([NAME], out=tmp_path, repeats=3)
+    assert done.lab is not None
+    assert done.lab["rtt_ms"] == [31.0, 33.0]
+    engines.told()
+    engines.invalid = {0}
+    with pytest.raises(RunError, match="no run is valid: late"):
+        cells.compare([OTHER], out=tmp_path, repeats=1)
+    engines.told()
+    engines.invalid = set()
+    (done,) = cells.compare([NAME], out=tmp_path, repeats=3)
+    assert engines.told() == {("lab 40 s", NAME): 1}
+    assert done.lab is not None
+    assert done.lab["rtt_ms"] == [31.0, 32.0, 33.0]
 
-    # The runs of two cells end in any order.
-    ends = {0: (True, 0.03), 1: (False, 9.0), 2: (True, 0.04), 3: (True, 0.05)}
 
-    def for_each(plan: Any, then: Any, **_: Any) -> None:
-        assert len(plan) == 4
-        for index in (3, 2, 0, 1):
-            then(index, index)
-
-    monkeypatch.setattr("fairhaul.runs.for_each", for_each)
-    monkeypatch.setattr("fairhaul.measures.measure", lambda index: measured(*ends[index]))
-    monkeypatch.setattr(work, "cycle_s", lambda _: 3.0)
-    told: list[Any] = []
-    tasks = [
-        work.Task(cell=CELLS[NAME], measured_s=30.0, repeats=3),
-        work.Task(cell=CELLS[OTHER], measured_s=30.0, repeats=1),
-    ]
-    work._run(tasks, "lab", None, None, lambda cell, f, bad: told.append((cell.name, f, bad)))
-    (other, figures, none), (name, both, bad) = told
-    assert (other, figures["rtt_ms"], none) == (OTHER, [50.0], 0)
-    assert (name, both["rtt_ms"], bad) == (NAME, [30.0, 40.0], 1)
-    assert both["lag_p99_us"] == [pytest.approx(50.0)] * 2
+def test_a_directory_that_is_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(ScenarioError, match="is not a store of results"):
+        cells.compare([NAME], out=tmp_path)
 
 
 def run(engine: str, payload: int) -> dict[str, Any]:
@@ -184,13 +196,15 @@ def run(engine: str, payload: int) -> dict[str, Any]:
         "flows": [flow],
         "links": links,
         "fairness": fairness,
-        "cycle_s": 3.0,
     }
 
 
-def test_goodput_is_held_against_what_full_packets_carry() -> None:
+def test_goodput_is_held_against_what_full_packets_carry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairhaul.measures.measure", lambda record: record)
+    monkeypatch.setattr(work, "cycle_s", lambda _: 3.0)
     for engine, payload in (("lab", 1448), ("sim", 1460)):
-        found = work.figures_of(run(engine, payload), CELLS[NAME])
+        record: Any = run(engine, payload)
+        found = work.figures_of(record, CELLS[NAME])
         assert found["link_share"] == pytest.approx(1.0)
         assert found["cycle_s"] == 3.0
 
@@ -219,9 +233,9 @@ def test_a_run_that_is_not_to_be_believed_is_never_averaged_in() -> None:
         valid_runs([bad, bad])
 
 
-def test_an_unknown_cell_is_told_the_nearest(fairhaul: Fairhaul) -> None:
+def test_an_unknown_cell_is_told_the_nearest(fairhaul: Fairhaul, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=NAME):
-        cells.compare(["reno-20M-20ms-1bpd"])
+        cells.compare(["reno-20M-20ms-1bpd"], out=tmp_path)
     done = fairhaul("lab", "cells", "--cells", "reno-20M-20ms-1bpd")
     assert done.returncode == 2
     assert NAME in done.stderr

@@ -17,9 +17,9 @@ from distributed import Client, LocalCluster
 
 import fairhaul
 from fairhaul import cli
-from fairhaul.store import Store, Writer
+from fairhaul.store import Job, Store, Writer
 from fairhaul.sweeps import cluster, run_sweep
-from fairhaul.sweeps.plan import Job, planned
+from fairhaul.sweeps.plan import planned
 from tests.test_sweep import SWEEP, file_of, values
 
 

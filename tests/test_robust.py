@@ -98,15 +98,28 @@ def test_what_is_not_open_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) ->
     assert "these do: table1" in capsys.readouterr().err
 
 
-def test_a_rule_separates_better_than_always_or_never() -> None:
+def test_the_rule_by_which_groups_differ_most_is_found() -> None:
     settings = [{"rate": f"{n} Mbit/s", "kind": "a" if n % 2 else "b"} for n in range(1, 9)]
     split = best_split(settings, [n >= 6 for n in range(1, 9)])
     assert split is not None
     assert (split.key, split.rule, split.right) == ("rate", "from 6 Mbit/s", 8)
+    assert (split.selected, split.others) == ((3, 3), (0, 5))
+    # One way in 8 over 3 = 56 to choose the three, and 2 x 7 limits and 2 words were tried.
+    assert split.p == pytest.approx(16 / 56)
+    assert not split.is_beyond_chance
     split = best_split(settings, [n % 2 == 1 for n in range(1, 9)])
     assert split is not None
     assert (split.key, split.rule) == ("kind", "is a")
     assert best_split(settings, [True] * 8) is None
+    # A limit that says hardly more than "never": 1 of 9 settings more or less.
+    many = [{"rate": n} for n in range(40)]
+    rare = best_split(many, [n in (3, 20, 33) for n in range(40)])
+    assert rare is not None
+    assert not rare.is_beyond_chance
+    common = best_split(many, [n < 20 or n == 30 for n in range(40)])
+    assert common is not None
+    assert common.is_beyond_chance
+    assert (common.rule, common.selected, common.others) == ("below 20", (20, 20), (1, 20))
     assert [number_of(value) for value in (3, "2.5 ms", "80 ms..200 ms", "red", True)] == [
         *(3.0, 2.5, None, None, None)
     ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fairhaul.host import Refused
     from fairhaul.listings import catalogue, schema
     from fairhaul.measures import measure
+    from fairhaul.own import Controller
     from fairhaul.papers import reproduce
     from fairhaul.record import Record
     from fairhaul.record import read as read_record
@@ -35,18 +36,21 @@ if TYPE_CHECKING:
     from fairhaul.report import write_report
     from fairhaul.runs import Progress, for_each, run, run_each, run_many
     from fairhaul.scenario import read
+    from fairhaul.simulation import Simulation
     from fairhaul.sweeps import Sweep, sweep
 
 __all__ = [
     "Answer",
     "Answers",
     "Comparison",
+    "Controller",
     "Progress",
     "Record",
     "Refused",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Simulation",
     "Stopped",
     "Sweep",
     "__version__",
@@ -73,9 +77,11 @@ _HOME = {
     "Answer": ("runs", "Answer"),
     "Answers": ("runs", "Answers"),
     "Comparison": ("comparison", "Comparison"),
+    "Controller": ("own", "Controller"),
     "Progress": ("runs", "Progress"),
     "Record": ("record", "Record"),
     "Refused": ("host", "Refused"),
+    "Simulation": ("simulation", "Simulation"),
     "Sweep": ("sweeps", "Sweep"),
     "batch_means": ("batches", "batch_means"),
     "catalogue": ("listings", "catalogue"),

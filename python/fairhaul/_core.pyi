@@ -1,6 +1,6 @@
 """The compiled half of the package: it reads scenarios, runs them, and builds tables of records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __version__: str
@@ -34,6 +34,62 @@ class Scenario:
     def _repr_html_(self) -> str: ...
     def source(self) -> tuple[str, str, list[tuple[str, str]]]: ...
 
+class PythonKind:
+    """A class of controllers, as the engine takes it."""
+
+    def __new__(
+        cls, of: type, identity: str, every: str | float, slow_start: bool, methods: Sequence[str]
+    ) -> PythonKind: ...
+
+class Window:
+    """The congestion window and the slow-start threshold, packets."""
+
+    cwnd: float
+    ssthresh: float
+    growth: float
+    @property
+    def in_slow_start(self) -> bool: ...
+    def give_up(self, share: float) -> None: ...
+    def reduce_to(self, cwnd: float) -> None: ...
+    def start_over(self) -> None: ...
+
+class Ack:
+    """An acknowledgement that delivered something."""
+
+    now_s: float
+    packets: float
+    lost: float
+    rtt_s: float
+    srtt_s: float
+    min_rtt_s: float
+    one_way_s: float
+    in_flight: float
+    new_round: bool
+    recovering: bool
+
+class Round:
+    """What happened since a controller was last called."""
+
+    now_s: float
+    duration_s: float
+    packets: float
+    lost: float
+    rtt_s: float
+    least_rtt_s: float
+    srtt_s: float
+    min_rtt_s: float
+    in_flight: float
+    recovering: bool
+    slow_start: bool
+
+class Event:
+    """A loss event, the echo of a mark, a timeout, or the end of a recovery."""
+
+    now_s: float
+    in_flight: float
+    srtt_s: float
+    marked: bool
+
 class Run:
     """One run of a scenario in virtual time."""
 
@@ -45,6 +101,37 @@ class Run:
     @property
     def reached_s(self) -> float: ...
     def run(self) -> Outcome: ...
+    def stop(self) -> None: ...
+
+class FlowState:
+    """The senders of a flow at one time."""
+
+    connections: int
+    cwnd: float
+    ssthresh: float
+    in_flight: float
+    acknowledged: int
+    srtt_s: float
+    min_rtt_s: float
+    recovering: bool
+    mode: int | None
+
+class Simulation:
+    """A run under way."""
+
+    def __new__(cls, scenario: Scenario) -> Simulation: ...
+    @property
+    def now_s(self) -> float: ...
+    def run_until(self, seconds: float) -> None: ...
+    def run_until_event(
+        self, seconds: float, kinds: Sequence[str], flow: int | None
+    ) -> tuple[float, str, int, float] | None: ...
+    def flow(self, flow: int) -> FlowState: ...
+    def queued(self, link: int) -> int: ...
+    def set_window(self, flow: int, cwnd: float, ssthresh: float) -> None: ...
+    def take_controllers(self, scenario: Scenario) -> None: ...
+    def copy(self) -> Simulation: ...
+    def finish(self) -> Outcome: ...
     def stop(self) -> None: ...
 
 class Outcome:
@@ -82,13 +169,19 @@ class Table:
     def words(self, name: str) -> tuple[list[str], bytes]: ...
 
 def received(scenario: Scenario, record: bytes) -> Outcome: ...
-def read(text: str, file: str, overrides: Sequence[tuple[str, str]]) -> list[Scenario]: ...
+def read(
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    own: Mapping[str, PythonKind],
+) -> list[Scenario]: ...
 def restored(
     text: str,
     file: str,
     overrides: Sequence[tuple[str, str]],
     variant: Sequence[tuple[str, str]],
     seed: int,
+    own: Mapping[str, PythonKind],
 ) -> Scenario: ...
 def drawn(text: str, file: str) -> list[list[tuple[str, str]]]: ...
 def count_flows(

@@ -27,4 +27,4 @@ def schema() -> dict[str, Any]:
 def needed_queue(controller: str) -> str:
     """Name the queue that `controller` requires on its path; nothing if it runs with any queue."""
     entries = {entry["name"]: entry for entry in catalogue()["controllers"]}
-    return str(entries[controller]["queue"])
+    return str(entries[controller]["queue"]) if controller in entries else ""

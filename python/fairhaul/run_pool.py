@@ -6,7 +6,7 @@ import ctypes
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -170,7 +170,13 @@ def _outcome(run: _core.Run | lab.Run) -> tuple[Any, float]:
 
 
 def _record(scenario: Scenario, run: _core.Run | lab.Run, outcome: Any, cpu_s: float) -> Record:
-    """Build the record of a run."""
+    return record_of(scenario, outcome, cpu_s, run.notes if isinstance(run, lab.Run) else {})
+
+
+def record_of(
+    scenario: Scenario, outcome: _core.Outcome, cpu_s: float, more: Mapping[str, Any]
+) -> Record:
+    """Build the record of a run; `more` is added to its `meta`."""
     meta = {
         "schema": SCHEMA,
         "engine": outcome.engine,
@@ -182,10 +188,8 @@ def _record(scenario: Scenario, run: _core.Run | lab.Run, outcome: Any, cpu_s: f
         "trace_is_full": outcome.trace_is_full,
         "scenario": json.loads(scenario.describe()),
     }
-    if isinstance(run, lab.Run):
-        meta |= run.notes
     return Record(
-        meta=meta,
+        meta={**meta, **more},
         flow_series=outcome.flow_series,
         link_series=outcome.link_series,
         gauge=outcome.gauge,

@@ -21,6 +21,7 @@ from fairhaul.record import Record
 from fairhaul.renamed import renamed
 from fairhaul.run_pool import Engine, Failed, OnProgress, Progress, RunPool
 from fairhaul.scenario import (
+    Controllers,
     Scenario,
     Settings,
     Source,
@@ -59,6 +60,7 @@ def run(
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
     engine: Engine = "sim",
+    controllers: Controllers | None = None,
 ) -> Answer:
     """Run the one scenario of `source` with `seeds` seeds, counted up from its own.
 
@@ -69,6 +71,7 @@ def run(
         jobs: the number of runs at a time; by default one per core, and one in the lab.
         on_progress: called with the progress about ten times a second, in the calling thread.
         engine: `"sim"`, the simulator, or `"lab"`, real kernels.
+        controllers: classes of your own, by the names that the scenario uses for them.
 
     Raises:
         ScenarioError: the scenario is wrong; `args` are all mistakes, one line each. It is also
@@ -76,7 +79,7 @@ def run(
         Refused: the lab cannot run the scenario here; nothing was changed.
         RunError: a run failed; all others were stopped.
     """
-    scenarios = [read_one(source, overrides)]
+    scenarios = [read_one(source, overrides, controllers=controllers)]
     return run_many(scenarios, seeds=seeds, jobs=jobs, on_progress=on_progress, engine=engine)[0]
 
 

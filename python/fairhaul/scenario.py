@@ -10,12 +10,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from fairhaul import _core
+from fairhaul import _core, own
 from fairhaul._core import Scenario, ScenarioError
 from fairhaul.nearest import hint
 from fairhaul.renamed import renamed
 
 __all__ = [
+    "Controllers",
     "Scenario",
     "ScenarioError",
     "Settings",
@@ -34,25 +35,33 @@ __all__ = [
 
 Source = str | PathLike[str] | Mapping[str, object]
 Settings = Mapping[str, object]
+Controllers = Mapping[str, type[own.Controller]]
 
 LARGEST_SEED = 2**64 - 1
 
 
 @renamed(set="overrides")
-def read(source: Source, overrides: Settings | None = None) -> list[Scenario]:
+def read(
+    source: Source,
+    overrides: Settings | None = None,
+    *,
+    controllers: Controllers | None = None,
+) -> list[Scenario]:
     """Read the scenarios of `source`: one, or one for every combination of its `[sweep]`.
 
     Args:
         source: the path of a file, TOML text (anything with a line break), or a mapping.
         overrides: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
+        controllers: classes of your own, by the names that the scenario uses for them.
 
     Raises:
         ScenarioError: `args` are all mistakes of the scenario, one line each, with file and line.
     """
     try:
-        return read_as_typed(
-            source, [(key, toml(value)) for key, value in (overrides or {}).items()]
-        )
+        with own.known(controllers):
+            return read_as_typed(
+                source, [(key, toml(value)) for key, value in (overrides or {}).items()]
+            )
     except ScenarioError as error:
         # The option is that of the command line; here it is an argument.
         mistakes = (str(mistake).replace("--set ", "overrides: ", 1) for mistake in error.args)
@@ -62,12 +71,17 @@ def read(source: Source, overrides: Settings | None = None) -> list[Scenario]:
 def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[Scenario]:
     """Read `source` with keys and values as a person types them: TOML, or a text without quotes."""
     text, file = _text(source)
-    return _core.read(text, file, overrides)
+    return _core.read(text, file, overrides, own.kinds())
 
 
-def read_one(source: Source, overrides: Settings | None = None) -> Scenario:
+def read_one(
+    source: Source,
+    overrides: Settings | None = None,
+    *,
+    controllers: Controllers | None = None,
+) -> Scenario:
     """Read the one scenario of `source`, which must not have a `[sweep]`."""
-    scenarios = read(source, overrides)
+    scenarios = read(source, overrides, controllers=controllers)
     if len(scenarios) != 1:
         raise ScenarioError(
             f"one scenario is required, but [sweep] makes {len(scenarios)}: "

@@ -1,24 +1,49 @@
-"""Which setting decides: the rule over one setting that separates two groups of runs best."""
+"""What something depends on: the rule over one setting by which two groups of runs differ most."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import and_
 from typing import Any
 
+CHANCE = 0.05
+# Numbers that occur are divided into so many parts at most, at whose ends limits are tried.
+PARTS = 10
 # A number and a unit, and not a range of two such.
 QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([^\d.]*)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A rule such as "bottleneck.rate from 1 Gbit/s", and for how many of the runs it is right."""
+    """A rule such as "bottleneck.rate from 1 Gbit/s", and where something holds by it.
+
+    `selected` and `others` are pairs: in how many of the runs that the rule selects, or does not
+    select, it holds, and how many these runs are.
+    """
 
     key: str
     rule: str
-    right: int
-    of: int
+    selected: tuple[int, int]
+    others: tuple[int, int]
+    p: float
+    """The probability of such a difference by chance, corrected for the number of rules tried."""
+
+    @property
+    def right(self) -> int:
+        """For how many runs the rule is right that it holds there and nowhere else."""
+        return self.selected[0] + self.others[1] - self.others[0]
+
+    @property
+    def of(self) -> int:
+        """The number of runs."""
+        return self.selected[1] + self.others[1]
+
+    @property
+    def is_beyond_chance(self) -> bool:
+        """Whether chance explains it in less than one of 20 cases."""
+        return self.p < CHANCE
 
     def separates(self, part: float) -> bool:
         """Whether the rule is right for at least that part of the runs."""
@@ -26,19 +51,34 @@ class Split:
 
 
 def best_split(settings: Sequence[Mapping[str, Any]], holds: Sequence[bool]) -> Split | None:
-    """Give the best rule for where `holds` is true; None if "always" or "never" is as good.
+    """Give the rule by which `holds` differs most, by Fisher's exact test; None if none does.
 
     A rule is a limit of a number, or a value of a word. Numbers have one unit, as `[sweep]` writes
-    them.
+    them. The probability is multiplied by the number of rules (Bonferroni).
     """
-    usual = max(sum(holds), len(holds) - sum(holds))
-    best: Split | None = None
-    for key in settings[0]:
-        for rule, which in _rules([setting[key] for setting in settings]):
-            right = sum(one == other for one, other in zip(which, holds, strict=True))
-            if right > (best.right if best else usual):
-                best = Split(key=key, rule=rule, right=right, of=len(holds))
-    return best
+    import numpy as np
+    from scipy.stats import hypergeom
+
+    rules = [
+        (key, rule, sum(which), sum(map(and_, which, holds)))
+        for key in settings[0]
+        for rule, which in _rules([setting[key] for setting in settings])
+    ]
+    many, held = len(holds), sum(holds)
+    tried = [rule for rule in rules if 0 < rule[2] < many]
+    if not tried or held in (0, many):
+        return None
+    sizes, inside = (np.array([rule[i] for rule in tried]) for i in (2, 3))
+    chances = np.asarray(hypergeom.sf(inside - 1, many, held, sizes))
+    least = int(chances.argmin())
+    key, rule, size, within = tried[least]
+    return Split(
+        key=key,
+        rule=rule,
+        selected=(within, size),
+        others=(held - within, many - size),
+        p=min(1.0, float(chances[least]) * len(tried)),
+    )
 
 
 def number_of(value: Any) -> float | None:
@@ -57,7 +97,9 @@ def _rules(values: Sequence[Any]) -> list[tuple[str, list[bool]]]:
     known = [number for number in numbers if number is not None]
     if len(known) == len(values):
         texts = dict(zip(known, values, strict=True))
-        limits = sorted(texts)[1:]
+        steps = sorted(texts)
+        parts = min(PARTS, len(steps))
+        limits = [steps[part * len(steps) // parts] for part in range(1, parts)]
         below = [(f"below {texts[x]}", [number < x for number in known]) for x in limits]
         above = [(f"from {texts[x]}", [number >= x for number in known]) for x in limits]
         return below + above

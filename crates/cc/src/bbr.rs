@@ -9,7 +9,7 @@ use fairhaul_units::{Parameter, Span, Time, parameters};
 
 use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
 use crate::windowed_max::WindowedMax;
-use crate::{AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
 
 /// The pacing gains of a cycle, a smallest round trip each.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
@@ -252,6 +252,8 @@ impl BbrModel {
         }
     }
 }
+
+impl Catalogued for Bbr {}
 
 impl Controller for Bbr {
     fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}

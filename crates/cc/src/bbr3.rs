@@ -15,7 +15,7 @@ use parameters::Bbr3Parameters;
 
 use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, flight_before};
 use crate::windowed_max::WindowedMax;
-use crate::{AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
 
 /// So many packets keep acknowledgements coming.
 const LEAST_WINDOW: f64 = 4.0;
@@ -300,6 +300,8 @@ impl Bbr3Model {
 fn fills(window: &Window, ack: &AckEvent) -> bool {
     flight_before(ack) + 1.0 > window.cwnd
 }
+
+impl Catalogued for Bbr3 {}
 
 impl Controller for Bbr3 {
     fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}

@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Parameter, parameters, words};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// Binary Increase Congestion control.
 #[derive(Clone, Debug)]
@@ -152,9 +152,11 @@ fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
     (16.0 * count / f64::from(packets.0)).floor().max(1.0)
 }
 
-impl Controller for Bic {
+impl Catalogued for Bic {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", BicVariant::Linux.value()));
+}
 
+impl Controller for Bic {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         if let BicRule::Linux { packets } = &mut self.rule
             && !ack.recovering

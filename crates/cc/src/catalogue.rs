@@ -4,7 +4,7 @@ use std::fmt;
 
 use fairhaul_units::{Bytes, Parameter, Settings, Span, Time};
 
-use crate::{AckEvent, Congestion, Controller, Needs, Pacing, Request, Window};
+use crate::{AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, Request, Window};
 
 /// What the catalogue says of one controller.
 pub struct ControllerEntry {
@@ -20,7 +20,18 @@ pub struct ControllerEntry {
     pub header: Bytes,
     /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
     pub linux: Option<(&'static str, f64)>,
+    check: fn(&Settings) -> Result<(), String>,
     build: fn(&Settings) -> Builtin,
+}
+
+impl ControllerEntry {
+    /// Checks what the descriptions of single parameters cannot say.
+    ///
+    /// # Errors
+    /// What is wrong with the values together, or with the values of a formula.
+    pub fn check(&self, settings: &Settings) -> Result<(), String> {
+        (self.check)(settings)
+    }
 }
 
 /// The name alone, so that the text is the same in every process: functions would print their addresses.
@@ -30,24 +41,75 @@ impl fmt::Debug for ControllerEntry {
     }
 }
 
+/// What a controller of the catalogue may say of itself beside its title, source and parameters.
+pub(crate) trait Catalogued {
+    /// What its packets, data and acknowledgements, carry beside the headers of all.
+    const HEADER: Bytes = Bytes(0);
+
+    /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
+    const LINUX: Option<(&'static str, f64)> = None;
+
+    /// Checks what the descriptions of single parameters cannot say.
+    ///
+    /// # Errors
+    /// What is wrong with the values together, or with the values of a formula.
+    fn check(settings: &Settings) -> Result<(), String> {
+        let _ = settings;
+        Ok(())
+    }
+}
+
+/// What stands for the entry of a controller that is not of the catalogue.
+static OWN: ControllerEntry = ControllerEntry {
+    name: "own",
+    title: "A controller that is not of the catalogue",
+    source: "",
+    parameters: &[],
+    header: Bytes(0),
+    linux: None,
+    check: |_| Ok(()),
+    build: |_| unreachable!("what is not of the catalogue has a maker"),
+};
+
 /// A controller chosen for a flow, with its values.
 #[derive(Clone, Debug)]
 pub struct ControllerChoice {
-    /// Which controller.
+    /// Which controller of the catalogue.
     pub entry: &'static ControllerEntry,
     /// The values of its parameters.
     pub settings: Settings,
+    /// The controller, where it is not of the catalogue.
+    pub own: Option<OwnChoice>,
 }
 
 impl ControllerChoice {
     /// The controller `name` with its defaults; `None` where the catalogue has no such name.
     pub fn named(name: &str) -> Option<ControllerChoice> {
-        entry(name).map(|entry| ControllerChoice { entry, settings: Settings::defaults(entry.parameters) })
+        let of = |entry: &'static ControllerEntry| (entry, Settings::defaults(entry.parameters));
+        entry(name).map(of).map(|(entry, settings)| ControllerChoice { entry, settings, own: None })
+    }
+
+    /// A controller that is not of the catalogue.
+    pub fn own(choice: OwnChoice) -> ControllerChoice {
+        ControllerChoice { entry: &OWN, settings: Settings::defaults(&[]), own: Some(choice) }
+    }
+
+    /// Its name in scenarios and records.
+    pub fn name(&self) -> &str {
+        self.own.as_ref().map_or(self.entry.name, |own| &own.name)
     }
 
     /// A fresh controller.
     pub fn build(&self) -> Builtin {
-        (self.entry.build)(&self.settings)
+        self.build_for(0)
+    }
+
+    /// A fresh controller of a connection. `stream` differs between connections and seeds.
+    pub fn build_for(&self, stream: u64) -> Builtin {
+        match &self.own {
+            Some(own) => Builtin::Own(own.maker.build(stream)),
+            None => (self.entry.build)(&self.settings),
+        }
     }
 }
 
@@ -65,53 +127,54 @@ macro_rules! catalogue {
                 title: crate::$kind::TITLE,
                 source: crate::$kind::SOURCE,
                 parameters: crate::$kind::PARAMETERS,
-                header: <crate::$kind as Controller>::HEADER,
-                linux: <crate::$kind as Controller>::LINUX,
+                header: <crate::$kind as Catalogued>::HEADER,
+                linux: <crate::$kind as Catalogued>::LINUX,
+                check: <crate::$kind as Catalogued>::check,
                 build: |settings| Builtin::$kind(crate::$kind::new(settings.into())),
             }),+];
             ENTRIES
         }
 
-        /// Any controller of the catalogue, dispatched without a virtual call: by a number of its own, which is
+        /// Any controller: one of the catalogue, dispatched without a virtual call: by a number of its own, which is
         /// faster than one that is hidden in the values of a variant.
         #[derive(Clone, Debug)]
         #[repr(u8)]
-        #[allow(missing_docs, reason = "each variant is the controller of that name")]
-        pub enum Builtin { $($kind(crate::$kind)),+ }
+        #[allow(missing_docs, reason = "each variant is the controller of that name, or one of no catalogue")]
+        pub enum Builtin { $($kind(crate::$kind),)+ Own(Box<dyn Own>) }
 
         impl Controller for Builtin {
             fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-                match self { $(Builtin::$kind(c) => on_ack(c, window, ack)),+ }
+                match self { $(Builtin::$kind(c) => on_ack(c, window, ack),)+ Builtin::Own(c) => c.on_ack(window, ack) }
             }
             fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
-                match self { $(Builtin::$kind(c) => c.on_congestion(window, event)),+ }
+                match self { $(Builtin::$kind(c) => c.on_congestion(window, event),)+ Builtin::Own(c) => c.on_congestion(window, event) }
             }
             fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
-                match self { $(Builtin::$kind(c) => c.on_slow_start(window, ack)),+ }
+                match self { $(Builtin::$kind(c) => c.on_slow_start(window, ack),)+ Builtin::Own(c) => c.on_slow_start(window, ack) }
             }
             fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
-                match self { $(Builtin::$kind(c) => c.on_timeout(window, event)),+ }
+                match self { $(Builtin::$kind(c) => c.on_timeout(window, event),)+ Builtin::Own(c) => c.on_timeout(window, event) }
             }
             fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
-                match self { $(Builtin::$kind(c) => on_delivery(c, window, ack)),+ }
+                match self { $(Builtin::$kind(c) => on_delivery(c, window, ack),)+ Builtin::Own(c) => c.on_delivery(window, ack) }
             }
             fn on_recovered(&mut self, window: &mut Window, now: Time) {
-                match self { $(Builtin::$kind(c) => c.on_recovered(window, now)),+ }
+                match self { $(Builtin::$kind(c) => c.on_recovered(window, now),)+ Builtin::Own(c) => c.on_recovered(window, now) }
             }
             fn needs(&self) -> Needs {
-                match self { $(Builtin::$kind(c) => c.needs()),+ }
+                match self { $(Builtin::$kind(c) => c.needs(),)+ Builtin::Own(c) => c.needs() }
             }
             fn request(&self, window: &Window, srtt: Span, line: f64) -> Option<Request> {
-                match self { $(Builtin::$kind(c) => c.request(window, srtt, line)),+ }
+                match self { $(Builtin::$kind(c) => c.request(window, srtt, line),)+ Builtin::Own(c) => c.request(window, srtt, line) }
             }
             fn on_feedback(&mut self, window: &mut Window, change: f64, srtt: Span) {
-                match self { $(Builtin::$kind(c) => c.on_feedback(window, change, srtt)),+ }
+                match self { $(Builtin::$kind(c) => c.on_feedback(window, change, srtt),)+ Builtin::Own(c) => c.on_feedback(window, change, srtt) }
             }
             fn mode(&self) -> Option<u8> {
-                match self { $(Builtin::$kind(c) => c.mode()),+ }
+                match self { $(Builtin::$kind(c) => c.mode(),)+ Builtin::Own(c) => c.mode() }
             }
             fn pacing(&self, window: &Window) -> Pacing {
-                match self { $(Builtin::$kind(c) => c.pacing(window)),+ }
+                match self { $(Builtin::$kind(c) => c.pacing(window),)+ Builtin::Own(c) => c.pacing(window) }
             }
         }
     };
@@ -148,6 +211,8 @@ catalogue! {
     Bbr = "bbr",
     Bbr3 = "bbr3",
     Xcp = "xcp",
+    Aimd = "aimd",
+    Law = "law",
 }
 
 #[cfg(test)]
@@ -164,7 +229,7 @@ mod tests {
                     let index = words.iter().position(|word| *word == "linux")?;
                     Some((parameter.name, index as f64))
                 }
-                Kind::Number { .. } | Kind::Whole { .. } | Kind::Switch => None,
+                _ => None,
             });
             assert!(words.eq(entry.linux), "{}", entry.name);
         }

@@ -7,7 +7,7 @@
 use fairhaul_units::{Parameter, Time, parameters};
 
 use crate::round::{Round, Rounds};
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// Compound TCP.
 #[derive(Clone, Debug)]
@@ -66,6 +66,8 @@ impl Compound {
         }
     }
 }
+
+impl Catalogued for Compound {}
 
 impl Controller for Compound {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {

@@ -1,6 +1,6 @@
 //! The interface of congestion controllers: the trait, its events, the window and the pacing.
 
-use fairhaul_units::{Bytes, Span, Time};
+use fairhaul_units::{Span, Time};
 
 /// The two numbers that every controller moves, in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -170,12 +170,6 @@ pub struct Needs {
 
 /// A congestion controller. Most need only `on_ack` and `on_congestion`.
 pub trait Controller {
-    /// What its packets, data and acknowledgements, carry beside the headers of all.
-    const HEADER: Bytes = Bytes(0);
-
-    /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
-    const LINUX: Option<(&'static str, f64)> = None;
-
     /// Something new was delivered in congestion avoidance, by a flow that used its window.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 

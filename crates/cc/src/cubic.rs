@@ -8,7 +8,7 @@
 
 use fairhaul_units::{Parameter, parameters, words};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 mod linux;
 mod rfc;
@@ -82,9 +82,11 @@ impl Cubic {
     }
 }
 
-impl Controller for Cubic {
+impl Catalogued for Cubic {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", CubicVariant::Linux.value()));
+}
 
+impl Controller for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         match &mut self.rule {
             CubicRule::Rfc(rfc) => rfc.on_ack(window, ack),

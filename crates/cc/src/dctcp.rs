@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Parameter, parameters};
 
-use crate::{AckEvent, Cause, Congestion, Controller, Needs, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Window};
 
 /// Data Center TCP.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ impl Dctcp {
         Dctcp { gain, alpha, delivered: 0.0, marked: 0.0 }
     }
 }
+
+impl Catalogued for Dctcp {}
 
 impl Controller for Dctcp {
     // Differs from [RFC 8257, 3.3]: packets are counted, not bytes, and packets that are acknowledged

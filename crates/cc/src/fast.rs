@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Parameter, parameters};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// FAST TCP.
 #[derive(Clone, Debug)]
@@ -51,6 +51,8 @@ impl Fast {
         (2.0 * w).min(w + self.gamma * (base * w + self.alpha - w))
     }
 }
+
+impl Catalogued for Fast {}
 
 impl Controller for Fast {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {

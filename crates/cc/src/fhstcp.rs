@@ -11,7 +11,7 @@
 use fairhaul_units::{Parameter, Span, parameters, words};
 
 use crate::highspeed_law::{self as law, IncreasePerPacket};
-use crate::{AckEvent, Congestion, Controller, Needs, Pacing, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Pacing, Window};
 
 /// Fair High-Speed TCP.
 #[derive(Clone, Debug)]
@@ -118,6 +118,8 @@ impl Fhstcp {
 fn block_count(c: f64, round: Span) -> u32 {
     ((c * round.as_secs() + 1e-9) as u32).saturating_add(1)
 }
+
+impl Catalogued for Fhstcp {}
 
 impl Controller for Fhstcp {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {

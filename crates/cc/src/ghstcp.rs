@@ -10,7 +10,7 @@ use fairhaul_units::{Parameter, parameters, words};
 use crate::correlation::{Correlation, FEWEST};
 use crate::highspeed_law::{self as law, IncreasePerPacket};
 use crate::round::{Round, Rounds};
-use crate::{AckEvent, Congestion, Controller, Needs, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Window};
 
 /// Gentle HighSpeed TCP.
 #[derive(Clone, Debug)]
@@ -241,6 +241,8 @@ impl DelayHistory {
 fn lower(earlier: Option<RoundDelay>, current: RoundDelay) -> RoundDelay {
     earlier.filter(|earlier| earlier.mean_s <= current.mean_s).unwrap_or(current)
 }
+
+impl Catalogued for Ghstcp {}
 
 impl Controller for Ghstcp {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {

@@ -6,7 +6,7 @@
 use fairhaul_units::{Parameter, parameters, words};
 
 use crate::highspeed_law::{self as law, IncreasePerPacket, TableRow};
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// HighSpeed TCP.
 #[derive(Clone, Debug)]
@@ -78,9 +78,11 @@ impl Highspeed {
     }
 }
 
-impl Controller for Highspeed {
+impl Catalogued for Highspeed {
     const LINUX: Option<(&'static str, f64)> = Some(("growth", HighspeedGrowth::Linux.value()));
+}
 
+impl Controller for Highspeed {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         window.cwnd += self.gain(window.cwnd, ack.packets);
     }

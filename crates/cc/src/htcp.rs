@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Parameter, Span, Time, parameters};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// H-TCP.
 #[derive(Clone, Debug)]
@@ -132,6 +132,8 @@ impl Htcp {
         self.max_rtt = self.min_rtt + Span::from_secs(0.95 * queue.as_secs());
     }
 }
+
+impl Catalogued for Htcp {}
 
 impl Controller for Htcp {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {

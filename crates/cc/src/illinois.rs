@@ -6,7 +6,7 @@
 use fairhaul_units::{Parameter, Span, Time, parameters};
 
 use crate::round::Rounds;
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// TCP-Illinois.
 #[derive(Clone, Debug)]
@@ -105,6 +105,8 @@ impl Illinois {
         }
     }
 }
+
+impl Catalogued for Illinois {}
 
 impl Controller for Illinois {
     // Differs from [LINUX]: in Linux rounds end only outside recovery, and the first acknowledgement after a

@@ -4,6 +4,7 @@
 //! (slow start, recovery, retransmission timer, packets in flight, the pacer). No controller
 //! knows a clock, a socket or another controller: `now` comes with each event.
 
+mod aimd;
 mod bbr;
 mod bbr3;
 mod bbr_shared;
@@ -15,12 +16,15 @@ mod correlation;
 mod cubic;
 mod dctcp;
 mod fast;
+mod fault;
 mod fhstcp;
 mod ghstcp;
 mod highspeed;
 mod highspeed_law;
 mod htcp;
 mod illinois;
+mod law;
+mod own;
 mod reno;
 mod round;
 mod scalable;
@@ -33,20 +37,25 @@ mod westwood;
 mod windowed_max;
 mod xcp;
 
+pub use aimd::Aimd;
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
+pub(crate) use catalogue::Catalogued;
 pub use catalogue::{Builtin, ControllerChoice, ControllerEntry, entries, entry};
 pub use compound::Compound;
 pub use controller::{AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Request, Window};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use fast::Fast;
+pub use fault::Fault;
 pub use fhstcp::Fhstcp;
 pub use ghstcp::Ghstcp;
 pub use highspeed::Highspeed;
 pub use htcp::Htcp;
 pub use illinois::Illinois;
+pub use law::Law;
+pub use own::{Own, OwnChoice, OwnKind, OwnKinds, OwnMaker, OwnValue, OwnValues};
 pub use reno::Reno;
 pub use scalable::Scalable;
 pub use synctcp::Synctcp;

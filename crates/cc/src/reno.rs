@@ -2,7 +2,7 @@
 
 use fairhaul_units::{Parameter, Settings};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// Standard TCP. Which recovery it uses is the sender's affair.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,8 @@ impl Reno {
         Reno
     }
 }
+
+impl Catalogued for Reno {}
 
 impl Controller for Reno {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {

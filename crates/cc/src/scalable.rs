@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Parameter, parameters, words};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// Scalable TCP.
 #[derive(Clone, Debug)]
@@ -86,9 +86,11 @@ impl Scalable {
     }
 }
 
-impl Controller for Scalable {
+impl Catalogued for Scalable {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", ScalableVariant::Linux.value()));
+}
 
+impl Controller for Scalable {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         window.cwnd += self.per_packet(window.cwnd) * ack.packets;
     }

@@ -8,7 +8,7 @@
 use fairhaul_units::{Parameter, Span, parameters, words};
 
 use crate::skew::Skew;
-use crate::{AckEvent, Congestion, Controller, Needs, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Window};
 
 /// Sync-TCP, and its modification for high speed.
 #[derive(Clone, Debug)]
@@ -293,6 +293,8 @@ impl Groups {
 fn median([a, b, c]: [f64; 3]) -> f64 {
     a.max(b).min(a.min(b).max(c))
 }
+
+impl Catalogued for Synctcp {}
 
 impl Controller for Synctcp {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {

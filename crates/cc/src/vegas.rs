@@ -6,7 +6,7 @@
 use fairhaul_units::{Parameter, Time, parameters, words};
 
 use crate::round::{Round, Rounds};
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// TCP Vegas.
 #[derive(Clone, Debug)]
@@ -110,9 +110,11 @@ impl Vegas {
     }
 }
 
-impl Controller for Vegas {
+impl Catalogued for Vegas {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", VegasVariant::Linux.value()));
+}
 
+impl Controller for Vegas {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let Some(round) = self.rounds.take(ack).filter(|_| !ack.recovering) else {
             return;

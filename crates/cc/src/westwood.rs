@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Parameter, Span, Time, parameters};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// Westwood+.
 #[derive(Clone, Debug)]
@@ -83,6 +83,8 @@ impl Westwood {
         left.max(2.0)
     }
 }
+
+impl Catalogued for Westwood {}
 
 impl Controller for Westwood {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {

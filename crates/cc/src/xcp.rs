@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Bytes, CONGESTION_HEADER, Parameter, Span, parameters, words};
 
-use crate::{AckEvent, Congestion, Controller, Needs, Request, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Request, Window};
 
 /// XCP's sender.
 #[derive(Clone, Debug)]
@@ -58,9 +58,11 @@ impl Xcp {
     }
 }
 
-impl Controller for Xcp {
+impl Catalogued for Xcp {
     const HEADER: Bytes = CONGESTION_HEADER;
+}
 
+impl Controller for Xcp {
     // Unclear in [XCP-SPEC, 3.1]: which rate an endless sender requests. The rate that its host can send:
     // [NS-2] requests more than any link has, and would get it where no router answers.
     fn request(&self, window: &Window, srtt: Span, line: f64) -> Option<Request> {

@@ -5,10 +5,11 @@
 
 use std::fmt::Write;
 
+use fairhaul_cc::{ControllerChoice, OwnValue};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_path::{LinkSpec, Rates, Schedule};
-use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
+use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span, Value as ParameterValue};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -148,8 +149,8 @@ fn flow(flow: &Flow) -> Value {
         "name": flow.name,
         "group": flow.group,
         "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
-        "controller": if controlled { flow.controller.entry.name } else { "none" },
-        "parameters": if controlled { parameters(&flow.controller.settings) } else { json!({}) },
+        "controller": if controlled { flow.controller.name() } else { "none" },
+        "parameters": if controlled { controller_parameters(&flow.controller) } else { json!({}) },
         "recovery": recovery(flow.recovery),
         "traffic": traffic(&flow.traffic),
         "start": start(flow.start),
@@ -294,13 +295,26 @@ fn law(law: SizeLaw) -> Value {
 }
 
 /// The values of a controller or a queue, in the types that TOML would have them in.
+/// The values of a controller.
+fn controller_parameters(controller: &ControllerChoice) -> Value {
+    let Some(own) = &controller.own else { return parameters(&controller.settings) };
+    let value = |value: &OwnValue| match value {
+        OwnValue::Number(number) => json!(number),
+        OwnValue::Whole(number) => json!(number),
+        OwnValue::Switch(switch) => json!(switch),
+        OwnValue::Text(text) => json!(text),
+    };
+    Value::Object(own.values.iter().map(|(name, given)| (name.clone(), value(given))).collect())
+}
+
 fn parameters(settings: &Settings) -> Value {
-    let typed = |(parameter, value): (&fairhaul_units::Parameter, f64)| {
-        let value = match parameter.kind {
-            Kind::Number { .. } => json!(value),
-            Kind::Whole { .. } => json!(value as u64),
-            Kind::Switch => json!(value != 0.0),
-            Kind::Word(words) => json!(words[value as usize]),
+    let typed = |(parameter, value): (&fairhaul_units::Parameter, &ParameterValue)| {
+        let value = match (parameter.kind, value) {
+            (_, ParameterValue::Formula(formula)) => json!(formula.text()),
+            (Kind::Whole { .. }, &ParameterValue::Number(value)) => json!(value as u64),
+            (Kind::Switch, &ParameterValue::Number(value)) => json!(value != 0.0),
+            (Kind::Word(words), &ParameterValue::Number(value)) => json!(words[value as usize]),
+            (Kind::Number { .. } | Kind::Formula { .. }, &ParameterValue::Number(value)) => json!(value),
         };
         (parameter.name.to_owned(), value)
     };

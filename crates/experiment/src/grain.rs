@@ -50,8 +50,10 @@ impl Scenario {
                     "sends single packets"
                 } else if flow.rtt != other.rtt {
                     "has another round-trip time"
-                } else if flow.controller.entry.name != other.controller.entry.name {
+                } else if flow.controller.name() != other.controller.name() {
                     "has another controller"
+                } else if flow.controller.settings != other.controller.settings {
+                    "has other parameters of the controller"
                 } else if flow.forward != other.forward {
                     "takes another path"
                 } else {
@@ -67,7 +69,7 @@ impl Scenario {
 
     /// What about a flow itself forbids trains.
     fn forbids(&self, flow: &Flow) -> Option<String> {
-        let name = flow.controller.entry.name;
+        let name = flow.controller.name();
         if !COMPARED.contains(&name) {
             return Some(format!("trains have not been shown to give the results of packets for `{name}`"));
         }

@@ -192,6 +192,11 @@ impl Ledger {
         self.events.push(EventRow { t_s: now.as_secs(), kind, flow, value });
     }
 
+    /// What has happened to flows so far.
+    pub fn events(&self) -> &[EventRow] {
+        &self.events
+    }
+
     /// Memory that grows with what happens: that of the events, bytes.
     pub fn memory(&self) -> u64 {
         (self.events.capacity() * size_of::<EventRow>()) as u64

@@ -21,7 +21,7 @@ pub use grain::{LONGEST_TRAIN, TRAINS_PER_WINDOW};
 pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
-pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable, read};
+pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable, read, read_with};
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{

@@ -131,6 +131,7 @@ fn preset(parameter: &Parameter) -> String {
         Kind::Number { .. } | Kind::Whole { .. } => parameter.default.to_string(),
         Kind::Switch => (parameter.default != 0.0).to_string(),
         Kind::Word(words) => format!("\"{}\"", words[parameter.default as usize]),
+        Kind::Formula { default, .. } => format!("\"{default}\""),
     }
 }
 

@@ -5,7 +5,7 @@ use fairhaul_experiment::{FlowRow, Hop, LinkRow, Record, Scenario, Traffic};
 use fairhaul_path::LinkSpec;
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Span, Time, Value};
 
 use crate::violation::{Invariant, Violation};
 
@@ -212,7 +212,7 @@ fn sound_from(scenario: &Scenario) -> Option<Time> {
     for link in &scenario.links {
         let queue = &link.queue;
         let plain = known.contains(&queue.entry.name)
-            && queue.settings.pairs().all(|(parameter, value)| value == parameter.default);
+            && queue.settings.pairs().all(|(parameter, value)| *value == Value::default_of(parameter));
         let roomy = match link.capacity {
             Capacity::Packets(packets) => packets >= 10,
             Capacity::Unlimited => true,

@@ -42,6 +42,18 @@ const SIZES: &[(&str, f64)] =
 const RATES: &[(&str, f64)] =
     &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)];
 
+/// Formulas that are an increase as well as a decrease, and some that are not accepted as one of them.
+const FORMULAS: &[&str] = &[
+    "0",
+    "0.3",
+    "if(w > 100, 0.2, 0.5)",
+    "min(0.9, rtt)",
+    "1 / (2 + since_loss)",
+    "0.01 * w",
+    "w - w_loss",
+    "w *",
+];
+
 /// Files of rates beside the kept scenarios, one of each form.
 const TRACES: [&str; 2] = ["steps.csv", "opportunities.txt"];
 /// The longest delay that a key accepts, ps.
@@ -208,6 +220,7 @@ impl Draw {
             Kind::Whole { least, most } => self.whole(least, most),
             Kind::Switch => Item::Raw(self.chance.hits(0.5).to_string()),
             Kind::Word(words) => Item::text(self.one(words)),
+            Kind::Formula { .. } => Item::text(self.one(FORMULAS)),
         }
     }
 

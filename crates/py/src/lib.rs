@@ -1,9 +1,12 @@
-//! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables. Conversions only;
-//! the meaning of a number is decided in `experiment`, `path` and `sim`, its use in Python.
+//! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables, controllers written in
+//! Python are told what their sender sees. Conversions only; the meaning of a number is decided in `experiment`, `path` and `sim`, its use in Python.
 
 mod count;
 mod guard;
+mod own;
+mod own_events;
 mod run;
+mod simulation;
 mod study;
 mod table;
 
@@ -18,7 +21,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", py.get_type::<run::RunError>())?;
     module.add("Stopped", py.get_type::<run::Stopped>())?;
     module.add_class::<study::Scenario>()?;
+    module.add_class::<own::PythonKind>()?;
+    module.add_class::<own_events::Window>()?;
+    module.add_class::<own_events::Ack>()?;
+    module.add_class::<own_events::Round>()?;
+    module.add_class::<own_events::Event>()?;
     module.add_class::<run::Run>()?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_class::<simulation::FlowState>()?;
     module.add_class::<run::Outcome>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(run::received, module)?)?;

@@ -9,6 +9,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::guard;
+use crate::own;
 use crate::study::Scenario;
 use crate::table::{Table, Tables, packets, tables};
 
@@ -83,7 +84,7 @@ impl Run {
             let trace = trace.map(|trace| Ok((packets(&trace.rows)?, trace.full))).transpose();
             Ok((record, tables, trace.map_err(broken)?))
         })
-        .map_err(|why| self.error(&why))?;
+        .map_err(|why| failure(&self.question, &why))?;
         Python::attach(|py| Outcome::new(py, &record, tables, trace))
     }
 
@@ -95,14 +96,19 @@ impl Run {
         let (record, evidence) = fairhaul_sim::run_traced(&self.question, flow, &self.control)?;
         Ok((record, Some(evidence)))
     }
+}
 
-    fn error(&self, why: &Failure) -> PyErr {
-        let Question { title, seed, .. } = &*self.question;
-        let title = printable(title);
-        match why {
-            Failure::Stopped => Stopped::new_err(format!("{title}, seed {seed}: stopped")),
-            why => RunError::new_err(format!("{title}, seed {seed}, {why}")),
+/// The exception for a run of a scenario that failed.
+pub fn failure(question: &Question, why: &Failure) -> PyErr {
+    let Question { title, seed, .. } = question;
+    let title = printable(title);
+    match why {
+        Failure::Stopped => Stopped::new_err(format!("{title}, seed {seed}: stopped")),
+        Failure::Faulty { at, .. } if let Some(raised) = own::take_raised() => {
+            let note = format!("{title}, seed {seed}, at {at} of simulated time");
+            Python::attach(|py| raised.add_note(py, note).map_or_else(|error| error, |()| raised))
         }
+        why => RunError::new_err(format!("{title}, seed {seed}, {why}")),
     }
 }
 
@@ -145,7 +151,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn new(
+    pub fn new(
         py: Python<'_>,
         record: &Record,
         tables: Tables,

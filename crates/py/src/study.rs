@@ -1,7 +1,9 @@
 //! Scenarios for Python: read, described, given another seed; and the catalogue of keys.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairhaul_cc::OwnKinds;
 use fairhaul_experiment::{
     CostEstimate, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues,
     recoveries, traffics,
@@ -10,6 +12,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+
+use crate::own::PythonKind;
 
 create_exception!(
     fairhaul._core,
@@ -33,6 +37,16 @@ struct ScenarioText {
     text: String,
     file: String,
     overrides: Vec<(String, String)>,
+    /// The controllers that are known beside the catalogue.
+    own: OwnClasses,
+}
+
+/// Classes of controllers by their names.
+type OwnClasses = BTreeMap<String, Py<PythonKind>>;
+
+/// The same as a reader takes them.
+fn kinds(own: &OwnClasses) -> Arc<OwnKinds> {
+    Arc::new(own.iter().map(|(name, class)| (name.clone(), class.get().kind())).collect())
 }
 
 impl Scenario {
@@ -71,7 +85,7 @@ impl Scenario {
 
     /// Its source: the text, the name of the text, and the keys and values of `--set`.
     fn source(&self) -> (&str, &str, Vec<(String, String)>) {
-        let ScenarioText { text, file, overrides } = &*self.source;
+        let ScenarioText { text, file, overrides, .. } = &*self.source;
         (text, file, overrides.clone())
     }
 
@@ -111,14 +125,16 @@ impl Scenario {
     /// For `pickle`: [`restored`] and its arguments.
     fn __reduce__(slf: PyRef<'_, Self>) -> PyResult<(Bound<'_, PyAny>, Restored)> {
         let restored = slf.py().import("fairhaul._core")?.getattr("restored")?;
-        let ScenarioText { text, file, overrides } = &*slf.source;
+        let ScenarioText { text, file, overrides, own } = &*slf.source;
         let source = (text.clone(), file.clone(), overrides.clone());
-        Ok((restored, (source.0, source.1, source.2, slf.variant.clone(), slf.question.seed)))
+        let own = own.iter().map(|(name, class)| (name.clone(), class.clone_ref(slf.py()))).collect();
+        Ok((restored, (source.0, source.1, source.2, slf.variant.clone(), slf.question.seed, own)))
     }
 }
 
-/// What `pickle` keeps of a scenario: its text, the name of the text, `--set`, what the sweep set, and the seed.
-type Restored = (String, String, Vec<(String, String)>, Vec<(String, String)>, u64);
+/// What `pickle` keeps of a scenario: its text, the name of the text, `--set`, what the sweep set, the seed, and the
+/// classes of controllers.
+type Restored = (String, String, Vec<(String, String)>, Vec<(String, String)>, u64, OwnClasses);
 
 /// Reads a scenario again, from what `pickle` kept of it.
 #[pyfunction]
@@ -128,28 +144,30 @@ pub fn restored(
     overrides: Vec<(String, String)>,
     variant: Vec<(String, String)>,
     seed: u64,
+    own: OwnClasses,
 ) -> PyResult<Scenario> {
     let all: Vec<_> = overrides.iter().chain(&variant).cloned().collect();
-    let study = fairhaul_experiment::read(text, file, &all)
+    let study = fairhaul_experiment::read_with(text, file, &all, kinds(&own))
         .map_err(|mistakes| ScenarioError::new_err(mistakes.to_string()))?;
-    let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides });
+    let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides, own });
     Ok(Scenario { question: Arc::new(Question { seed, ..study.base }), variant, source })
 }
 
 /// Reads the scenarios of a TOML text: one, or one for every combination of its `[sweep]`. `overrides` are pairs
-/// of key and value as for `--set`.
+/// of key and value as for `--set`; `own` are controllers that are known beside the catalogue.
 #[pyfunction]
 pub fn read(
     py: Python<'_>,
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
+    own: OwnClasses,
 ) -> PyResult<Vec<Scenario>> {
-    let study = fairhaul_experiment::read(text, file, &overrides).map_err(|mistakes| {
+    let study = fairhaul_experiment::read_with(text, file, &overrides, kinds(&own)).map_err(|mistakes| {
         let lines = mistakes.0.iter().map(ToString::to_string);
         PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
     })?;
-    let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides });
+    let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides, own });
     let read = |question, variant| Scenario { question: Arc::new(question), variant, source: source.clone() };
     if study.sweep.is_empty() {
         return Ok(vec![read(study.base, Vec::new())]);

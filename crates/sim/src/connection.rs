@@ -5,12 +5,13 @@ use fairhaul_experiment::{
     PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer, TransferRow,
 };
 use fairhaul_path::{Admission, Wire};
-use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Span, Time};
+use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Span, Time, mix};
 
 mod application;
 mod crossing;
 mod delayed_ack;
 mod packet_counts;
+mod paused;
 mod recording;
 mod share;
 mod train;
@@ -25,6 +26,7 @@ use packet_counts::PacketCounts;
 use share::Share;
 
 /// See the module.
+#[derive(Clone)]
 pub struct Connection {
     serial: u32,
     flow: u32,
@@ -67,7 +69,8 @@ impl Connection {
         (index, route): (u32, &Route),
     ) -> Connection {
         let flow = &scenario.flows[transfer.flow as usize];
-        let sender = Sender::new(SenderConfig::of(flow, transfer), flow.controller.build());
+        let controller = flow.controller.build_for(mix(scenario.seed ^ mix(serial.into())));
+        let sender = Sender::new(SenderConfig::of(flow, transfer), controller);
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack);

@@ -69,6 +69,13 @@ pub enum RunError {
         /// What takes it.
         what: String,
     },
+    /// A controller cannot go on.
+    Faulty {
+        /// How far simulated time had come.
+        at: Time,
+        /// Why not.
+        what: String,
+    },
     /// An invariant broke: a fault of the engine.
     Broken {
         /// How far simulated time had come.
@@ -82,7 +89,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Stopped => f.write_str("stopped"),
-            RunError::Full { at, what } | RunError::Broken { at, what } => {
+            RunError::Full { at, what } | RunError::Faulty { at, what } | RunError::Broken { at, what } => {
                 write!(f, "at {at} of simulated time: {what}")
             }
         }

@@ -1,5 +1,9 @@
 //! The engine, an event loop: visits the node of the earliest event and lets connections process the events there.
 
+mod paused;
+
+use std::sync::Arc;
+
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
 use fairhaul_path::queue::Queued;
 use fairhaul_units::Time;
@@ -17,8 +21,9 @@ use crate::route::{self, Reach, Route, Routes};
 const EVENTS_PER_CHECK: u32 = 8192;
 
 /// A run under way.
-pub struct Engine<'a> {
-    scenario: &'a Scenario,
+#[derive(Clone)]
+pub struct Engine {
+    scenario: Arc<Scenario>,
     routes: Routes,
     transfers: Vec<Transfer>,
     /// Transfers by start; those before `started` have begun.
@@ -31,14 +36,32 @@ pub struct Engine<'a> {
     network: Network,
     /// When flows send trains; `None`: never.
     trains: Option<Trains>,
-    control: &'a Control,
+    /// When it is decided next which flows send trains.
+    boundary: Time,
+    control: Control,
 }
 
-impl<'a> Engine<'a> {
+impl Engine {
     /// Before anything has happened. That takes its time with many flows, and ends early where `control` asks
     /// for it.
-    pub fn new(scenario: &'a Scenario, control: &'a Control) -> Result<Engine<'a>, RunError> {
-        let transfers = plan_while(scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
+    pub fn new(scenario: Arc<Scenario>, control: Control) -> Result<Engine, RunError> {
+        let trains = Trains::of(&scenario);
+        Engine::compiled(scenario, control, trains.is_some(), trains)
+    }
+
+    /// The same for a run that is paused: nothing is done ahead of the clock at a link.
+    pub fn in_steps(scenario: Arc<Scenario>, control: Control) -> Result<Engine, RunError> {
+        let trains = Trains::of(&scenario);
+        Engine::compiled(scenario, control, true, trains)
+    }
+
+    fn compiled(
+        scenario: Arc<Scenario>,
+        control: Control,
+        in_steps: bool,
+        trains: Option<Trains>,
+    ) -> Result<Engine, RunError> {
+        let transfers = plan_while(&scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
         let mut starts: Vec<u32> = (0..transfers.len() as u32).collect();
         starts.sort_by_key(|&serial| (transfers[serial as usize].start, serial));
         let grid = scenario.grid();
@@ -48,10 +71,10 @@ impl<'a> Engine<'a> {
             end_s: f64::NAN,
             bytes: 0,
         };
-        let trains = Trains::of(scenario);
-        let routes = route::compile(scenario, trains.is_some(), control).ok_or(RunError::Stopped)?;
-        Ok(Engine {
-            network: Network::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
+        let routes = route::compile(&scenario, in_steps, &control).ok_or(RunError::Stopped)?;
+        let mut engine = Engine {
+            network: Network::new(&scenario, &routes, grid, &control).ok_or(RunError::Stopped)?,
+            boundary: trains.as_ref().map_or(Time::NEVER, Trains::next),
             trains,
             routes,
             rows: transfers.iter().map(never_begun).collect(),
@@ -62,39 +85,52 @@ impl<'a> Engine<'a> {
             next_start: Time::NEVER,
             scenario,
             control,
-        })
+        };
+        engine.next_start = engine.start_of_next();
+        Ok(engine)
     }
 
     /// Records the packet trace of `flow`.
-    pub fn tracing(mut self, flow: u32) -> Engine<'a> {
+    pub fn tracing(mut self, flow: u32) -> Engine {
         self.network.trace = Some(TraceRecorder::new(flow, self.network.ledger.end()));
         self
     }
 
     /// Runs to the end: the record, and the packet trace.
+    pub fn run(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
+        // Rows of the packet trace are kept in the order of the clock.
+        let in_order = self.network.trace.is_some();
+        self.advance(self.network.ledger.end(), in_order, |_| false)?;
+        self.check_limits(self.network.ledger.end())?;
+        self.close()
+    }
+
+    /// Processes all events before `end`, or until `stops` says so, which is asked after every visit of a node. When the
+    /// next event is.
     ///
     /// An event at a node affects another node only after the shortest path between them: the lookahead. So the
     /// node of the earliest event may go ahead until the earliest event elsewhere, or an event of its own, can have
-    /// come back to it. The record does not depend on which node goes ahead, or how far: each node processes its
-    /// events in order of time.
-    pub fn run(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
-        let end = self.network.ledger.end();
+    /// come back to it; `in_order`: no node goes ahead. The record does not depend on which node goes ahead, or how far:
+    /// each node processes its events in order of time.
+    pub fn advance(
+        &mut self,
+        end: Time,
+        in_order: bool,
+        stops: impl Fn(&Network) -> bool,
+    ) -> Result<Time, RunError> {
         let hosts = self.scenario.links.len();
-        self.next_start = self.start_of_next();
-        // Rows of the packet trace are kept in the order of the clock.
-        let in_order = self.network.trace.is_some();
-        let mut boundary = self.next_boundary();
         let mut events = 0u32;
         loop {
             let NextEvent { node, now, others } = self.network.events.next(self.next_start);
-            if now >= end {
-                break;
+            if now >= end || stops(&self.network) {
+                return Ok(now);
             }
-            while now >= boundary {
-                boundary = self.allow_trains();
+            while now >= self.boundary {
+                self.boundary = self.allow_trains();
             }
             let Reach { to, from } = self.routes.reach[node];
-            let until = if in_order { now } else { (others.min(now + from) + to).min(end).min(boundary) };
+            let until =
+                if in_order { now } else { (others.min(now + from) + to).min(end).min(self.boundary) };
             let events_here =
                 if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
             events += events_here;
@@ -103,13 +139,6 @@ impl<'a> Engine<'a> {
                 self.check_limits(now)?;
             }
         }
-        self.check_limits(end)?;
-        self.close()
-    }
-
-    /// When it is decided next which flows send trains.
-    fn next_boundary(&self) -> Time {
-        self.trains.as_ref().map_or(Time::NEVER, Trains::next)
     }
 
     /// Decides which flows send trains, until the boundary that is returned.
@@ -221,7 +250,7 @@ impl<'a> Engine<'a> {
         let index = self.routes.of[transfer.flow as usize];
         let route = &self.routes.all[index as usize];
         let account = self.network.account(transfer.flow);
-        let mut connection = Connection::new(serial, transfer, self.scenario, account, (index, route));
+        let mut connection = Connection::new(serial, transfer, &self.scenario, account, (index, route));
         connection.open(route, &mut self.network);
         self.connections[serial as usize] = Some(Box::new(connection));
     }

@@ -39,7 +39,7 @@ pub struct NextEvent {
 }
 
 /// See the module. An entry is an [`EventKey`] at its time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EventQueue {
     /// By node.
     trees: Vec<WinnerTree>,
@@ -50,7 +50,7 @@ pub struct EventQueue {
 }
 
 /// A winner tree of four children per node: the smallest entry of each group is an entry of the group above.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct WinnerTree {
     groups: Vec<[u128; 4]>,
     /// The number of the first group of each level, from the leaves to the root.

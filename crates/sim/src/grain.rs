@@ -22,7 +22,7 @@ const ROUNDS: f64 = 2.0;
 const TRAINS: f64 = 2.0;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Trains {
     /// The next boundary.
     next: Time,
@@ -32,7 +32,7 @@ pub struct Trains {
 }
 
 /// A link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LinkState {
     /// What its queue holds, packets.
     capacity: u64,
@@ -44,7 +44,7 @@ struct LinkState {
 }
 
 /// A flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct FlowState {
     /// Whether it may send trains.
     eligible: bool,

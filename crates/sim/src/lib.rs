@@ -16,9 +16,11 @@ mod queued_packet;
 mod rings;
 mod route;
 mod run;
+mod simulation;
 pub mod tcp;
 mod waiting_ack;
 
 pub use control::{Control, RunError};
 pub use packet_trace::PacketTrace;
 pub use run::{guarded, run, run_traced};
+pub use simulation::{FlowState, Pause, Simulation};

@@ -13,7 +13,7 @@ const PACKETS_PER_CHECK: u64 = 1 << 16;
 const PER_PACKET: u64 = 512;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RunLimits {
     control: Control,
     /// How many packets will have left their senders, or been made by links, when there is something to do next,
@@ -43,6 +43,11 @@ impl RunLimits {
         };
         limits.count(0);
         limits
+    }
+
+    /// From now on the run is stopped by another control.
+    pub fn control_by(&mut self, control: &Control) {
+        self.control = control.clone();
     }
 
     /// A packet leaves its sender, or a link makes it.

@@ -58,6 +58,7 @@ fn departures(link: u32) -> SlotId {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Network {
     ports: Vec<LinkPort<QueuedPacket>>,
     /// Packets that a queue has just dropped, not reported yet.
@@ -126,6 +127,12 @@ impl Network {
     /// Packets in the drop-tail queue of `link` at `now`.
     pub fn backlog(&mut self, link: u32, now: Time) -> u64 {
         self.ports[link as usize].backlog(now)
+    }
+
+    /// Packets that wait at `link` at `now`, or are being sent there.
+    pub fn queued(&mut self, link: u32, now: Time) -> u64 {
+        let port = &mut self.ports[link as usize];
+        port.backlog(now) + port.waiting() as u64
     }
 
     /// Offers a packet to `link` at `now`.

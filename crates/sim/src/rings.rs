@@ -206,7 +206,7 @@ impl<T> Ring<T> {
 }
 
 /// All rings of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rings {
     data: Vec<Ring<Data>>,
     acks: Vec<Ring<WaitingAck>>,

@@ -158,10 +158,10 @@ impl RingNumbers {
     }
 }
 
-/// Compiles the path of every flow of `scenario`, of which some may send trains; `None`: the run was asked to stop.
-pub fn compile(scenario: &Scenario, trains: bool, control: &Control) -> Option<Routes> {
-    // Trains are split at boundaries of the clock, so then nothing is done ahead of it at a link.
-    let alone = if trains { vec![false; scenario.links.len()] } else { fed_alone(scenario) };
+/// Compiles the path of every flow of `scenario`; `in_steps`: nothing is done ahead of the clock at a link, as where
+/// trains are split at boundaries of the clock, or a run is paused. `None`: the run was asked to stop.
+pub fn compile(scenario: &Scenario, in_steps: bool, control: &Control) -> Option<Routes> {
+    let alone = if in_steps { vec![false; scenario.links.len()] } else { fed_alone(scenario) };
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
     let links = Links { specs: &scenario.links, alone, disorders };
     // The departures of a link whose queue decides at departure have a slot, too.

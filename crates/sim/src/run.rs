@@ -1,7 +1,9 @@
 //! The entry points of the simulator: `run` takes a scenario and returns its record.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
+use fairhaul_cc::Fault;
 use fairhaul_experiment::{Record, Scenario};
 
 use crate::control::{Control, RunError};
@@ -12,9 +14,11 @@ use crate::packet_trace::PacketTrace;
 ///
 /// # Errors
 /// [`RunError::Stopped`] after [`Control::stop`]; [`RunError::Full`] where memory ran out, see
-/// [`Control::limit_memory`]; [`RunError::Broken`] where an invariant broke.
+/// [`Control::limit_memory`]; [`RunError::Faulty`] where a controller cannot go on; [`RunError::Broken`] where an
+/// invariant broke.
 pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {
-    guarded(control, || Engine::new(scenario, control)?.run()).map(|(record, _)| record)
+    guarded(control, || Engine::new(Arc::new(scenario.clone()), control.clone())?.run())
+        .map(|(record, _)| record)
 }
 
 /// The same, with the packet trace of the flow of that index.
@@ -26,7 +30,8 @@ pub fn run_traced(
     flow: u32,
     control: &Control,
 ) -> Result<(Record, PacketTrace), RunError> {
-    let (record, trace) = guarded(control, || Engine::new(scenario, control)?.tracing(flow).run())?;
+    let (record, trace) =
+        guarded(control, || Engine::new(Arc::new(scenario.clone()), control.clone())?.tracing(flow).run())?;
     Ok((record, trace.expect("the engine was asked to trace").close()))
 }
 
@@ -37,6 +42,9 @@ pub fn run_traced(
 /// Those of `attempt`, and [`RunError::Broken`].
 pub fn guarded<T>(control: &Control, attempt: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
+        if let Some(Fault { at, what }) = panic.downcast_ref() {
+            return Err(RunError::Faulty { at: at.unwrap_or(control.reached()), what: what.clone() });
+        }
         let what = panic.downcast_ref::<String>().cloned();
         let what = what.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
         Err(RunError::Broken { at: control.reached(), what: what.unwrap_or_else(|| "a panic".into()) })

@@ -38,7 +38,7 @@ struct Rare {
 }
 
 /// What is rare of all acknowledgements that wait.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RareStore(Slab<Rare>);
 
 impl RareStore {

@@ -2,6 +2,7 @@
 //! the engine (paths compiled to arithmetic, receivers ahead of the clock, timers that move), the
 //! answer is that of one event for each thing that happens.
 
+mod paused;
 mod reference;
 
 use fairhaul_experiment::{Hold, Record, Scenario, Start, Traffic};

@@ -5,6 +5,7 @@
 
 mod chance;
 mod congestion_header;
+mod formula;
 mod packet;
 mod parameter;
 mod parse;
@@ -13,8 +14,9 @@ mod word;
 
 pub use chance::{Chance, mix};
 pub use congestion_header::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, tick};
+pub use formula::{Formula, FormulaError};
 pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
-pub use parameter::{Kind, Parameter, Settings};
+pub use parameter::{Kind, Parameter, Settings, Value};
 pub use parse::ParseError;
 pub use quantity::{Bytes, Rate, Span, Time, real};
 pub use word::Word;

@@ -3,7 +3,9 @@
 //! The scenario reader checks values against the description, the JSON Schema and
 //! `fairhaul list` print it, and the part that owns it takes its values from [`Settings`].
 
-/// What a parameter accepts. Every value is an `f64` once read.
+use crate::Formula;
+
+/// What a parameter accepts. Every value but that of a formula is an `f64` once read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A number in `least..=most`, in `unit` (empty for none).
@@ -26,6 +28,13 @@ pub enum Kind {
     Switch,
     /// One of these words, which are those of an enum; the value is its index. See [`Word`].
     Word(&'static [&'static str]),
+    /// A [`Formula`] over these variables.
+    Formula {
+        /// The names of the variables, in the order of their values.
+        variables: &'static [&'static str],
+        /// The formula where the file says nothing; [`Parameter::default`] is not used.
+        default: &'static str,
+    },
 }
 
 impl Kind {
@@ -55,28 +64,70 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     parameters: &'static [Parameter],
-    values: Vec<f64>,
+    values: Vec<Value>,
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Of a number, a switch or a word: what [`Kind`] says.
+    Number(f64),
+    /// Of a formula.
+    Formula(Formula),
+}
+
+impl Value {
+    /// The default of a parameter.
+    pub fn default_of(parameter: &Parameter) -> Value {
+        match parameter.kind {
+            Kind::Formula { variables, default } => {
+                Value::Formula(Formula::new(default, variables).expect("a default is a formula"))
+            }
+            _ => Value::Number(parameter.default),
+        }
+    }
+
+    /// The number; `None` of a formula.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Number(number) => Some(*number),
+            Value::Formula(_) => None,
+        }
+    }
 }
 
 impl Settings {
     /// Every parameter at its default.
     pub fn defaults(parameters: &'static [Parameter]) -> Settings {
-        Settings { parameters, values: parameters.iter().map(|p| p.default).collect() }
+        Settings { parameters, values: parameters.iter().map(Value::default_of).collect() }
     }
 
     /// The parameters and their values, in order.
-    pub fn pairs(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
-        self.parameters.iter().zip(self.values.iter().copied())
+    pub fn pairs(&self) -> impl Iterator<Item = (&'static Parameter, &Value)> + '_ {
+        self.parameters.iter().zip(&self.values)
     }
 
     /// The value of `name`, which must be one of the parameters: for [`parameters!`](crate::parameters), whose
     /// structs have the values of all parameters in their types, and for tests.
     pub fn number(&self, name: &str) -> f64 {
-        self.values[self.index(name)]
+        self.values[self.index(name)].number().expect("a part knows the kinds of its parameters")
+    }
+
+    /// The formula of `name`, which must be one of the parameters.
+    pub fn formula(&self, name: &str) -> &Formula {
+        match &self.values[self.index(name)] {
+            Value::Formula(formula) => formula,
+            Value::Number(_) => panic!("a part knows the kinds of its parameters"),
+        }
+    }
+
+    /// Sets `name`, which must be one of the parameters, to a number that its kind accepts.
+    pub fn set(&mut self, name: &str, value: f64) {
+        self.give(name, Value::Number(value));
     }
 
     /// Sets `name`, which must be one of the parameters, to a value that its kind accepts.
-    pub fn set(&mut self, name: &str, value: f64) {
+    pub fn give(&mut self, name: &str, value: Value) {
         let index = self.index(name);
         self.values[index] = value;
     }

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from fairhaul.advice.path import USUAL, Known, observed
 from fairhaul.advice.tournament import Advice, advise
-from fairhaul.comparison.question import Question, read_question
+from fairhaul.comparison.question import Question, read_question, size_bytes
+from fairhaul.scenario import ScenarioError
 
 __all__ = ["Advice", "Known", "advise", "read_path"]
 
@@ -26,6 +27,7 @@ def read_path(  # noqa: PLR0913
     buffer: str | None = None,
     cross: str | None = None,
     loss: float | None = None,
+    policer: str | None = None,
     budget: str = "5min",
 ) -> tuple[Question, Known]:
     """Read a path, and what `ss -ti` printed of it, if anything.
@@ -37,21 +39,29 @@ def read_path(  # noqa: PLR0913
         of_path = observed(seen)
         rate, rtt = rate or of_path.rate or "", rtt or of_path.rtt or ""
         loss = of_path.loss if loss is None else loss
-    question = read_question(
-        candidates,
-        rate=rate,
-        rtt=rtt,
-        buffer=buffer or "1 bdp",
-        size=size,
-        against=cross,
-        profile="linux",
-        budget=budget,
-    )
+    if policer is not None and buffer is not None:
+        raise ScenarioError("--policer and --buffer: a path is taken to have one of them")
+    bucket = None if policer is None else f"{size_bytes('--policer', policer)} B"
+    try:
+        question = read_question(
+            candidates,
+            rate=rate,
+            rtt=rtt,
+            buffer=buffer or "1 bdp",
+            size=size,
+            against=cross,
+            profile="linux",
+            budget=budget,
+        )
+    except ScenarioError as error:
+        mistakes = (str(mistake).replace("--against", "--cross") for mistake in error.args)
+        raise ScenarioError(*mistakes) from None
     others = question.others
     known = Known(
         buffer=buffer,
         cross=None if others is None else others.count,
         cross_kind=USUAL if others is None else others.name,
         loss=loss,
+        policer=bucket,
     )
     return question, known

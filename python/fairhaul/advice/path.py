@@ -34,32 +34,38 @@ PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 class Known:
     """What is known beside rate, round-trip time and size; None is what is not known.
 
-    `buffer` is written as in a scenario, `cross` is the number of competing flows.
+    `buffer` is written as in a scenario, `cross` is the number of competing flows. `policer` is
+    the size of the token bucket that enforces the rate, where no queue does.
     """
 
     buffer: str | None
     cross: int | None
     cross_kind: str = USUAL
     loss: float | None = None
+    policer: str | None = None
 
     def sweep(self) -> dict[str, Any]:
         """Give what is drawn, as `[sweep]` takes it."""
         return {
-            "bottleneck.queue.capacity": self._buffers(),
+            self._key(): self._buffers(),
             "flow.cross.count": {"any": self._counts()},
             "bottleneck.loss": self._losses(),
         }
 
+    def _key(self) -> str:
+        return "bottleneck.policer.burst" if self.policer else "bottleneck.queue.capacity"
+
     def _buffers(self) -> dict[str, Any]:
-        if self.buffer is None:
+        given = self.policer or self.buffer
+        if given is None:
             return {"from": BUFFERS[0], "to": BUFFERS[1], "scale": "log"}
-        parts = QUANTITY.fullmatch(self.buffer)
-        assert parts is not None, "the buffer was read as a capacity before"
+        parts = QUANTITY.fullmatch(given)
+        assert parts is not None, "it was read as a capacity or a size before"
         number, unit = float(parts[1]), parts[2]
         low, high = number / BUFFER_FACTOR, number * BUFFER_FACTOR
         if unit in {"packets", "packet", "B"}:
             low, high = max(1.0, round(low)), round(high)
-        return {"from": f"{low:g} {unit}", "to": f"{high:g} {unit}", "scale": "log"}
+        return {"from": f"{low:.12g} {unit}", "to": f"{high:.12g} {unit}", "scale": "log"}
 
     def _counts(self) -> list[int]:
         if self.cross is None:
@@ -81,8 +87,9 @@ class Known:
             loss = f"{losses['from']:.2g} to {losses['to']:.2g}"
         else:
             loss = ", ".join(f"{value:g}" for value in dict.fromkeys(losses["any"]))
+        what = "bucket of the policer" if self.policer else "buffer"
         return (
-            f"buffer {buffers['from']} to {buffers['to']}; {counts} competing {self.cross_kind} "
+            f"{what} {buffers['from']} to {buffers['to']}; {counts} competing {self.cross_kind} "
             f"flows; probability of random loss {loss}"
         )
 

@@ -109,7 +109,7 @@ def _settings(advice: Advice) -> list[Figure]:
         Look(label=entry.name, colour=colour(index)) for index, entry in enumerate(advice.entries)
     ]
     sides = []
-    for key, name in NAMES.items():
+    for key, name in ((key, NAMES[key]) for key in advice.settings[0]):
         values = [setting[key] for setting in advice.settings]
         numbers = [float(str(value).split()[0]) for value in values]
         if len(set(numbers)) < 2:

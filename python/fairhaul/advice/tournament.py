@@ -30,6 +30,8 @@ FIRST_PART = 0.25
 FINALISTS = 4
 PACKET_BYTES = 1500
 WARMUP = 0.25
+# A link with a policer is so many times as fast as the policer.
+POLICED = 4
 # What a run of the second round should last at least, in round-trip times.
 ROUND_TRIPS = 200
 
@@ -234,6 +236,7 @@ class _Rounds:
                 "rate": question.rate,
                 "delay": f"{rtt_s * 1e12 / 4:.0f} ps",
                 "queue": {"kind": "droptail", "capacity": "1 bdp"},
+                **self._policer(),
             },
             "flow": [
                 {"name": "ours", **shared, **transport.keys()},
@@ -243,6 +246,14 @@ class _Rounds:
         }
         scenarios = read(scenario)
         return [scenario.with_seed(index + 1) for index, scenario in enumerate(scenarios)]
+
+    def _policer(self) -> dict[str, Any]:
+        """Give the keys of a link that is faster than what its policer lets pass."""
+        if self._known.policer is None:
+            return {}
+        rate_bps = self._question.rate_bps
+        policer = {"rate": f"{rate_bps:.0f} bit/s", "burst": self._known.policer}
+        return {"rate": f"{POLICED * rate_bps:.0f} bit/s", "policer": policer}
 
 
 def _figures(_: int, record: Record) -> RunFigures:
@@ -350,5 +361,6 @@ NAMES = {
     "bottleneck.queue.capacity": "a buffer",
     "flow.cross.count": "a number of competing flows",
     "bottleneck.loss": "a probability of loss",
+    "bottleneck.policer.burst": "a bucket",
 }
 SEPARATES = 0.8

@@ -19,7 +19,7 @@ import click
 
 from fairhaul import RunError, ScenarioError, __version__
 from fairhaul.cli.advise import advise
-from fairhaul.cli.click_ext import CommandGroup, explained
+from fairhaul.cli.click_ext import CommandGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
@@ -101,6 +101,11 @@ def status_of(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         _say("fairhaul: interrupted")
         return 128 + _signal_of(error)
+    except Exception as error:
+        if not (lines := in_users_code(error)):
+            raise
+        _say("".join(lines).rstrip("\n"))
+        return FAILED
     return 0
 
 

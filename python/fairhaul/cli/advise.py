@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     "0.05 to 2 bdp.",
 )
 @click.option(
+    "--policer",
+    metavar="SIZE",
+    help="A policer drops what exceeds --rate, with a token bucket of this size, e.g. 1MB; half "
+    "to twice of it is tried.",
+)
+@click.option(
     "--cross",
     metavar="NxCC",
     help="Competing flows, e.g. 4xcubic; half to twice as many are tried. Unknown: 1 to 8 cubic.",
@@ -108,16 +114,16 @@ def advise(
     question, known = advice.read_path(names, from_.read() if from_ else None, **path)
     with progress() as on_progress:
         done = advice.advise(question, known, most_harm=harm, jobs=jobs, on_progress=on_progress)
-    if out is not None:
-        from fairhaul.advice.report import write
-
-        click.echo(f"Report: {write(done, found, out)}", err=json_)
     if json_:
         commands = [command for _, command in words.commands(done, found) if command]
         show.as_json(done.to_dict() | {"commands": commands})
     else:
         _show(done, found)
     sys.stdout.flush()
+    if out is not None:
+        from fairhaul.advice.report import write
+
+        click.echo(f"Report: {write(done, found, out)}", err=json_)
 
 
 def _show(done: Advice, found: Mapping[str, Way]) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
+import sysconfig
+import traceback
 from collections.abc import Mapping
+from itertools import takewhile
+from pathlib import Path
 
 import click
 
@@ -27,6 +31,18 @@ def explained(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename is not None else ""
     remedy = f"; {REMEDIES[error.errno]}" if error.errno in REMEDIES else ""
     return f"{where}{what}{remedy}"
+
+
+def in_users_code(error: Exception) -> list[str]:
+    """Give the traceback of an error in a controller of the user; nothing of any other error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = str(Path(__file__).parents[1])
+    theirs = [*takewhile(lambda frame: not frame.filename.startswith(ours), reversed(frames))]
+    libraries = tuple({*sysconfig.get_paths().values()})
+    if not theirs or theirs[-1].filename.startswith(libraries):
+        return []
+    shown = traceback.format_list(theirs[::-1])
+    return ["Traceback:\n", *shown, *traceback.format_exception_only(error)]
 
 
 class CommandGroup(click.Group):

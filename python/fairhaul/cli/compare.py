@@ -10,7 +10,7 @@ import click
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import json_option
+from fairhaul.cli.run import controller_option, json_option
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     example="fairhaul compare fhstcp reno --rate 622Mbit/s --rtt 80ms,200ms --buffer 20ms",
 )
 @click.argument("controllers", nargs=-1, required=True, metavar="CC...")
+@controller_option
 @click.option("--rate", default="", metavar="RATE", help="Rate of the bottleneck, e.g. 622Mbit/s.")
 @click.option(
     "--rtt",

@@ -163,7 +163,7 @@ def clean(kill: bool, json_: bool) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out/cells"),
     show_default=True,
-    help="Directory of the results; a cell that has results is run again only with another build.",
+    help="Directory of the results, a store; runs that it holds are not run again.",
 )
 @click.option("--list", "list_", is_flag=True, help="List the cells, and run nothing.")
 @jobs_option

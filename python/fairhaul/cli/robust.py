@@ -49,7 +49,7 @@ def reproduce_robustly(
             continue
         screen = show.console()
         screen.print(robust_report.answer(found))
-        columns = ["claim", "holds in", "decided by"]
+        columns = ["claim", "holds in", "depends most on"]
         screen.print(show.table("Claims", columns, robust_report.claim_rows(found), words=3))
         if found.numbers:
             columns = list(robust_report.NUMBER_COLUMNS)

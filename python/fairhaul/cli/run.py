@@ -63,6 +63,25 @@ grain_option = click.option(
     help="auto: simulate trains of packets as one where that changes little; several times as "
     "fast on fast paths. By default what the scenario says.",
 )
+
+
+def _known(context: click.Context, _option: click.Parameter, given: Sequence[str]) -> None:
+    """Let the scenarios of a command know the controllers of `--controller`."""
+    if given:
+        from fairhaul import own
+
+        context.with_resource(own.known(own.load("--controller", given)))
+
+
+controller_option = click.option(
+    "--controller",
+    multiple=True,
+    metavar="NAME=FILE.py:CLASS",
+    callback=_known,
+    expose_value=False,
+    help="Let the scenario use a controller of your own, a class in a file of Python; may be "
+    "repeated. The file is run.",
+)
 json_option = click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
 )
@@ -83,6 +102,7 @@ REPEATS = 5
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @engine_option
 @set_option
+@controller_option
 @grain_option
 @seeds_option
 @click.option(

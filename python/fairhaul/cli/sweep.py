@@ -12,7 +12,15 @@ from fairhaul import RunError
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import Overrides, grain_option, jobs_option, json_option, read_all, set_option
+from fairhaul.cli.run import (
+    Overrides,
+    controller_option,
+    grain_option,
+    jobs_option,
+    json_option,
+    read_all,
+    set_option,
+)
 
 if TYPE_CHECKING:
     from fairhaul.precision import Precision
@@ -94,6 +102,7 @@ class Seeds(click.ParamType["int | None"]):
     is_flag=True,
     help="Write report.html with figures over the swept keys into the directory of the results.",
 )
+@controller_option
 @jobs_option
 @click.option(
     "--dask",

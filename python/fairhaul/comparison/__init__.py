@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import index as whole
 from typing import TYPE_CHECKING
 
-from fairhaul import _core
+from fairhaul import _core, own
 from fairhaul.comparison.answer import answer
 from fairhaul.comparison.numbers import HARM, figures, rows
 from fairhaul.comparison.plan import Done, run_cases
@@ -74,7 +74,7 @@ class Comparison:
 
 @renamed(watch="on_progress")
 def compare(  # noqa: PLR0913 - one argument for each word of the question
-    controllers: Sequence[str],
+    controllers: Sequence[str | type[own.Controller]],
     *,
     rate: str,
     rtt: str | Sequence[str],
@@ -90,13 +90,13 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
 ) -> Comparison:
     """Compare congestion controllers over one DropTail bottleneck.
 
-    Each controller runs alone, one flow for each round-trip time, and with `against` also in
-    competition with those flows, whose round-trip times are spread evenly over the range of `rtt`.
-    All runs are equally long: until the slowest flow has had 20 loss events and 200 round trips
-    were measured, or until all runs together, trial runs included, have cost `budget`.
+    Each controller runs alone, one flow for each round-trip time, and with `against` also beside
+    those flows, whose round-trip times are spread evenly over the range of `rtt`. All runs last
+    until the slowest flow has had 20 loss events and 200 round trips, or until all runs together,
+    trial runs included, have cost `budget`.
 
     Args:
-        controllers: names, with parameters if needed: `"fhstcp"`, `"fhstcp:c=20"`.
+        controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
         rate: the rate of the bottleneck, such as `"622 Mbit/s"`.
         rtt: the two-way propagation of the flows: `"80ms,140ms"` or `["80 ms", "140 ms"]`.
         buffer: the buffer of the bottleneck: `"20 ms"`, `"64 kB"`, `"100 packets"` or `"1 bdp"`.
@@ -105,14 +105,14 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
         seeds: the number of runs of each case; at least 5 for intervals and rankings.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
-        duration: the duration of each run, such as `"60 s"`, instead of `budget`.
+        duration: that of each run, such as `"60 s"`, instead of `budget`.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs.
 
     Returns:
-        The figures of each controller as `rows`, typed in `fairhaul.results.ControllerRow`, and the
-        answer in a sentence. The harm of a controller is (the goodput of the competing flows beside
-        as many standard TCP flows - their goodput beside this controller) / the former.
+        The figures of each controller as `rows` (`fairhaul.results.ControllerRow`), and the answer
+        in a sentence. Harm is (the goodput of the competing flows beside as many standard TCP flows
+        - their goodput beside this controller) / the former.
 
     Raises:
         ScenarioError: `args` are all mistakes of the question, one line each.
@@ -120,9 +120,9 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
 
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
     """
-    with _arguments_named():
+    with _arguments_named(), own.named(controllers) as names:
         question = read_question(
-            controllers,
+            names,
             rate=rate,
             rtt=rtt,
             buffer=buffer,

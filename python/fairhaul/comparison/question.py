@@ -33,6 +33,7 @@ WANTED = {
     "--rtt": "round-trip times, such as 80ms,200ms",
     "--buffer": "the buffer of the bottleneck, such as 20ms",
     "--size": "the size of a transfer, such as 1TB",
+    "--policer": "the size of a policer's token bucket, such as 1MB",
     "--budget": "the processor time of all runs, such as 10min",
     "--duration": "the duration of each run, such as 60s",
 }
@@ -45,6 +46,7 @@ UNITS = {
     "--rtt": ("ms", *TIMES),
     "--buffer": ("ms", "packets", "bdp", *TIMES, *SIZES),
     "--size": ("GB", *SIZES),
+    "--policer": ("MB", *SIZES),
     "--budget": ("min", *TIMES),
     "--duration": ("s", *TIMES),
 }
@@ -126,7 +128,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     link = reading.ask("--rate", rate, "bottleneck.rate")
     rtts = reading.rtts(rtt.split(",") if isinstance(rtt, str) else rtt)
     reading.ask("--buffer", buffer, "bottleneck.queue.capacity", {"rate": rate} if link else {})
-    size_bytes = reading.size(size)
+    size_bytes = reading.size("--size", size)
     others = None if against is None else reading.others(against)
     budget_s = reading.time("--budget", budget)
     duration_s = None if duration is None else reading.time("--duration", duration)
@@ -158,6 +160,19 @@ def time_s(option: str, given: str) -> float:
     if reading.mistakes:
         raise ScenarioError(*reading.mistakes)
     return seconds
+
+
+def size_bytes(option: str, given: str) -> int:
+    """Read a size that `option` gives, in bytes.
+
+    Raises:
+        ScenarioError: it is not a size; the message names the option.
+    """
+    reading = _Reading(None)
+    size = reading.size(option, given)
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    return size
 
 
 class _Reading:
@@ -215,15 +230,15 @@ class _Reading:
         described = self.ask(option, given, "duration")
         return float(described["duration_s"]) if described else 0.0
 
-    def size(self, given: str) -> int:
-        described = self.ask("--size", given, "flow.F1.traffic")
-        if described is None:
-            return 0
-        traffic = described["flows"][0]["traffic"]
-        if traffic["kind"] != "sized":
-            self.mistakes.append(f'--size {given}: give a size such as "1 TB"')
-            return 0
-        return int(traffic["size_bytes"])
+    def size(self, option: str, given: str) -> int:
+        before = len(self.mistakes)
+        described = self.ask(option, given, "flow.F1.traffic")
+        traffic = described["flows"][0]["traffic"] if described else {}
+        if traffic.get("kind") == "sized":
+            return int(traffic["size_bytes"])
+        if not given[:1].isdigit() and given.strip():
+            self.mistakes[before:] = [f"{option} {given}: wanted {WANTED[option]}"]
+        return 0
 
     def others(self, given: str) -> Others | None:
         count, name = _times(given)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
@@ -107,7 +107,7 @@ class Robust:
                 {
                     "claim": claim.text,
                     "holds": list(claim.holds),
-                    "decided_by": claim.split and f"{claim.split.key} {claim.split.rule}",
+                    "depends_on": claim.split and asdict(claim.split),
                 }
                 for claim in self.claims
             ],
@@ -216,18 +216,20 @@ def _claims(
 
 
 def _numbers(experiment: Experiment, results: Sequence[Results]) -> list[RobustNumber]:
-    found: dict[tuple[str, str, int], tuple[float, list[float | None]]] = {}
+    found: dict[tuple[str, str], tuple[float, list[float | None]]] = {}
     for number, result in enumerate(results):
         for table in experiment.tables(result):
             for row in table.rows:
                 for column, cell in zip(table.columns, row.cells, strict=True):
+                    many = len(cell.paper)
                     for place, paper in enumerate(cell.paper):
-                        _, ours = found.setdefault((row.label, column, place), (paper, []))
+                        name = f"{column}, {place + 1} of {many}" if many > 1 else column
+                        _, ours = found.setdefault((row.label, name), (paper, []))
                         ours += [None] * (number - len(ours))
                         ours.append(cell.ours[place].mean if place < len(cell.ours) else None)
     return [
         RobustNumber(row=row, column=column, paper=paper, ours=ours)
-        for (row, column, _), (paper, ours) in found.items()
+        for (row, column), (paper, ours) in found.items()
     ]
 
 

@@ -16,8 +16,6 @@ from fairhaul.sweeps.axes import short
 
 PAGE = "robust.html"
 MOST_PANELS = 4
-# A rule is reported if it is right for this part of the settings.
-SEPARATES = 0.7
 PER_CENT = f"{100 * NEAR:.0f} %"
 
 
@@ -38,16 +36,17 @@ def answer(found: Robust) -> str:
 
 
 def claim_rows(found: Robust) -> list[list[str]]:
-    """Give a row for each claim: its text, where it holds, and what decides it."""
+    """Give a row for each claim: its text, where it holds, and what that depends on."""
     return [[claim.text, f"{100 * claim.part:.0f} %", decided(claim)] for claim in found.claims]
 
 
 def decided(claim: RobustClaim) -> str:
-    """Say which setting decides a claim, if one does."""
+    """Say on which setting a claim depends most, if it does beyond chance."""
     split = claim.split
-    if split is None or not split.separates(SEPARATES):
+    if split is None or not split.is_beyond_chance:
         return "no single setting"
-    return f"{split.key} {split.rule} (right for {split.right} of {split.of})"
+    (held, of), (others_held, others) = split.selected, split.others
+    return f"{split.key} {split.rule}: {held} of {of}; otherwise {others_held} of {others}"
 
 
 def number_rows(found: Robust) -> list[list[str]]:
@@ -100,7 +99,7 @@ def write(found: Robust, out: Path) -> Path:
             ],
             tables=[
                 Table(
-                    columns=["claim", "holds in", "decided by"],
+                    columns=["claim", "holds in", "depends most on"],
                     rows=claim_rows(found),
                     words=3,
                     prose=True,

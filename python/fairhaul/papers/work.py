@@ -6,7 +6,6 @@ The numbers are in a store beside the report, so that what was interrupted goes 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.answers import is_valid
 from fairhaul.papers.experiment import Case, Experiment, Key, Numbers, Results
-from fairhaul.results import SCHEMA
 from fairhaul.runs import for_each
-from fairhaul.scenario import Scenario, with_seeds
-from fairhaul.store import Result, Writer, build, digest_of, key_of
+from fairhaul.store import Job, Writer, jobs_of
 
 if TYPE_CHECKING:
     from fairhaul.estimate import Bounds
@@ -58,14 +55,11 @@ class Kept:
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """One run of a task: its scenario with its seed, and the key of its result."""
+    """One run of a task."""
 
     task: Task
     case: Case
-    scenario: Scenario
-    digest: str
-    of: str
-    key: str
+    job: Job
     keeps_record: bool
 
 
@@ -109,10 +103,13 @@ def run(
             run = plan[left[place]]
             kept = _kept(run, record, on)
             if writer is not None and kept.reasons is None:
-                _store(run, kept, record, writer)
+                if run.keeps_record:
+                    writer.add_record(run.job.key, record)
+                value = {"numbers": dict(kept.numbers), "lag_s": kept.lag_s}
+                writer.keep(run.job, record.meta, value, {"case": kept.key})
             return kept
 
-        scenarios = [plan[index].scenario for index in left]
+        scenarios = [plan[index].job.scenario for index in left]
         done = for_each(scenarios, read, jobs=jobs, on_progress=on_progress, engine=on)
     found |= dict(zip(left, done, strict=True))
     return [found[index] for index in range(len(plan))]
@@ -122,20 +119,11 @@ def _runs(task: Task, on: Engine, shelf: Shelf | None) -> list[_Run]:
     of = shelf.of(task) if shelf else ""
     runs = []
     for case in task.cases:
-        digest = digest_of(case.scenario)
-        for seeded in with_seeds(case.scenario, task.seeds):
+        for job in jobs_of(case.scenario, task.seeds, on, of):
             # In the lab the first may be invalid.
-            wanted = on == "lab" or seeded.seed == case.scenario.seed
-            run = _Run(
-                task=task,
-                case=case,
-                scenario=seeded,
-                digest=digest,
-                of=of,
-                key=key_of(digest, seeded.seed, on, of),
-                keeps_record=task.experiment.keep is not None and wanted,
-            )
-            runs.append(run)
+            wanted = on == "lab" or job.scenario.seed == case.scenario.seed
+            keeps_record = task.experiment.keep is not None and wanted
+            runs.append(_Run(task=task, case=case, job=job, keeps_record=keeps_record))
     return runs
 
 
@@ -145,7 +133,7 @@ def _kept(run: _Run, record: Record, on: Engine) -> Kept:
     return Kept(
         name=run.task.name,
         key=run.case.key,
-        seed=run.scenario.seed,
+        seed=run.job.scenario.seed,
         numbers=experiment.numbers(record),
         kept=experiment.keep(record) if keeps and experiment.keep else None,
         cpu_s=record.meta["cpu_s"],
@@ -155,40 +143,18 @@ def _kept(run: _Run, record: Record, on: Engine) -> Kept:
     )
 
 
-def _store(run: _Run, kept: Kept, record: Record, writer: Writer) -> None:
-    """Keep the numbers of a run, and its record where a figure is drawn from it."""
-    if run.keeps_record:
-        writer.add_record(run.key, record)
-    result = Result(
-        key=run.key,
-        scenario=run.digest,
-        seed=str(kept.seed),
-        engine=record.meta["engine"],
-        build=build(),
-        of=run.of,
-        session=writer.session,
-        title=run.scenario.title,
-        variant=json.dumps({"case": kept.key}, ensure_ascii=False),
-        cpu_s=kept.cpu_s,
-        packets=int(kept.packets),
-        schema=SCHEMA,
-        value=json.dumps({"numbers": dict(kept.numbers), "lag_s": kept.lag_s}),
-    )
-    writer.add(result, run.scenario.describe)
-
-
 def _found(plan: Sequence[_Run], writer: Writer) -> dict[int, Kept]:
     """Give what the store has of a plan, by the place in the plan."""
     store = writer.store
-    results = {result.key: result for result in store.results({run.key for run in plan})}
+    results = {result.key: result for result in store.results({run.job.key for run in plan})}
     found = {}
     for index, run in enumerate(plan):
-        result = results.get(run.key)
+        result = results.get(run.job.key)
         if result is None:
             continue
         drawn = None
         if run.keeps_record and run.task.experiment.keep is not None:
-            record = store.record(run.key)
+            record = store.record(run.job.key)
             if record is None:
                 continue
             drawn = run.task.experiment.keep(record)
@@ -196,7 +162,7 @@ def _found(plan: Sequence[_Run], writer: Writer) -> dict[int, Kept]:
         found[index] = Kept(
             name=run.task.name,
             key=run.case.key,
-            seed=run.scenario.seed,
+            seed=run.job.scenario.seed,
             numbers=value["numbers"],
             kept=drawn,
             cpu_s=result.cpu_s,

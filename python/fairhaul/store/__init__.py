@@ -15,7 +15,19 @@ parts when the process closes the store, or when another one opens it after the 
 """
 
 from fairhaul.store.identity import build, digest_of, key_of
+from fairhaul.store.job import Job, jobs_of
 from fairhaul.store.rows import Result
 from fairhaul.store.store import Store, StoreError, Writer, is_store
 
-__all__ = ["Result", "Store", "StoreError", "Writer", "build", "digest_of", "is_store", "key_of"]
+__all__ = [
+    "Job",
+    "Result",
+    "Store",
+    "StoreError",
+    "Writer",
+    "build",
+    "digest_of",
+    "is_store",
+    "jobs_of",
+    "key_of",
+]

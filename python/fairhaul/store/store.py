@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul import ScenarioError, files
 from fairhaul.store import parts
+from fairhaul.store.job import Job
 from fairhaul.store.journal import Journal, orphans
 from fairhaul.store.parts import Damaged
 from fairhaul.store.rows import IDENTITY, TABLES, Result, Row, by_table, rows_of
@@ -198,6 +199,20 @@ class Writer:
         if not place.exists():
             with suppress(FileExistsError):  # another process has written the same
                 write(record, place)
+
+    def keep(
+        self,
+        job: Job,
+        made: Mapping[str, Any],
+        value: Any,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add the result of a job, from any thread; the arguments are those of `Job.result`.
+
+        Raises:
+            OSError: it could not be written; nothing of it is in the store.
+        """
+        self.add(job.result(made, value, self.session, settings), job.scenario.describe)
 
     def add(self, result: Result, resolved: Callable[[], str]) -> None:
         """Add a result, and the scenario that it is of, from any thread.

@@ -12,10 +12,10 @@ from fairhaul.cost import PACKETS_PER_CPU_S, cost
 from fairhaul.estimate import LEAST_RUNS
 from fairhaul.precision import Precision, read_precision
 from fairhaul.runs import cores
-from fairhaul.scenario import Scenario, Settings, Source, read
-from fairhaul.store import Store, Writer
+from fairhaul.scenario import Controllers, Scenario, Settings, Source, read
+from fairhaul.store import Job, Store, Writer
 from fairhaul.sweeps.local import Failure, missing, shard, work
-from fairhaul.sweeps.plan import Job, Plan, planned
+from fairhaul.sweeps.plan import Plan, planned
 from fairhaul.sweeps.table import Row, flows_frame, named, points_frame, rows
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def sweep(  # noqa: PLR0913
     jobs: int | None = None,
     dask: str | None = None,
     on_progress: OnProgress | None = None,
+    controllers: Controllers | None = None,
 ) -> Sweep:
     """Run every scenario of `source` with several seeds, and keep the results in a directory.
 
@@ -117,6 +118,8 @@ def sweep(  # noqa: PLR0913
         jobs: the number of runs at a time; by default one per core.
         dask: the address of a Dask scheduler, whose workers then run the jobs.
         on_progress: called with the progress about ten times a second, in the calling thread.
+        controllers: classes of your own, by the names that the scenario uses for them. The workers
+            of a cluster must be able to import them.
 
     Raises:
         ScenarioError: the scenario is wrong; `args` are all mistakes, one line each.
@@ -124,7 +127,7 @@ def sweep(  # noqa: PLR0913
         OSError: `out` cannot be written.
     """
     return run_sweep(
-        read(source, overrides),
+        read(source, overrides, controllers=controllers),
         Path(out),
         seeds=read_precision(seeds) if isinstance(seeds, str) else seeds,
         budget_s=budget_s,
@@ -146,18 +149,11 @@ def run_sweep(  # noqa: PLR0913
     on_progress: OnProgress | None = None,
     on_event: OnEvent = lambda _: None,
 ) -> Sweep:
-    """Run scenarios as `sweep` does.
+    """Run scenarios, which are the points, as `sweep` does.
 
-    Args:
-        scenarios: the points.
-        out: see `sweep`, as all others.
-        seeds: see there.
-        budget_s: see there.
-        jobs: see there.
-        dask: see there.
-        part: run only part `i` of `N` of the jobs.
-        on_progress: see there.
-        on_event: called with a sentence at the start of each step.
+    `part` is the number of a part of the jobs, from 1, and the number of parts: only that part is
+    run. `on_event` is called with a sentence at the start of each step. All other arguments are
+    those of `sweep`.
     """
     counts = [seeds if isinstance(seeds, int) else LEAST_RUNS] * len(scenarios)
     failures: list[Failure] = []

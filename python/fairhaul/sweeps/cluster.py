@@ -16,9 +16,8 @@ from fairhaul import _core
 from fairhaul.measures import measure
 from fairhaul.runs import Progress
 from fairhaul.scenario import ScenarioError
-from fairhaul.store import Writer, build, digest_of, identity
-from fairhaul.sweeps.local import Failure, keep
-from fairhaul.sweeps.plan import Job
+from fairhaul.store import Job, Writer, build, digest_of, identity
+from fairhaul.sweeps.local import Failure
 
 if TYPE_CHECKING:
     from fairhaul.runs import OnProgress
@@ -159,7 +158,7 @@ class _Work:
         return self._client.submit(
             run_task,
             [job.scenario for job in task],
-            [job.point.digest for job in task],
+            [job.digest for job in task],
             pure=False,
         )
 
@@ -185,7 +184,7 @@ class _Work:
             if answer.figures is None:
                 self._fail(job, answer.why)
             else:
-                keep(job, answer.figures, self._writer)
+                self._writer.keep(job, answer.figures, answer.figures)
                 self._count(job)
         return {}
 

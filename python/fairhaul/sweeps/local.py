@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairhaul import _core
 from fairhaul.measures import measure
-from fairhaul.results import SCHEMA
-from fairhaul.store import Result, Writer, build
-from fairhaul.sweeps.plan import OF, Job
+from fairhaul.store import Job, Writer
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -62,7 +59,8 @@ def work(
     from fairhaul.runs import for_each
 
     def done(index: int, record: Record) -> None:
-        keep(jobs[index], measure(record), writer)
+        figures = measure(record)
+        writer.keep(jobs[index], figures, figures)
 
     def failed(index: int, error: _core.RunError) -> Failure:
         return Failure(job=jobs[index], why=str(error))
@@ -76,23 +74,3 @@ def work(
         failed=failed,
     )
     return [result for result in results if result is not None]
-
-
-def keep(job: Job, figures: Mapping[str, Any], writer: Writer) -> None:
-    """Add the figures of a job to the store."""
-    result = Result(
-        key=job.key,
-        scenario=job.point.digest,
-        seed=str(job.scenario.seed),
-        engine=figures["engine"],
-        build=build(),
-        of=OF,
-        session=writer.session,
-        title=job.point.title,
-        variant=json.dumps(job.point.variant, ensure_ascii=False),
-        cpu_s=figures["cpu_s"],
-        packets=int(figures["packets"]),
-        schema=SCHEMA,
-        value=json.dumps(figures, ensure_ascii=False, allow_nan=False),
-    )
-    writer.add(result, job.scenario.describe)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import files
-from fairhaul.scenario import Scenario, variant, with_seeds
-from fairhaul.store import StoreError, build, digest_of, key_of
+from fairhaul.scenario import Scenario, variant
+from fairhaul.store import Job, StoreError, build, jobs_of, key_of
 
 if TYPE_CHECKING:
     from fairhaul.runs import Engine
@@ -111,15 +111,6 @@ def read_plan(directory: Path) -> Plan:
         raise StoreError(f"{file} is damaged") from None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One run of a sweep: its scenario with its seed, the point, and the key of its result."""
-
-    scenario: Scenario
-    point: Point
-    key: str
-
-
 def planned(
     scenarios: Sequence[Scenario], seeds: Sequence[int], engine: Engine
 ) -> tuple[Plan, list[Job]]:
@@ -128,20 +119,17 @@ def planned(
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.
     """
-    points = [
-        Point(
-            title=scenario.title,
-            variant=variant(scenario),
-            digest=digest_of(scenario),
-            seed=scenario.seed,
-            seeds=count,
+    points, jobs = [], []
+    for scenario, count in zip(scenarios, seeds, strict=True):
+        own = jobs_of(scenario, count, engine, OF)
+        jobs += own
+        points.append(
+            Point(
+                title=scenario.title,
+                variant=variant(scenario),
+                digest=own[0].digest,
+                seed=scenario.seed,
+                seeds=count,
+            )
         )
-        for scenario, count in zip(scenarios, seeds, strict=True)
-    ]
-    plan = Plan(points=points, engine=engine, build=build())
-    jobs = [
-        Job(scenario=seeded, point=point, key=key)
-        for scenario, point in zip(scenarios, points, strict=True)
-        for seeded, key in zip(with_seeds(scenario, point.seeds), plan.keys(point), strict=True)
-    ]
-    return plan, jobs
+    return Plan(points=points, engine=engine, build=build()), jobs

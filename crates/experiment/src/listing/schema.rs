@@ -259,6 +259,7 @@ fn parameter(parameter: &Parameter) -> Value {
         Kind::Whole { least, most } => accepted(&Accepts::Whole { least, most }),
         Kind::Switch => json!({ "type": "boolean" }),
         Kind::Word(words) => json!({ "enum": words }),
+        Kind::Formula { .. } => json!({ "type": "string" }),
     };
     value["description"] = json!(parameter.help);
     value

@@ -192,6 +192,7 @@ pub(crate) fn described(parameter: &Parameter) -> String {
             let all: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             all.join(" or ")
         }
+        Kind::Formula { variables, .. } => format!("a formula of {}", variables.join(", ")),
     }
 }
 

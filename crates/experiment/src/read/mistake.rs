@@ -2,6 +2,9 @@
 //! the nearest right word.
 
 use std::fmt;
+use std::sync::Arc;
+
+use fairhaul_cc::OwnKinds;
 
 /// Where a value comes from: a line of the file, or an override.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,9 +49,16 @@ impl std::error::Error for Mistakes {}
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     found: Vec<(SourceSpan, String)>,
+    /// The controllers that are known beside the catalogue.
+    pub(crate) own: Arc<OwnKinds>,
 }
 
 impl Notes {
+    /// With controllers beside the catalogue.
+    pub(crate) fn with(own: Arc<OwnKinds>) -> Notes {
+        Notes { found: Vec::new(), own }
+    }
+
     /// Writes down one mistake.
     pub(crate) fn note(&mut self, origin: SourceSpan, text: impl Into<String>) {
         self.found.push((origin, text.into()));

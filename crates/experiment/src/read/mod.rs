@@ -31,6 +31,9 @@ mod sweep;
 mod toml_tree;
 
 use std::path::Path;
+use std::sync::Arc;
+
+use fairhaul_cc::OwnKinds;
 
 use crate::Scenario;
 use assign::{Target, put, targets};
@@ -85,7 +88,20 @@ impl Variant {
 /// # Errors
 /// All mistakes, in the order of the file.
 pub fn read(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Study, Mistakes> {
-    let mut notes = Notes::default();
+    read_with(text, file, overrides, Arc::default())
+}
+
+/// The same, with controllers that are known beside the catalogue.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_with(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    own: Arc<OwnKinds>,
+) -> Result<Study, Mistakes> {
+    let mut notes = Notes::with(own);
     let study = study(text, file, overrides, &mut notes);
     match study {
         Some(study) if notes.is_empty() => Ok(study),
@@ -243,7 +259,7 @@ fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes
                 settings.push((key.path.clone(), value.to_string()));
             }
         }
-        let mut own = Notes::default();
+        let mut own = Notes::with(Arc::clone(&notes.own));
         if let Some(scenario) = scenario(&varied, context, &mut own) {
             flows += scenario.flows.len();
             variants.push(Variant { settings, scenario });

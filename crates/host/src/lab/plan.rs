@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairhaul_experiment::{Flow, Hold, Hop, Scenario, SlowStart, Source, Traffic};
-use fairhaul_units::{Bytes, HEADER, Rate, Span};
+use fairhaul_units::{Bytes, HEADER, Parameter, Rate, Span, Value};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
 use super::layout::{FlowPath, Layout, Metrics, Mode};
@@ -172,7 +172,7 @@ fn route(flow: &Flow, bursts: &[u64]) -> FlowPath {
 
 /// The name in the kernel of the controller of a flow.
 pub fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
-    let name = flow.controller.entry.name;
+    let name = flow.controller.name();
     twins.get(name).map_or(name, String::as_str)
 }
 
@@ -181,7 +181,7 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
     if datagrams(flow) {
         return Ok(()); // it has none
     }
-    let (name, kernel) = (flow.controller.entry.name, kernel_name(flow, twins));
+    let (name, kernel) = (flow.controller.name(), kernel_name(flow, twins));
     if flow.controller.entry.header.0 > 0 {
         return Err(format!(
             "controller \"{name}\": its packets need a header that the kernel does not have"
@@ -195,8 +195,9 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
         ));
     }
     let linux = flow.controller.entry.linux;
-    let differs = |(parameter, value): &(&fairhaul_units::Parameter, f64)| {
-        *value != parameter.default && linux != Some((parameter.name, *value))
+    let differs = |(parameter, value): &(&Parameter, &Value)| {
+        **value != Value::default_of(parameter)
+            && value.number().is_none_or(|value| linux != Some((parameter.name, value)))
     };
     match flow.controller.settings.pairs().find(differs) {
         Some((parameter, _)) if !twins.contains_key(name) => Err(format!(
@@ -263,7 +264,7 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
 /// The parameters of an eBPF port apply to all its flows.
 fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
     for name in twins.keys() {
-        let mut of = scenario.flows.iter().filter(|flow| flow.controller.entry.name == name);
+        let mut of = scenario.flows.iter().filter(|flow| flow.controller.name() == name);
         let Some(first) = of.next() else { continue };
         if let Some(other) = of.find(|flow| flow.controller.settings != first.controller.settings) {
             let reason = format!(

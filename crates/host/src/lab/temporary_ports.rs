@@ -36,7 +36,7 @@ pub struct TemporaryPorts {
 pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
     let mut ports = TemporaryPorts::default();
     for flow in flows {
-        let name = flow.controller.entry.name;
+        let name = flow.controller.name();
         let known = fairhaul_twins::object(name).filter(|_| name != "reno");
         let (Some(object), false) = (known, ports.names.contains_key(name)) else { continue };
         let values = values(&object.note, flow)?;
@@ -54,7 +54,8 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
     let mut values: BTreeMap<String, u32> =
         note.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.default)).collect();
     values.extend(as_the_controller(&note.name));
-    for (parameter, value) in settings.pairs() {
+    let numbers = || settings.pairs().filter_map(|(parameter, value)| Some((parameter, value.number()?)));
+    for (parameter, value) in numbers() {
         match parameter.kind {
             Kind::Word(_) => {}
             _ if (note.name.as_str(), parameter.name) == ("fhstcp", "train") => trains(flow, value)?,
@@ -62,7 +63,7 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
         }
     }
     // Last, because a word can take the place of numbers.
-    for (parameter, value) in settings.pairs() {
+    for (parameter, value) in numbers() {
         if let Kind::Word(words) = parameter.kind {
             let chosen = of_word(&note.name, parameter.name, value);
             let chosen = chosen.ok_or_else(|| no_such_word(note, parameter.name, words))?;
@@ -227,7 +228,7 @@ mod tests {
     }
 
     fn note(flow: &Flow) -> Note {
-        fairhaul_twins::object(flow.controller.entry.name).expect("it has a twin").note
+        fairhaul_twins::object(flow.controller.name()).expect("it has a twin").note
     }
 
     fn of(controller: &str) -> Result<BTreeMap<String, u32>> {

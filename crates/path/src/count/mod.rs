@@ -151,6 +151,7 @@ fn value(parameter: &Parameter, text: &str) -> Result<f64, String> {
             let index = words.iter().position(|word| *word == text);
             index.map(|index| index as f64).ok_or_else(|| format!("one of {words:?}"))
         }
+        Kind::Formula { .. } => unreachable!("no flow counter has a formula"),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::tcp::Sender;
 /// An event for each ready packet would cost more than the run where an application is faster than its
 /// connection. So the next ready packet is an event only where the sender waits for it; others are counted
 /// before the sender is polled, with the same result.
+#[derive(Clone)]
 pub(super) struct Application {
     source: Source,
     /// Packets that are ready or have been, the one that is an event not included.

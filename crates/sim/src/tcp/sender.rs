@@ -10,6 +10,7 @@ mod echo;
 mod growth;
 mod integer_cwnd;
 mod outgoing;
+mod paused;
 mod recovery;
 mod slow_start;
 mod timers;

@@ -82,7 +82,7 @@ impl FromToml for QueueKeys {
         for parameter in choice.entry.parameters {
             let read = entries.keyed(parameter.name, |node| setting(node, parameter, notes));
             if let Some(value) = read.value {
-                choice.settings.set(parameter.name, value);
+                choice.settings.give(parameter.name, value);
             }
             parameters.push(read.key);
         }

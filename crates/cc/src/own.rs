@@ -1,0 +1,71 @@
+//! Controllers from outside the catalogue: what a user brings along, under a name of the user's choice.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Controller;
+
+/// A controller of any type.
+pub trait Own: Controller + Send {
+    /// A copy that goes on by itself.
+    fn copied(&self) -> Box<dyn Own>;
+}
+
+impl Clone for Box<dyn Own> {
+    fn clone(&self) -> Box<dyn Own> {
+        self.copied()
+    }
+}
+
+impl fmt::Debug for dyn Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Own")
+    }
+}
+
+/// A value that a scenario gives to a parameter of such a controller.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OwnValue {
+    /// A number that is not whole.
+    Number(f64),
+    /// A whole number.
+    Whole(i64),
+    /// A truth value.
+    Switch(bool),
+    /// A text.
+    Text(String),
+}
+
+/// The values of parameters by their names, in the order of the scenario.
+pub type OwnValues = Vec<(String, OwnValue)>;
+
+/// What makes controllers of one kind with one set of values. Its `Debug` text identifies both: scenarios with the same
+/// text have the same result.
+pub trait OwnMaker: fmt::Debug + Send + Sync {
+    /// A fresh controller. `stream` differs between connections and seeds, for random numbers.
+    fn build(&self, stream: u64) -> Box<dyn Own>;
+}
+
+/// A kind of controller that is known under a name.
+pub trait OwnKind: fmt::Debug + Send + Sync {
+    /// What makes its controllers with these values.
+    ///
+    /// # Errors
+    /// Why it does not take these values.
+    fn with(&self, values: &OwnValues) -> Result<Arc<dyn OwnMaker>, String>;
+}
+
+/// The kinds that a reader of scenarios knows beside the catalogue.
+pub type OwnKinds = BTreeMap<String, Arc<dyn OwnKind>>;
+
+/// A controller that is not of the catalogue, chosen for a flow.
+#[derive(Clone, Debug)]
+pub struct OwnChoice {
+    /// The name of its kind.
+    pub name: String,
+    /// The values of its parameters.
+    pub values: OwnValues,
+    /// What makes it.
+    pub maker: Arc<dyn OwnMaker>,
+}

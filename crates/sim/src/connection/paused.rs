@@ -1,0 +1,53 @@
+//! What can be seen of a connection while a run is paused, and changed.
+
+use fairhaul_cc::{ControllerChoice, Needs, Window};
+use fairhaul_units::{Time, mix};
+
+use super::Connection;
+use crate::network::Network;
+use crate::route::Route;
+use crate::simulation::FlowState;
+
+impl Connection {
+    /// Whether it still has something to send.
+    pub fn is_open(&self) -> bool {
+        self.end.is_none() && self.datagrams.is_none()
+    }
+
+    /// Adds what it is at to that of its flow.
+    pub fn add_to(&self, state: &mut FlowState) {
+        if self.is_open() {
+            self.sender.add_to(state);
+        }
+    }
+
+    /// Goes on with another window.
+    pub fn take_window(&mut self, window: Window, now: Time, route: &Route, network: &mut Network) {
+        self.sender.take_window(window);
+        self.show_window(now, route, network);
+    }
+
+    /// Whether a controller can go on that needs this.
+    pub fn provides(&self, needs: Needs) -> bool {
+        self.sender.provides(needs)
+    }
+
+    /// Goes on with a fresh controller, and its window.
+    pub fn take_controller(
+        &mut self,
+        choice: &ControllerChoice,
+        seed: u64,
+        now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
+        self.sender.take_controller(choice.build_for(mix(seed ^ mix(self.serial.into()))));
+        self.show_window(now, route, network);
+    }
+
+    fn show_window(&mut self, now: Time, route: &Route, network: &mut Network) {
+        self.set_window(self.sender.window(), now, network);
+        self.count_ready(now);
+        self.send_ready(now, route, network);
+    }
+}

@@ -1,0 +1,40 @@
+//! What can be seen of a sender while a run is paused, and changed.
+
+use fairhaul_cc::{Controller, Needs, Window};
+use fairhaul_units::real;
+
+use super::undo::UndoState;
+use super::{CaState, Sender};
+use crate::simulation::FlowState;
+
+impl<C: Controller + Clone> Sender<C> {
+    /// Adds what it is at to that of its flow.
+    pub fn add_to(&self, state: &mut FlowState) {
+        state.connections += 1;
+        state.cwnd += self.window.cwnd;
+        state.ssthresh = self.window.ssthresh;
+        state.in_flight += real(self.board.in_flight());
+        state.acknowledged += self.board.una();
+        state.srtt = self.rtt.smoothed();
+        state.min_rtt = self.rtt.smallest();
+        state.recovering |= matches!(self.state, CaState::Recovery | CaState::Loss);
+        state.mode = self.mode();
+    }
+
+    /// Goes on with another window.
+    pub fn take_window(&mut self, window: Window) {
+        self.window = window;
+    }
+
+    /// Goes on with another controller, which needs no other acknowledgements.
+    pub fn take_controller(&mut self, controller: C) {
+        (self.needs, self.controller) = (controller.needs(), controller);
+        self.undo_state = UndoState::new();
+    }
+
+    /// Whether a controller can go on that needs this, with what the connection has measured and agreed so far.
+    pub fn provides(&self, needs: Needs) -> bool {
+        let Needs { exact_echo, feedback_sum, rates, .. } = self.needs;
+        (exact_echo, feedback_sum) == (needs.exact_echo, needs.feedback_sum) && (rates || !needs.rates)
+    }
+}
