@@ -34,7 +34,9 @@ def test_the_stub_lists_what_the_module_has() -> None:
         real = getattr(_core, name)
         methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
         own = {item for item in vars(real) if not item.startswith("_")}
-        assert own == {method for method in methods if not method.startswith("_")}, name
+        attributes = [item.target for item in node.body if isinstance(item, ast.AnnAssign)]
+        writable = {target.id for target in attributes if isinstance(target, ast.Name)}
+        assert own == {item for item in {*methods, *writable} if not item.startswith("_")}, name
         for method, function in methods.items():
             assert hasattr(real, method), f"{name}.{method}"
             if method in own and not function.decorator_list:
