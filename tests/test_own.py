@@ -14,6 +14,8 @@ from fairhaul import ScenarioError, cli, own
 from fairhaul.own import Ack, Controller, Event, Round, Window
 from fairhaul.scenario import read_one
 
+from .compiled import bpf_object, crate
+
 PATH: dict[str, Any] = {
     "title": "own",
     "duration": "60 s",
@@ -68,6 +70,13 @@ def ran(controller: object, **more: Any) -> fairhaul.Record:
     return answer.records[0]
 
 
+def compiled(way: str, folder: Path) -> tuple[dict[str, object], dict[str, own.Given]]:
+    """Give a controller in another language, and what it is known by."""
+    if way == "ebpf":
+        return {"kind": "object", "a": 1500, "b": 300}, {"object": bpf_object("aimd")}
+    return {"kind": "gentle", **VALUES}, {"gentle": crate(folder, "gentle")}
+
+
 def losses(record: fairhaul.Record) -> list[tuple[str, str, float]]:
     kinds = record.event.select("flow", "kind", "t_s").rows()
     return [(flow, kind, round(t_s, 6)) for flow, kind, t_s in kinds]
@@ -93,6 +102,22 @@ def test_aimd_in_each_way_has_the_losses_and_windows_of_the_built_in_one(
     assert mine.meta["scenario"]["flows"][0]["controller"] == other["kind"]
     given = {key: value for key, value in other.items() if key != "kind"}
     assert mine.meta["scenario"]["flows"][0]["parameters"] == given
+
+
+@pytest.mark.parametrize("way", ["ebpf", "rust"])
+def test_aimd_in_another_language_has_them_too(
+    way: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    controller, known = compiled(way, tmp_path_factory.getbasetemp() / "crates")
+    # The windows of a kernel are whole.
+    whole = {"flow.*.whole_window": way == "ebpf"}
+    built_in = ran({"kind": "aimd", **VALUES}, **whole)
+    keys = {"flow.a.controller": controller, **whole}
+    mine = fairhaul.run(PATH, keys, controllers=known).records[0]
+    assert len(losses(built_in)) > 20
+    assert losses(mine) == losses(built_in)
+    windows = [record.flow_series["cwnd_packets"].to_numpy() for record in (built_in, mine)]
+    assert abs(windows[0] - windows[1]).max() < 1.0
 
 
 class Broken(Controller):

@@ -1,11 +1,14 @@
 //! Gives the engine an identity: a hash of its sources, so that a stored result is never taken for that of another
 //! engine, and two builds of the same sources have the same identity on every machine.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// The crates that decide what a run gives.
-const ENGINE: [&str; 5] = ["units", "cc", "path", "experiment", "sim"];
+const ENGINE: [&str; 7] = ["units", "cc", "path", "experiment", "sim", "bpf", "controller"];
+
+/// The crates that a controller in Rust needs; their sources are in the extension.
+const INTERFACE: [&str; 3] = ["units", "cc", "controller"];
 
 fn main() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -23,6 +26,27 @@ fn main() {
         hash = hashed(hash, &fs::read(file).unwrap_or_default());
     }
     println!("cargo:rustc-env=FAIRHAUL_ENGINE={hash:032x}");
+    write_sources(&workspace);
+}
+
+/// Writes a table of the sources of [`INTERFACE`], with their paths from the folder of the crates.
+fn write_sources(workspace: &Path) {
+    let mut files = vec![workspace.join("Cargo.toml")];
+    for name in INTERFACE {
+        let folder = workspace.join("crates").join(name);
+        files.push(folder.join("Cargo.toml"));
+        gather(&folder.join("src"), &mut files);
+    }
+    let mut table = String::from("&[\n");
+    for file in files {
+        println!("cargo:rerun-if-changed={}", file.display());
+        let text = fs::canonicalize(&file).expect("the file was listed");
+        let name = file.strip_prefix(workspace).expect("it is within the workspace");
+        let name = name.strip_prefix("crates").unwrap_or(name).to_string_lossy();
+        table += &format!("    ({name:?}, include_str!({text:?})),\n");
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(out.join("sources.rs"), table + "]\n").expect("OUT_DIR can be written to");
 }
 
 /// The Rust files of a folder, in the order of their names.

@@ -1,6 +1,7 @@
 """The compiled half of the package: it reads scenarios, runs them, and builds tables of records."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 __version__: str
@@ -173,7 +174,7 @@ def read(
     text: str,
     file: str,
     overrides: Sequence[tuple[str, str]],
-    own: Mapping[str, PythonKind],
+    own: Mapping[str, PythonKind | Path],
 ) -> list[Scenario]: ...
 def restored(
     text: str,
@@ -181,7 +182,7 @@ def restored(
     overrides: Sequence[tuple[str, str]],
     variant: Sequence[tuple[str, str]],
     seed: int,
-    own: Mapping[str, PythonKind],
+    own: Mapping[str, PythonKind | Path],
 ) -> Scenario: ...
 def drawn(text: str, file: str) -> list[list[tuple[str, str]]]: ...
 def count_flows(
@@ -193,4 +194,5 @@ def count_flows(
     seeds: Sequence[int],
 ) -> list[float]: ...
 def schema() -> str: ...
+def sources() -> list[tuple[str, str]]: ...
 def catalogue() -> dict[str, list[dict[str, Any]]]: ...

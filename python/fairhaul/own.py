@@ -1,4 +1,4 @@
-"""Controllers of your own, written in Python."""
+"""Controllers of your own: classes of Python, and files that other languages were compiled to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from os import PathLike
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -27,7 +28,11 @@ __all__ = ["Ack", "Controller", "Event", "Round", "Window", "known", "load"]
 METHODS = ("on_ack", "on_round", "on_congestion", "on_timeout", "on_recovered", "pacing")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 
-Kinds = Mapping[str, _core.PythonKind]
+Kinds = Mapping[str, "_core.PythonKind | Path"]
+
+
+COMPILED = (".o", ".so", ".dylib", ".dll")
+COMPILED_TEXT = "an eBPF object (mine.bpf.o) or a shared library (libmine.so)"
 
 
 class Controller:
@@ -92,12 +97,14 @@ class Controller:
         """
 
 
+Given = type[Controller] | str | PathLike[str]
+
 _known: ContextVar[Kinds] = ContextVar("controllers", default={})  # noqa: B039 - never changed
 
 
 @contextmanager
-def known(controllers: Mapping[str, type[Controller]] | None) -> Iterator[None]:
-    """Let scenarios that are read within know controllers by their names.
+def known(controllers: Mapping[str, Given] | None) -> Iterator[None]:
+    """Let scenarios that are read within know controllers by their names: classes, or files.
 
     Raises:
         ScenarioError: a name or a class cannot be used; `args` are all mistakes.
@@ -106,7 +113,7 @@ def known(controllers: Mapping[str, type[Controller]] | None) -> Iterator[None]:
         yield
         return
     mistakes: list[str] = []
-    kinds: dict[str, _core.PythonKind] = dict(_known.get())
+    kinds = dict(_known.get())
     taken = {entry["name"] for entry in _core.catalogue()["controllers"]}
     for name, given in controllers.items():
         try:
@@ -114,7 +121,7 @@ def known(controllers: Mapping[str, type[Controller]] | None) -> Iterator[None]:
                 raise ScenarioError("a name has letters, digits, - and _")
             if name in taken:
                 raise ScenarioError("a controller of the catalogue has this name")
-            kinds[name] = kind(given)
+            kinds[name] = kind(given) if isinstance(given, type) else compiled(given)
         except ScenarioError as error:
             mistakes += [f"controllers: {name!r}: {mistake}" for mistake in error.args]
     if mistakes:
@@ -137,6 +144,24 @@ def named(given: Sequence[str | type[Controller]]) -> Iterator[list[str]]:
 def kinds() -> Kinds:
     """Give the controllers that are known here."""
     return _known.get()
+
+
+def compiled(given: str | PathLike[str]) -> Path:
+    """Give the path of a controller in another language, wherever the program then is.
+
+    Raises:
+        ScenarioError: it is no file, or of no kind that can be a controller.
+    """
+    if not isinstance(given, str | PathLike):
+        raise ScenarioError(
+            f"wanted a class derived from fairhaul.Controller, or a file: {given!r}"
+        )
+    file = Path(given)
+    if file.suffix not in COMPILED:
+        raise ScenarioError(f"{file}: wanted {COMPILED_TEXT}")
+    if not file.is_file():
+        raise ScenarioError(f"{file}: no such file")
+    return file.resolve()
 
 
 def kind(given: type[Controller]) -> _core.PythonKind:
@@ -187,20 +212,25 @@ def _source(part: type) -> str:
     return "".join(f"{code.co_name} {code.co_code.hex()} {code.co_consts!r}" for code in codes)
 
 
-def load(option: str, given: Sequence[str]) -> dict[str, type[Controller]]:
-    """Load controllers from files, each given as `NAME=FILE.py:CLASS`.
+def load(option: str, given: Sequence[str]) -> dict[str, Given]:
+    """Load controllers, each given as `NAME=FILE.py:CLASS` or `NAME=FILE` of another language.
 
     Raises:
         ScenarioError: something of it does not exist; the message names `option`.
     """
-    found = {}
+    found: dict[str, Given] = {}
     for text in given:
         name, equals, rest = text.partition("=")
         file, colon, of_class = rest.rpartition(":")
-        if not equals or not colon or not name.strip():
-            raise ScenarioError(f"{option} {text}: wanted NAME=FILE.py:CLASS")
-        module = _module(f"{option} {text}", Path(file))
-        found[name.strip()] = getattr(module, of_class, None) or _missing(option, text, module)
+        if equals and name.strip() and Path(rest).suffix in COMPILED:
+            found[name.strip()] = rest
+        elif equals and name.strip() and colon:
+            module = _module(f"{option} {text}", Path(file))
+            found[name.strip()] = getattr(module, of_class, None) or _missing(option, text, module)
+        else:
+            raise ScenarioError(
+                f"{option} {text}: wanted NAME=FILE.py:CLASS, or NAME= and {COMPILED_TEXT}"
+            )
     return found
 
 

@@ -35,7 +35,7 @@ __all__ = [
 
 Source = str | PathLike[str] | Mapping[str, object]
 Settings = Mapping[str, object]
-Controllers = Mapping[str, type[own.Controller]]
+Controllers = Mapping[str, own.Given]
 
 LARGEST_SEED = 2**64 - 1
 
@@ -52,7 +52,8 @@ def read(
     Args:
         source: the path of a file, TOML text (anything with a line break), or a mapping.
         overrides: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
-        controllers: classes of your own, by the names that the scenario uses for them.
+        controllers: classes of your own, or files of them in other languages, by the names that the
+            scenario uses for them.
 
     Raises:
         ScenarioError: `args` are all mistakes of the scenario, one line each, with file and line.

@@ -55,7 +55,7 @@ pub use highspeed::Highspeed;
 pub use htcp::Htcp;
 pub use illinois::Illinois;
 pub use law::Law;
-pub use own::{Own, OwnChoice, OwnKind, OwnKinds, OwnMaker, OwnValue, OwnValues};
+pub use own::{Own, OwnChoice, OwnKind, OwnKinds, OwnMaker, OwnValue, OwnValues, digest};
 pub use reno::Reno;
 pub use scalable::Scalable;
 pub use synctcp::Synctcp;

@@ -36,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(study::restored, module)?)?;
     module.add_function(wrap_pyfunction!(study::drawn, module)?)?;
     module.add_function(wrap_pyfunction!(study::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(study::sources, module)?)?;
     module.add_function(wrap_pyfunction!(study::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(count::count_flows, module)?)
 }

@@ -1,9 +1,12 @@
 //! Scenarios for Python: read, described, given another seed; and the catalogue of keys.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fairhaul_cc::OwnKinds;
+use fairhaul_bpf::BpfKind;
+use fairhaul_cc::{OwnKind, OwnKinds};
+use fairhaul_controller::LibraryKind;
 use fairhaul_experiment::{
     CostEstimate, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues,
     recoveries, traffics,
@@ -41,12 +44,45 @@ struct ScenarioText {
     own: OwnClasses,
 }
 
-/// Classes of controllers by their names.
-type OwnClasses = BTreeMap<String, Py<PythonKind>>;
+/// Controllers of one's own by their names.
+type OwnClasses = BTreeMap<String, Given>;
 
-/// The same as a reader takes them.
-fn kinds(own: &OwnClasses) -> Arc<OwnKinds> {
-    Arc::new(own.iter().map(|(name, class)| (name.clone(), class.get().kind())).collect())
+/// A class of Python, or the path of an eBPF object or of a shared library.
+#[derive(FromPyObject, IntoPyObject)]
+pub enum Given {
+    Class(Py<PythonKind>),
+    File(PathBuf),
+}
+
+impl Given {
+    fn clone_ref(&self, py: Python<'_>) -> Given {
+        match self {
+            Given::Class(class) => Given::Class(class.clone_ref(py)),
+            Given::File(path) => Given::File(path.clone()),
+        }
+    }
+
+    fn kind(&self) -> Arc<dyn OwnKind> {
+        match self {
+            Given::Class(class) => class.get().kind(),
+            Given::File(path) if path.extension().is_some_and(|extension| extension == "o") => {
+                Arc::new(BpfKind { folder: PathBuf::new(), object: Some(path.clone()) })
+            }
+            Given::File(path) => {
+                Arc::new(LibraryKind { folder: PathBuf::new(), library: Some(path.clone()) })
+            }
+        }
+    }
+}
+
+/// The same as a reader takes them, and the kinds that name their file in the scenario itself, `file`.
+fn kinds(own: &OwnClasses, file: &str) -> Arc<OwnKinds> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
+    let objects: Arc<dyn OwnKind> = Arc::new(BpfKind { folder: folder.clone(), object: None });
+    let libraries: Arc<dyn OwnKind> = Arc::new(LibraryKind { folder, library: None });
+    let mut known = OwnKinds::from([("bpf".to_owned(), objects), ("library".to_owned(), libraries)]);
+    known.extend(own.iter().map(|(name, given)| (name.clone(), given.kind())));
+    Arc::new(known)
 }
 
 impl Scenario {
@@ -147,7 +183,7 @@ pub fn restored(
     own: OwnClasses,
 ) -> PyResult<Scenario> {
     let all: Vec<_> = overrides.iter().chain(&variant).cloned().collect();
-    let study = fairhaul_experiment::read_with(text, file, &all, kinds(&own))
+    let study = fairhaul_experiment::read_with(text, file, &all, kinds(&own, file))
         .map_err(|mistakes| ScenarioError::new_err(mistakes.to_string()))?;
     let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides, own });
     Ok(Scenario { question: Arc::new(Question { seed, ..study.base }), variant, source })
@@ -163,10 +199,11 @@ pub fn read(
     overrides: Vec<(String, String)>,
     own: OwnClasses,
 ) -> PyResult<Vec<Scenario>> {
-    let study = fairhaul_experiment::read_with(text, file, &overrides, kinds(&own)).map_err(|mistakes| {
-        let lines = mistakes.0.iter().map(ToString::to_string);
-        PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
-    })?;
+    let study =
+        fairhaul_experiment::read_with(text, file, &overrides, kinds(&own, file)).map_err(|mistakes| {
+            let lines = mistakes.0.iter().map(ToString::to_string);
+            PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
+        })?;
     let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides, own });
     let read = |question, variant| Scenario { question: Arc::new(question), variant, source: source.clone() };
     if study.sweep.is_empty() {
@@ -239,4 +276,11 @@ fn key<'py>(py: Python<'py>, key: &Key) -> PyResult<Bound<'py, PyDict>> {
     found.set_item("default", &key.default)?;
     found.set_item("help", key.help)?;
     Ok(found)
+}
+
+/// The sources that a controller in Rust needs: pairs of a path and a text.
+#[pyfunction]
+pub fn sources() -> Vec<(&'static str, &'static str)> {
+    const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+    SOURCES.to_vec()
 }

@@ -1,19 +1,13 @@
 //! eBPF ports of the controllers: the objects, and their execution without a kernel.
 //!
 //! Each `bpf/<name>.bpf.c` is a congestion controller for a running Linux (a `struct_ops` program). `build.rs`
-//! compiles it, and this library carries the object. [`Twin`] runs the bytecode of an object on a socket that
+//! compiles it, and this library carries the object. [`Socket`] runs the bytecode of an object on a socket that
 //! exists in memory only, so that a test can compare it with the Rust controller of the same name.
 
-mod btf;
-mod elf;
-mod error;
-mod interpreter;
 mod note;
-mod twin;
 
-pub use error::Error;
+pub use fairhaul_bpf::{Error, Sample, Socket};
 pub use note::{Note, PortParameter};
-pub use twin::{Sample, Twin};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 

@@ -10,12 +10,11 @@
 //!
 //! A parameter is a `u32` of that name in `.data`; its default is its value in the object.
 
+use fairhaul_bpf::{Elf, Error, Variable};
 use serde::{Deserialize, Serialize};
 
-use crate::elf::Elf;
-use crate::error::Error;
-
 const SECTION: &str = "fairhaul_twin";
+const DATA: &str = ".data";
 const OPENING: &str = "fairhaul twin 1";
 
 /// Name, version and parameters of an eBPF port.
@@ -79,7 +78,9 @@ fn parameter(line: &str, elf: &Elf) -> Option<PortParameter> {
     let name = parts.next()?.to_string();
     let (least, most) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     let (unit, help) = (parts.next()?.to_string(), parts.next()?.to_string());
-    let (_, at) = elf.variables().find(|(variable, _)| *variable == name)?;
-    let default = u32::from_le_bytes(elf.section(".data")?.get(at..at.checked_add(4)?)?.try_into().ok()?);
+    let is_it =
+        |variable: &Variable| variable.name == name && variable.section == DATA && variable.bytes == 4;
+    let at = elf.variables().find(is_it)?.offset;
+    let default = u32::from_le_bytes(elf.section(DATA)?.get(at..at.checked_add(4)?)?.try_into().ok()?);
     Some(PortParameter { name, least, most, unit, default, offset: at, help })
 }

@@ -3,16 +3,16 @@
 mod common;
 
 use common::twins;
-use fairhaul_twins::{Note, Twin};
+use fairhaul_twins::{Note, Socket};
 
 /// Reads the object and runs its programs.
 fn exercise(elf: &[u8]) {
     let _ = Note::of(elf);
-    let Ok(mut twin) = Twin::new(elf) else { return };
-    let names: Vec<String> = twin.parameters().map(str::to_owned).collect();
+    let Ok(mut twin) = Socket::new(elf) else { return };
+    let names: Vec<String> = twin.variables().map(str::to_owned).collect();
     for name in names {
-        let value = twin.parameter(&name).expect("a parameter that the object names");
-        twin.set_parameter(&name, value).expect("its own value");
+        let value = twin.variable(&name).expect("a parameter that the object names");
+        twin.set_variable(&name, value).expect("its own value");
     }
     let _ = (twin.cong_avoid(1), twin.ssthresh(), twin.release());
 }

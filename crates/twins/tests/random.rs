@@ -8,7 +8,7 @@ mod common;
 
 use common::{Pair, noise, ports_are_built, twins};
 use fairhaul_cc::Window;
-use fairhaul_twins::{Note, Sample, Twin};
+use fairhaul_twins::{Note, Sample, Socket};
 use fairhaul_units::Span;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -41,7 +41,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn run(name: &str, start: f64, events: &[Event]) -> f64 {
     let mut pair = Pair::new(name, &[], Window { cwnd: start, ssthresh: 2.0 }, Span::from_ms(1));
     if name == "fhstcp" {
-        pair.twin.set_parameter("factor_floor", 0).expect("FHSTCP has it");
+        pair.twin.set_variable("factor_floor", 0).expect("FHSTCP has it");
     }
     let mut worst = 0.0f64;
     let mut judge = |pair: &Pair| worst = worst.max(pair.difference() / (pair.window.cwnd / 50.0).max(2.0));
@@ -118,7 +118,7 @@ proptest! {
             bytes.truncate(length.index(bytes.len()));
         }
         let _ = Note::of(&bytes);
-        if let Ok(mut twin) = Twin::new(&bytes) {
+        if let Ok(mut twin) = Socket::new(&bytes) {
             let _ = twin.cong_avoid(10);
             let _ = twin.ssthresh();
             let _ = twin.pkts_acked(Sample { packets: 1, rtt_us: 1000, in_flight: 1 });
@@ -137,18 +137,18 @@ fn the_kernel_takes_their_names_and_their_parameters_are_in_their_bounds() {
             note.name
         );
         assert_eq!(note.version, env!("CARGO_PKG_VERSION"));
-        let twin = Twin::new(object.elf).expect("our own object");
+        let twin = Socket::new(object.elf).expect("our own object");
         for p in &note.parameters {
             assert!((p.least..=p.most).contains(&p.default), "{}: {}", note.name, p.name);
-            assert_eq!(twin.parameter(&p.name), Some(p.default));
+            assert_eq!(twin.variable(&p.name), Some(p.default.into()));
         }
-        assert_eq!(twin.parameters().count(), note.parameters.len(), "{}: all are described", note.name);
+        assert_eq!(twin.variables().count(), note.parameters.len(), "{}: all are described", note.name);
     }
 }
 
 #[test]
 fn an_object_that_is_not_a_port_is_refused() {
-    assert!(Note::of(b"").is_err() && Twin::new(b"\x7fELF").is_err());
+    assert!(Note::of(b"").is_err() && Socket::new(b"\x7fELF").is_err());
     if ports_are_built() {
         let own = std::env::current_exe().and_then(std::fs::read).expect("this test is a file");
         let error = Note::of(&own).expect_err("this test is no twin").to_string();

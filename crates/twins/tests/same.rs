@@ -23,7 +23,7 @@ const DEFAULTS: Values = (&[], &[]);
 fn pair(name: &str, values: Values, script: &Script) -> Pair {
     let mut pair = Pair::new(name, values.0, script.start, (script.path)(1));
     for (parameter, value) in values.1 {
-        pair.twin.set_parameter(parameter, *value).expect("the twin has the parameter");
+        pair.twin.set_variable(parameter, (*value).into()).expect("the twin has the parameter");
     }
     pair
 }

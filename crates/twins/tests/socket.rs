@@ -5,7 +5,7 @@ mod common;
 
 use common::{MSS, Pair, STAIRCASE, Script, Step, noise, ports_are_built, twins};
 use fairhaul_cc::Window;
-use fairhaul_twins::{Sample, Twin};
+use fairhaul_twins::{Sample, Socket};
 use fairhaul_units::Span;
 
 const AVOIDANCE: Window = Window { cwnd: 100.0, ssthresh: 2.0 };
@@ -15,11 +15,11 @@ fn pair(name: &str, start: Window, rtt_ms: u64) -> Pair {
 }
 
 /// Every operation of every eBPF port, from a socket of `cwnd`.
-fn fresh(name: &str, cwnd: u32, ssthresh: u32) -> Twin {
+fn fresh(name: &str, cwnd: u32, ssthresh: u32) -> Socket {
     pair(name, Window { cwnd: cwnd.into(), ssthresh: ssthresh.into() }, 100).twin
 }
 
-fn avoid(twin: &mut Twin, acked: u32) -> u64 {
+fn avoid(twin: &mut Socket, acked: u32) -> u64 {
     twin.cong_avoid(acked).expect("the twin runs");
     twin.get("snd_cwnd")
 }
@@ -123,7 +123,7 @@ fn fhstcp_is_highspeed_on_a_short_path() {
     let climb = |name: &str, floor: Option<u32>| {
         let mut pair = pair(name, AVOIDANCE, 5);
         if let Some(floor) = floor {
-            pair.twin.set_parameter("factor_floor", floor).expect("FHSTCP has it");
+            pair.twin.set_variable("factor_floor", floor.into()).expect("FHSTCP has it");
         }
         for _ in 0..50 {
             pair.round(100, 1, |_| Span::from_ms(5));
@@ -238,14 +238,14 @@ fn parameters_change_while_a_flow_runs() {
     }
     let mut flow = pair("fhstcp", Window { cwnd: 1000.0, ssthresh: 2.0 }, 200);
     let growth = |flow: &mut Pair, c: u32| {
-        flow.twin.set_parameter("c", c).expect("FHSTCP has it");
+        flow.twin.set_variable("c", c.into()).expect("FHSTCP has it");
         flow.twin.set("snd_cwnd", 1000);
         flow.round(1000, 1, |_| Span::from_ms(200));
         flow.cwnd() - 1000
     };
     let (slow, fast) = (growth(&mut flow, 10_000), growth(&mut flow, 20_000));
     assert!((15..=16).contains(&slow) && (30..=32).contains(&fast), "{slow} and {fast}: 2 and 4 times 7.75");
-    assert!(flow.twin.set_parameter("d", 1).is_err());
+    assert!(flow.twin.set_variable("d", 1).is_err());
 }
 
 /// A path of 100 ms with a queue that fills and drains once in 16 rounds, up to 40 ms, measured with time stamps
@@ -253,7 +253,7 @@ fn parameters_change_while_a_flow_runs() {
 fn sync_flow(stamp_us: u64, ppm: u64, memory: u32, rounds: u32) -> u32 {
     let mut flow = pair("synctcp", AVOIDANCE, 100);
     flow.twin.set("tcp_usec_ts", u64::from(stamp_us == 1));
-    flow.twin.set_parameter("memory", memory).expect("Sync-TCP has it");
+    flow.twin.set_variable("memory", memory.into()).expect("Sync-TCP has it");
     let mut now_us = 1_000_000u64;
     let mut sum = 0;
     for round in 0..rounds {

@@ -24,6 +24,7 @@ from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.listings import list_, schema
+from fairhaul.cli.new_controller import new_controller
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.results import results
@@ -55,6 +56,7 @@ for command in (
     report,
     kernel,
     lab,
+    new_controller,
     list_,
     schema,
 ):

@@ -90,7 +90,7 @@ fn from_file(path: &str) -> Result<(Note, Cow<'static, [u8]>)> {
     let elf = fs::read(path).map_err(unreadable)?;
     let refuse = |error| Error::refused(format!("{path} is not loaded: {error}"));
     let note = Note::of(&elf).map_err(refuse)?;
-    fairhaul_twins::Twin::new(&elf).map_err(refuse)?;
+    fairhaul_twins::Socket::new(&elf).map_err(refuse)?;
     Ok((note, Cow::Owned(elf)))
 }
 

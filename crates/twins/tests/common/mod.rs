@@ -10,7 +10,7 @@
 mod skip;
 
 use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Pacing, Window};
-use fairhaul_twins::{MISSING, Object, Sample, Twin, object, objects};
+use fairhaul_twins::{MISSING, Object, Sample, Socket, object, objects};
 use fairhaul_units::{Settings, Span, Time};
 
 pub const MSS: u32 = 1448;
@@ -85,7 +85,7 @@ pub const STAIRCASE: Script = Script {
 
 /// Both at work.
 pub struct Pair {
-    pub twin: Twin,
+    pub twin: Socket,
     pub controller: Builtin,
     pub window: Window,
     pub now: Time,
@@ -102,7 +102,7 @@ impl Pair {
         let values = Settings::defaults(choice.entry.parameters);
         let values = settings.iter().fold(values, |values, (key, value)| values.with(key, *value));
         let controller = ControllerChoice { settings: values, ..choice }.build();
-        let mut twin = Twin::new(object(name).unwrap().elf).unwrap();
+        let mut twin = Socket::new(object(name).unwrap().elf).unwrap();
         for (field, value) in [
             ("snd_cwnd", start.cwnd as u64),
             ("snd_ssthresh", start.ssthresh.min(2e9) as u64),

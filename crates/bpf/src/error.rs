@@ -7,7 +7,8 @@ use std::fmt;
 pub struct Error(String);
 
 impl Error {
-    pub(crate) fn new(sentence: impl Into<String>) -> Error {
+    /// An error that says that.
+    pub fn new(sentence: impl Into<String>) -> Error {
         Error(sentence.into())
     }
 }

@@ -1,0 +1,98 @@
+//! `{ kind = "bpf", object = "mine.bpf.o" }` in a scenario.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fairhaul_cc::{Own, OwnKind, OwnMaker, OwnValue, OwnValues, digest};
+
+use crate::controller::{BpfController, NEEDS_ECN};
+use crate::program::{Program, Table};
+use crate::socket::Socket;
+
+const OBJECT: &str = "object";
+const NAME: &str = "controller";
+
+/// Controllers in eBPF objects: `object` names the file, `controller` the one that is meant if it has several, and
+/// every other key is a variable of the object.
+#[derive(Clone, Debug)]
+pub struct BpfKind {
+    /// The folder that the paths of objects begin from.
+    pub folder: PathBuf,
+    /// The object, where the user has named it elsewhere.
+    pub object: Option<PathBuf>,
+}
+
+impl OwnKind for BpfKind {
+    fn with(&self, values: &OwnValues) -> Result<Arc<dyn OwnMaker>, String> {
+        let text = |key: &str| match values.iter().find(|(name, _)| name == key) {
+            Some((_, OwnValue::Text(text))) => Ok(Some(text.as_str())),
+            Some(_) => Err(format!("`{key}`: wanted a text")),
+            None => Ok(None),
+        };
+        let file = match (&self.object, text(OBJECT)?) {
+            (Some(_), Some(_)) => return Err(format!("`{OBJECT}`: the file is named already")),
+            (Some(file), None) => file.clone(),
+            (None, Some(file)) => self.folder.join(file),
+            (None, None) => return Err(format!("`{OBJECT}` is missing: the file, such as \"mine.bpf.o\"")),
+        };
+        let variables = values.iter().filter(|(name, _)| name != OBJECT && name != NAME);
+        let variables: Vec<_> = variables.map(whole).collect::<Result<_, String>>()?;
+        let maker = Maker::load(&file, text(NAME)?, variables);
+        maker
+            .map(|maker| Arc::new(maker) as Arc<dyn OwnMaker>)
+            .map_err(|error| format!("{}: {error}", file.display()))
+    }
+}
+
+/// The value of a variable.
+fn whole((name, value): &(String, OwnValue)) -> Result<(String, u64), String> {
+    match value {
+        OwnValue::Whole(number) => Ok((name.clone(), *number as u64)),
+        OwnValue::Switch(switch) => Ok((name.clone(), u64::from(*switch))),
+        _ => Err(format!("`{name}`: wanted a whole number, because variables of eBPF are whole numbers")),
+    }
+}
+
+struct Maker {
+    program: Arc<Program>,
+    table: Table,
+    variables: Vec<(String, u64)>,
+    /// A number that differs where the object differs.
+    digest: u64,
+}
+
+impl Maker {
+    fn load(file: &Path, name: Option<&str>, variables: Vec<(String, u64)>) -> Result<Maker, String> {
+        let bytes = fs::read(file).map_err(|error| error.to_string())?;
+        let program = Program::load(&bytes).map_err(|error| error.to_string())?;
+        let table = program.table(name).map_err(|error| error.to_string())?.clone();
+        for (name, value) in &variables {
+            let Some((_, bytes)) = program.variables.get(name) else {
+                let names: Vec<&str> = program.variables.keys().map(String::as_str).collect();
+                return Err(format!("the object has no variable `{name}`; it has {}", names.join(", ")));
+            };
+            if *bytes < 8 && value >> (8 * bytes) != 0 {
+                return Err(format!("`{name}` = {value}: the variable has {bytes} bytes"));
+            }
+        }
+        Ok(Maker { program: Arc::new(program), table, variables, digest: digest(&bytes) })
+    }
+}
+
+impl fmt::Debug for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bpf {:016x} {:?}", self.digest, self.variables)
+    }
+}
+
+impl OwnMaker for Maker {
+    fn build(&self, stream: u64) -> Box<dyn Own> {
+        let mut socket = Socket::of(&self.program, self.table.clone(), stream);
+        for (name, value) in &self.variables {
+            socket.set_variable(name, *value).expect("the variables were looked up");
+        }
+        Box::new(BpfController::new(socket, self.table.flags & NEEDS_ECN != 0, self.program.paces))
+    }
+}

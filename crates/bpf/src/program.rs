@@ -1,0 +1,347 @@
+//! An object, loaded: its programs with every reference resolved, its variables, and its table of operations.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::btf::{Btf, Member, word};
+use crate::code::{Target, Word, decode};
+use crate::elf::{Elf, Reference, Variable};
+use crate::error::Error;
+use crate::kernel::{HZ, Storage, function, helper};
+use crate::machine::Machine;
+use crate::relocation::relocations;
+
+const STRUCTURE: &str = "tcp_congestion_ops";
+const LONGEST_NAME: usize = 16;
+const PACING_RATE: &str = "sk_pacing_rate";
+const TABLES: [&str; 2] = [".struct_ops.link", ".struct_ops"];
+/// A map that gives each socket some memory, by the kernel's numbers of kinds of maps.
+const SOCKET_STORAGE: usize = 24;
+/// More memory than any object of a controller has.
+const MOST_BYTES: usize = 1 << 24;
+
+/// The operations that a kernel calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Init,
+    Release,
+    Ssthresh,
+    CongAvoid,
+    SetState,
+    CwndEvent,
+    InAckEvent,
+    PktsAcked,
+    MinTsoSegs,
+    CongControl,
+    UndoCwnd,
+}
+
+const OPERATIONS: [(Operation, &str); 11] = [
+    (Operation::Init, "init"),
+    (Operation::Release, "release"),
+    (Operation::Ssthresh, "ssthresh"),
+    (Operation::CongAvoid, "cong_avoid"),
+    (Operation::SetState, "set_state"),
+    (Operation::CwndEvent, "cwnd_event"),
+    (Operation::InAckEvent, "in_ack_event"),
+    (Operation::PktsAcked, "pkts_acked"),
+    (Operation::MinTsoSegs, "min_tso_segs"),
+    (Operation::CongControl, "cong_control"),
+    (Operation::UndoCwnd, "undo_cwnd"),
+];
+
+/// The table of operations of a controller.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// The first instruction of each operation that it has.
+    entries: [Option<usize>; OPERATIONS.len()],
+    pub flags: u32,
+    /// The number of arguments of `cong_control`, which older kernels call with two.
+    pub control_arguments: usize,
+}
+
+impl Table {
+    pub(crate) fn entry(&self, operation: Operation) -> Option<usize> {
+        self.entries[operation as usize]
+    }
+}
+
+/// Where a variable or constant is, and its size.
+pub(crate) type Place = (u64, usize);
+
+/// A controller that can be attached to sockets.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// What a fresh socket begins with.
+    pub machine: Machine,
+    pub tables: BTreeMap<String, Table>,
+    pub variables: BTreeMap<String, Place>,
+    pub storages: Vec<Storage>,
+    pub missing: Vec<String>,
+    /// Whether a program refers to the pacing of the socket.
+    pub paces: bool,
+}
+
+/// The object while it is loaded.
+struct Loader<'a> {
+    elf: Elf<'a>,
+    btf: Btf<'a>,
+    words: Vec<Word>,
+    /// The first word of each section of programs.
+    starts: BTreeMap<&'a str, usize>,
+    /// What words turn out to be.
+    targets: BTreeMap<usize, Target>,
+    machine: Machine,
+    /// The addresses of variables and constants.
+    sections: BTreeMap<String, u64>,
+    storages: BTreeMap<String, Storage>,
+    missing: Vec<String>,
+    paces: bool,
+}
+
+impl Program {
+    pub(crate) fn load(object: &[u8]) -> Result<Program, Error> {
+        let elf = Elf::parse(object)?;
+        let types =
+            elf.section(".BTF").ok_or_else(|| Error::new("the object has no type information (.BTF)"))?;
+        let btf = Btf::parse(types)?;
+        let (mut words, mut starts) = (Vec::new(), BTreeMap::new());
+        for section in elf.sections().filter(|section| section.is_code) {
+            starts.insert(section.name, words.len());
+            words.extend(section.bytes.as_chunks::<8>().0.iter().copied().map(Word::of));
+        }
+        let mut loader = Loader {
+            elf,
+            btf,
+            words,
+            starts,
+            targets: BTreeMap::new(),
+            machine: Machine::default(),
+            sections: BTreeMap::new(),
+            storages: BTreeMap::new(),
+            missing: Vec::new(),
+            paces: false,
+        };
+        loader.memory()?;
+        loader.fields()?;
+        loader.references()?;
+        loader.calls();
+        loader.finish()
+    }
+
+    /// The table of a controller: of the one with that name, or of the only one.
+    pub(crate) fn table(&self, name: Option<&str>) -> Result<&Table, Error> {
+        let names = || self.tables.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        match (name, self.tables.len()) {
+            (Some(name), _) => {
+                let missing =
+                    || Error::new(format!("the object has no controller {name}; it has {}", names()));
+                self.tables.get(name).ok_or_else(missing)
+            }
+            (None, 0) => Err(Error::new("the object has no table of operations (struct tcp_congestion_ops)")),
+            (None, 1) => Ok(self.tables.values().next().expect("there is one")),
+            (None, _) => {
+                Err(Error::new(format!("the object has several controllers; name one: {}", names())))
+            }
+        }
+    }
+}
+
+impl Loader<'_> {
+    /// Copies variables and constants into the machine.
+    fn memory(&mut self) -> Result<(), Error> {
+        for section in self.elf.sections() {
+            let is_constant = section.name.starts_with(".rodata");
+            let is_variable = [".data", ".bss"].iter().any(|kind| section.name.starts_with(kind));
+            if (is_constant || is_variable) && section.length > MOST_BYTES {
+                return Err(Error::new(format!("{} has {} bytes", section.name, section.length)));
+            }
+            if is_constant || is_variable {
+                let mut bytes = section.bytes.to_vec();
+                bytes.resize(section.length, 0);
+                self.sections.insert(section.name.to_owned(), self.machine.memory.add(&bytes, is_variable));
+            }
+        }
+        Ok(())
+    }
+
+    /// Relocates accesses to the kernel's structures.
+    fn fields(&mut self) -> Result<(), Error> {
+        let Some(listed) = self.elf.section(".BTF.ext") else { return Ok(()) };
+        for relocation in relocations(listed, &self.btf)? {
+            self.paces |= relocation.is_of(PACING_RATE);
+            let Some(&start) = self.starts.get(relocation.section.as_str()) else { continue };
+            if let Some(name) = relocation.apply(&mut self.words[start..])? {
+                let target = missing(&mut self.missing, format!("the field {name}"));
+                self.targets.insert(start + relocation.at / 8, target);
+            }
+        }
+        Ok(())
+    }
+
+    /// Resolves the references of all programs to variables, maps, programs and functions of the kernel.
+    fn references(&mut self) -> Result<(), Error> {
+        for (section, start) in self.starts.clone() {
+            for reference in self.elf.references(section)? {
+                let at = start + reference.at / 8;
+                if reference.is_call {
+                    let target = self.called(at, &reference)?;
+                    self.targets.insert(at, target);
+                } else {
+                    self.address(at, &reference)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the call in a word refers to.
+    fn called(&mut self, at: usize, reference: &Reference) -> Result<Target, Error> {
+        let Some(section) = &reference.section else {
+            let known = function(&reference.name).map(Target::Kernel);
+            return Ok(known.unwrap_or_else(|| missing(&mut self.missing, reference.name.clone())));
+        };
+        let outside = || Error::new(format!("a program calls {section}, which is no section of programs"));
+        let start = *self.starts.get(section.as_str()).ok_or_else(outside)?;
+        let distance = i64::from(self.words.get(at).ok_or_else(outside)?.number) + 1;
+        let first = (start + reference.offset / 8) as i64 + distance;
+        usize::try_from(first).map(Target::Program).map_err(|_| outside())
+    }
+
+    /// Writes the address that a reference stands for into its two words.
+    fn address(&mut self, at: usize, reference: &Reference) -> Result<(), Error> {
+        let base = match reference.section.as_deref() {
+            Some(".maps") => self.map(&reference.name)?,
+            Some(section) => {
+                let unknown = || Error::new(format!("a program refers to {section}"));
+                let base = *self.sections.get(section).ok_or_else(unknown)?;
+                base.wrapping_add(reference.offset as u64)
+            }
+            None if reference.name == "CONFIG_HZ" => self.machine.memory.add(&HZ.to_le_bytes(), false),
+            None => {
+                let target = missing(&mut self.missing, reference.name.clone());
+                self.targets.insert(at, target);
+                return Ok(());
+            }
+        };
+        let wrong = || Error::new("a relocation stands where no address is loaded");
+        let Some([low, high]) = self.words.get_mut(at..at + 2) else { return Err(wrong()) };
+        if !low.is_wide() {
+            return Err(wrong());
+        }
+        let given = u64::from(high.number as u32) << 32 | u64::from(low.number as u32);
+        let sum = given.wrapping_add(base);
+        (low.number, high.number) = (sum as u32 as i32, (sum >> 32) as u32 as i32);
+        Ok(())
+    }
+
+    /// The address of a map.
+    fn map(&mut self, name: &str) -> Result<u64, Error> {
+        if let Some(storage) = self.storages.get(name) {
+            return Ok(storage.map);
+        }
+        let members = self.btf.members_of_variable(name);
+        let of = |key: &str| self.btf.pointed_at(members.iter().find(|member| member.name == key)?);
+        let (kind, bytes) = (of("type"), of("value").unwrap_or_default());
+        if kind != Some(SOCKET_STORAGE) || bytes > MOST_BYTES {
+            return Err(Error::new(format!(
+                "the map {name} is not a storage of sockets (BPF_MAP_TYPE_SK_STORAGE), the only kind that a simulation has"
+            )));
+        }
+        let map = self.machine.memory.add(&[0; 8], false);
+        self.storages.insert(name.to_owned(), Storage { map, bytes, value: None, is_made: false });
+        Ok(map)
+    }
+
+    /// Resolves the calls that need no relocation: helpers, and programs of the same section.
+    fn calls(&mut self) {
+        for (at, word) in self.words.iter().enumerate() {
+            if self.targets.contains_key(&at) {
+                continue;
+            }
+            let target = match word.calls() {
+                Some(0) => helper(word.number).map_or_else(
+                    || missing(&mut self.missing, format!("helper {}", word.number)),
+                    Target::Kernel,
+                ),
+                Some(1) => Target::Program((at as i64 + 1 + i64::from(word.number)) as usize),
+                Some(_) => missing(&mut self.missing, "a function of the kernel without a name".to_owned()),
+                None => continue,
+            };
+            self.targets.insert(at, target);
+        }
+    }
+
+    fn finish(mut self) -> Result<Program, Error> {
+        let (tables, variables) = (self.tables()?, self.variables()?);
+        let code = decode(&self.words, |at| self.targets.get(&at).copied())?;
+        let is_first = |entry: &usize| *entry < code.steps.len();
+        if !tables.values().flat_map(|table| table.entries.iter().flatten()).all(is_first) {
+            return Err(Error::new("the table of operations is damaged"));
+        }
+        self.machine.begin(Arc::new(code));
+        let storages = self.storages.into_values().collect();
+        let Loader { machine, missing, paces, .. } = self;
+        Ok(Program { machine, tables, variables, storages, missing, paces })
+    }
+
+    fn variables(&self) -> Result<BTreeMap<String, Place>, Error> {
+        let place = |variable: Variable| {
+            let Variable { name, section, offset, bytes } = variable;
+            let address = self.sections.get(&section).filter(|_| offset < MOST_BYTES);
+            let address = address.map(|base| base + offset as u64);
+            let there = address.filter(|address| self.machine.memory.load(*address, bytes).is_ok());
+            let there =
+                there.ok_or_else(|| Error::new(format!("the variable {name} is not in {section}")))?;
+            Ok((name, (there, bytes)))
+        };
+        self.elf.variables().map(place).collect()
+    }
+
+    /// The tables of controllers, by the names of the controllers.
+    fn tables(&self) -> Result<BTreeMap<String, Table>, Error> {
+        let damaged = || Error::new("the table of operations is damaged");
+        let members = self.btf.members(STRUCTURE);
+        let number = |name: &str| members.iter().find(|member| member.name == name).map(|member| member.byte);
+        let (Some(flags), Some(name)) = (number("flags"), number("name")) else {
+            return Err(Error::new("the object has no table of operations (struct tcp_congestion_ops)"));
+        };
+        let mut tables = BTreeMap::new();
+        for section in TABLES {
+            let bytes = self.elf.section(section).unwrap_or_default();
+            let references = self.elf.references(section)?;
+            for (begin, size) in self.elf.objects_in(section) {
+                let table = bytes.get(begin..begin.saturating_add(size)).ok_or_else(damaged)?;
+                let text = table.get(name..name + LONGEST_NAME).ok_or_else(damaged)?;
+                let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+                let flags = word(table, flags).ok_or_else(damaged)?;
+                let mut found = Table { flags, ..Table::default() };
+                for reference in references.iter().filter(|one| (begin..begin + size).contains(&one.at)) {
+                    let member = members.iter().find(|member| member.byte == reference.at - begin);
+                    self.operation(member.ok_or_else(damaged)?, reference, &mut found)?;
+                }
+                tables.insert(String::from_utf8_lossy(text).into_owned(), found);
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Adds the program of an operation to a table.
+    fn operation(&self, member: &Member, reference: &Reference, table: &mut Table) -> Result<(), Error> {
+        let start = reference.section.as_deref().and_then(|section| self.starts.get(section));
+        let start =
+            start.ok_or_else(|| Error::new(format!("{} is no program of the object", member.name)))?;
+        if let Some((operation, _)) = OPERATIONS.iter().find(|(_, name)| *name == member.name) {
+            table.entries[*operation as usize] = Some(start + reference.offset / 8);
+        }
+        if member.name == "cong_control" {
+            table.control_arguments = self.btf.arguments(member).unwrap_or(usize::MAX);
+        }
+        Ok(())
+    }
+}
+
+fn missing(names: &mut Vec<String>, name: String) -> Target {
+    names.push(name);
+    Target::Missing(names.len() - 1)
+}

@@ -1,0 +1,220 @@
+//! A socket that exists in memory only, with a controller in eBPF: the operations that a kernel calls, with the
+//! kernel's values.
+
+use std::sync::Arc;
+
+use fairhaul_units::Chance;
+
+use crate::error::Error;
+use crate::fields::{
+    ACK_IN_FLIGHT, ACK_RTT, ACK_SAMPLE_WORDS, ACKED, CA_STATE, Field, RATE_SAMPLE_WORDS, SND_UNA,
+    SOCKET_WORDS, named,
+};
+use crate::kernel::Around;
+use crate::machine::Machine;
+use crate::program::{Operation, Program, Table};
+
+/// More arguments than any operation has.
+const ARGUMENTS: usize = 5;
+
+/// The sample of an acknowledgement, as the kernel passes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Packets newly acknowledged.
+    pub packets: u32,
+    /// The round-trip time in microseconds; negative without a sample.
+    pub rtt_us: i32,
+    /// Packets in flight when the packet was sent.
+    pub in_flight: u32,
+}
+
+/// The controller of one socket, in the bytecode that a kernel would run.
+///
+/// The fields of the socket are those of the kernel, by their names.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    program: Arc<Program>,
+    table: Table,
+    machine: Machine,
+    around: Around,
+    arguments: u64,
+    socket: u64,
+    ack_sample: u64,
+    pub(crate) rate_sample: u64,
+}
+
+impl Socket {
+    /// Loads the only controller of an object on a new socket, and initialises it.
+    ///
+    /// # Errors
+    /// What is wrong with the object, or what it asks for in vain.
+    pub fn new(object: &[u8]) -> Result<Socket, Error> {
+        let program = Program::load(object)?;
+        let table = program.table(None)?.clone();
+        let mut socket = Socket::of(&Arc::new(program), table, 0);
+        socket.init()?;
+        Ok(socket)
+    }
+
+    /// A socket that the controller is not yet attached to.
+    pub(crate) fn of(program: &Arc<Program>, table: Table, stream: u64) -> Socket {
+        let mut machine = program.machine.clone();
+        let arguments = machine.memory.add_words(vec![0; ARGUMENTS], false);
+        let socket = machine.memory.add_words(vec![0; SOCKET_WORDS], true);
+        let ack_sample = machine.memory.add_words(vec![0; ACK_SAMPLE_WORDS], false);
+        let rate_sample = machine.memory.add_words(vec![0; RATE_SAMPLE_WORDS], false);
+        let (storages, missing) = (program.storages.clone(), program.missing.clone());
+        let random = Chance::stream(stream, "bpf", 0);
+        let around = Around { now_ns: 0, random, storages, missing };
+        Socket {
+            program: Arc::clone(program),
+            table,
+            machine,
+            around,
+            arguments,
+            socket,
+            ack_sample,
+            rate_sample,
+        }
+    }
+
+    /// Attaches the socket to the controller, whose state is initialised.
+    pub fn init(&mut self) -> Result<(), Error> {
+        self.call(Operation::Init, &[]).map(drop)
+    }
+
+    /// A field of the socket, by its name in the kernel.
+    ///
+    /// # Panics
+    /// There is no such field here.
+    pub fn get(&self, field: &str) -> u64 {
+        self.field(named(field).expect("a field of the list"))
+    }
+
+    /// Sets a field of the socket.
+    ///
+    /// # Panics
+    /// There is no such field here.
+    pub fn set(&mut self, field: &str, value: u64) {
+        self.set_field(named(field).expect("a field of the list"), value);
+    }
+
+    #[inline]
+    pub(crate) fn field(&self, field: Field) -> u64 {
+        field.read(self.machine.memory.words(self.socket)[field.word])
+    }
+
+    #[inline]
+    pub(crate) fn set_field(&mut self, field: Field, value: u64) {
+        self.set_fields([(field, value)]);
+    }
+
+    #[inline]
+    pub(crate) fn set_fields<const N: usize>(&mut self, values: [(Field, u64); N]) {
+        set(self.machine.memory.words_mut(self.socket), values);
+    }
+
+    pub(crate) fn set_rates<const N: usize>(&mut self, values: [(Field, u64); N]) {
+        set(self.machine.memory.words_mut(self.rate_sample), values);
+    }
+
+    /// Sets the clock that programs may ask.
+    pub(crate) fn set_clock(&mut self, ns: u64) {
+        self.around.now_ns = ns;
+    }
+
+    pub(crate) fn has(&self, operation: Operation) -> bool {
+        self.table.entry(operation).is_some()
+    }
+
+    pub(crate) fn control_arguments(&self) -> usize {
+        self.table.control_arguments
+    }
+
+    /// The value of a variable or constant of the object.
+    pub fn variable(&self, name: &str) -> Option<u64> {
+        let &(address, bytes) = self.program.variables.get(name)?;
+        self.machine.memory.load(address, bytes).ok()
+    }
+
+    /// The names of all variables and constants that are numbers.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.program.variables.keys().map(String::as_str)
+    }
+
+    /// Changes a variable or constant.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn set_variable(&mut self, name: &str, value: u64) -> Result<(), Error> {
+        let missing = || Error::new(format!("the object has no variable {name}"));
+        let &(address, bytes) = self.program.variables.get(name).ok_or_else(missing)?;
+        self.machine.memory.set(address, bytes, value)
+    }
+
+    /// The slow-start threshold after a loss event or a timeout.
+    pub fn ssthresh(&mut self) -> Result<u32, Error> {
+        self.call(Operation::Ssthresh, &[]).map(|value| value as u32)
+    }
+
+    /// `acked` packets were delivered, and the window may grow.
+    pub fn cong_avoid(&mut self, acked: u32) -> Result<(), Error> {
+        let una = self.field(SND_UNA);
+        self.call(Operation::CongAvoid, &[una, acked.into()]).map(drop)
+    }
+
+    /// The state of congestion control is about to be `next`: 0 open, 1 disorder, 2 window
+    /// reduced, 3 recovery, 4 loss.
+    pub fn set_state(&mut self, next: u8) -> Result<(), Error> {
+        self.call(Operation::SetState, &[next.into()])?;
+        self.set_field(CA_STATE, next.into());
+        Ok(())
+    }
+
+    /// An acknowledgement was processed; only controllers with this operation are called.
+    pub fn pkts_acked(&mut self, sample: Sample) -> Result<(), Error> {
+        if !self.has(Operation::PktsAcked) {
+            return Ok(());
+        }
+        let values =
+            [(ACKED, sample.packets), (ACK_RTT, sample.rtt_us as u32), (ACK_IN_FLIGHT, sample.in_flight)];
+        set(
+            self.machine.memory.words_mut(self.ack_sample),
+            values.map(|(field, value)| (field, value.into())),
+        );
+        self.call(Operation::PktsAcked, &[self.ack_sample]).map(drop)
+    }
+
+    /// The smallest burst, in packets; `None` if the kernel decides.
+    pub fn min_tso_segs(&mut self) -> Result<Option<u32>, Error> {
+        let asked = self.has(Operation::MinTsoSegs);
+        asked.then(|| self.call(Operation::MinTsoSegs, &[]).map(|value| value as u32)).transpose()
+    }
+
+    /// The window before a spurious reduction.
+    pub fn undo_cwnd(&mut self) -> Result<u32, Error> {
+        self.call(Operation::UndoCwnd, &[]).map(|value| value as u32)
+    }
+
+    /// Detaches the socket from the controller.
+    pub fn release(&mut self) -> Result<(), Error> {
+        self.call(Operation::Release, &[]).map(drop)
+    }
+
+    /// Calls an operation with the socket and `more`; does nothing if the controller does not have it.
+    pub(crate) fn call(&mut self, operation: Operation, more: &[u64]) -> Result<u64, Error> {
+        let Some(entry) = self.table.entry(operation) else { return Ok(0) };
+        let arguments = self.machine.memory.words_mut(self.arguments);
+        arguments[0] = self.socket;
+        arguments[1..=more.len()].copy_from_slice(more);
+        self.machine.run(entry, self.arguments, &mut self.around)
+    }
+}
+
+/// Sets fields of the structure that has these words.
+#[inline]
+fn set<const N: usize>(words: &mut [u64], values: [(Field, u64); N]) {
+    for (field, value) in values {
+        words[field.word] = field.word_of(value);
+    }
+}

@@ -1,0 +1,36 @@
+"""`fairhaul new-controller`: the crate of a controller in Rust."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fairhaul.cli.click_ext import Command
+
+
+@click.command("new-controller", cls=Command)
+@click.argument("name")
+@click.option(
+    "--in",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="The folder to make it in; by default the current one.",
+)
+def new_controller(name: str, folder: Path) -> None:
+    """Begin a controller of your own in Rust.
+
+    It makes a folder NAME with a crate: AIMD with two parameters, and the trait that the built-in
+    controllers implement. `cargo build --release` compiles it in seconds, and the simulator loads
+    the result.
+    """
+    from fairhaul.template import library_of
+    from fairhaul.template import new_controller as begin
+
+    made = begin(name, folder)
+    click.echo(f"{made}: src/lib.rs is the controller, first.toml a scenario. Next:")
+    click.echo(f"  cd {made}")
+    click.echo("  cargo build --release")
+    click.echo("  fairhaul run first.toml --report")
+    click.echo(f"  fairhaul compare {name} cubic --controller {name}={library_of(name)} ...")

@@ -1,0 +1,49 @@
+"""What tests compile: eBPF objects from tests/objects, and the crate of a controller in Rust."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fairhaul.template import library_of, new_controller
+from tools import ROOT
+
+OBJECTS = ROOT / "tests" / "objects"
+BUILT = ROOT / "target" / "test-objects"
+FLAGS = ("-O2", "-g", "-target", "bpf", "-mcpu=v3", "-ffreestanding", "-Wall", "-Wextra", "-Werror")
+
+
+@cache
+def bpf_object(name: str) -> Path:
+    """Compile tests/objects/NAME.bpf.c; without clang the test is skipped, and fails as root."""
+    clang = shutil.which("clang")
+    if clang is None:
+        assert os.geteuid() != 0, "the scripts install clang where they may"
+        pytest.skip("clang is not installed")
+    BUILT.mkdir(parents=True, exist_ok=True)
+    target = BUILT / f"{name}.{os.getpid()}.bpf.o"
+    command = [clang, *FLAGS, "-c", str(OBJECTS / f"{name}.bpf.c"), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@cache
+def crate(folder: Path, name: str) -> Path:
+    """Make the crate of a controller, compile it, and give the path of the library."""
+    made = new_controller(name, folder)
+    build(made)
+    return made / library_of(name)
+
+
+def build(crate: Path) -> None:
+    """Compile a crate, as a user does."""
+    cargo = shutil.which("cargo") or str(Path.home() / ".cargo" / "bin" / "cargo")
+    command = [cargo, "build", "--release", "--quiet"]
+    done = subprocess.run(command, cwd=crate, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
