@@ -37,7 +37,7 @@ HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery twins fmt clean tools host
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores twins fmt clean tools host
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -98,6 +98,9 @@ grain: $(VENV)/.extension ## compare trains of packets with single packets in 43
 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery
+
+scores: $(VENV)/.extension ## compute the table of scores of docs/score.md, in about five minutes
+	$(VENV)/bin/python -m tools.scores
 
 twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
 	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins

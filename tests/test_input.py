@@ -123,7 +123,7 @@ def test_an_invalid_option_is_reported(
     ("args", "word"),
     [
         (["rum"], "'run'"),
-        (["xyzzy"], "run, sweep, results, compare, advise, reproduce"),
+        (["xyzzy"], "run, sweep, results, compare, advise, score, reproduce"),
         (["list", "contollers"], "controllers"),
         (["list", "bad"], "'controllers', 'queues'"),
         (["list", "controllers", "cubik"], "did you mean 'cubic'?"),
@@ -139,6 +139,7 @@ def test_an_invalid_option_is_reported(
         (["report"], "DIR... is missing; for example: fairhaul report out/first"),
         (["report", "nowhere"], "nowhere: no such directory"),
         (["compare"], "CC... is missing; for example: fairhaul compare fhstcp reno"),
+        (["score"], "CC is missing; for example: fairhaul score cubic"),
         (["compare", "reno", "--rate"], "e.g. 622Mbit/s"),
         (["compare", "reno", "--rat", "1Gbit/s"], "--rate"),
         (["compare", "reno", "--seeds", "0"], "not in the range x>=1"),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fairhaul.report import write_report
     from fairhaul.runs import Progress, for_each, run, run_each, run_many
     from fairhaul.scenario import read
+    from fairhaul.scoring import Score, score
     from fairhaul.simulation import Simulation
     from fairhaul.sweeps import Sweep, sweep
 
@@ -50,6 +51,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Score",
     "Simulation",
     "Stopped",
     "Sweep",
@@ -68,6 +70,7 @@ __all__ = [
     "run_each",
     "run_many",
     "schema",
+    "score",
     "sweep",
     "write_record",
     "write_report",
@@ -81,6 +84,7 @@ _HOME = {
     "Progress": ("runs", "Progress"),
     "Record": ("record", "Record"),
     "Refused": ("host", "Refused"),
+    "Score": ("scoring", "Score"),
     "Simulation": ("simulation", "Simulation"),
     "Sweep": ("sweeps", "Sweep"),
     "batch_means": ("batches", "batch_means"),
@@ -97,6 +101,7 @@ _HOME = {
     "run_each": ("runs", "run_each"),
     "run_many": ("runs", "run_many"),
     "schema": ("listings", "schema"),
+    "score": ("scoring", "score"),
     "sweep": ("sweeps", "sweep"),
     "write_record": ("record", "write"),
     "write_report": ("report", "write_report"),

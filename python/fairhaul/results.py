@@ -288,6 +288,41 @@ class ComparisonResult(TypedDict):
     cpu_s: float
 
 
+class ScoredPath(TypedDict):
+    """A path of a score: what was drawn, its parts, and the figures that they come from."""
+
+    number: int
+    rate_bps: int
+    rtt_s: float
+    buffer_packets: int
+    buffer_bdp: float
+    loss: float
+    duration_s: float
+    begins: bool
+    """Whether the scored controller starts first beside a rival."""
+    parts: dict[str, float]
+    figures: dict[str, float | list[float] | None]
+
+
+class ScoreResult(TypedDict):
+    """The JSON object of a score."""
+
+    schema: int
+    controller: str
+    score: float
+    low: float | None
+    high: float | None
+    interval: Literal["95 %", "range"] | None
+    parts: dict[str, Mean]
+    draw: int
+    profile: str | None
+    paths: list[ScoredPath]
+    engine: Literal["sim"]
+    version: str
+    packets: int
+    cpu_s: float
+
+
 class KeyEntry(TypedDict):
     """A key that may stand beside the name of an entry of the catalogue."""
 

@@ -29,6 +29,7 @@ from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.results import results
 from fairhaul.cli.run import run
+from fairhaul.cli.score import score
 from fairhaul.cli.sweep import sweep
 from fairhaul.host import Refused
 from fairhaul.printable import printable
@@ -52,6 +53,7 @@ for command in (
     results,
     compare,
     advise,
+    score,
     reproduce,
     report,
     kernel,

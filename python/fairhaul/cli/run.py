@@ -76,11 +76,11 @@ def _known(context: click.Context, _option: click.Parameter, given: Sequence[str
 controller_option = click.option(
     "--controller",
     multiple=True,
-    metavar="NAME=FILE.py:CLASS",
+    metavar="NAME=FILE",
     callback=_known,
     expose_value=False,
-    help="Let the scenario use a controller of your own, a class in a file of Python; may be "
-    "repeated. The file is run.",
+    help="Let the scenario use a controller of your own: FILE.py:CLASS, an eBPF object (.o) or a "
+    "shared library (.so); may be repeated. Python files and libraries are run.",
 )
 json_option = click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object instead of text."

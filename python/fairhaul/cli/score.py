@@ -1,0 +1,131 @@
+"""The command `score`: one number for a controller, and its parts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from fairhaul.cli import show
+from fairhaul.cli.click_ext import Command
+from fairhaul.cli.progress import progress
+from fairhaul.cli.run import jobs_option, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairhaul.scoring import Score
+
+# A controller from a file; `fhstcp:c=20` is one of the catalogue, with a parameter.
+FROM_A_FILE = re.compile(r"[^:=]*=")
+
+
+def _chosen(
+    context: click.Context, _option: click.Parameter, given: Sequence[str]
+) -> tuple[str, ...]:
+    """Give the names of `--controller`; the controllers from files are known from here on."""
+    files = [text for text in given if FROM_A_FILE.match(text)]
+    if files:
+        from fairhaul import own
+
+        context.with_resource(own.known(own.load("--controller", files)))
+    return tuple(text.partition("=")[0].strip() if text in files else text for text in given)
+
+
+@click.command(cls=Command, example="fairhaul score cubic --json")
+@click.argument("given", required=False, metavar="[CC]")
+@click.option(
+    "--controller",
+    "named",
+    multiple=True,
+    metavar="CC | NAME=FILE",
+    callback=_chosen,
+    help="The controller, or one of your own: FILE.py:CLASS, an eBPF object (.o) or a shared "
+    "library (.so). CC is not needed then.",
+)
+@click.option(
+    "--draw",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="SEED",
+    help="Draw of the paths: 1 is the public one. Use another to see whether a controller was "
+    "tuned to it.",
+)
+@click.option(
+    "--paths",
+    type=click.IntRange(8, 1024),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Number of paths; fewer cost less, and the interval is wider.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["plain", "linux"]),
+    help="Sender of all flows; by default linux for BBR, plain for others.",
+)
+@jobs_option
+@json_option
+def score(
+    given: str | None,
+    named: tuple[str, ...],
+    draw: int,
+    paths: int,
+    profile: str | None,
+    jobs: int | None,
+    json_: bool,
+) -> None:
+    """Score a controller: one number from 0 to 1, and its parts.
+
+    The parts are throughput, delay, loss, convergence, and fairness to itself, to CUBIC and to
+    Reno, over 64 drawn paths. CC is a controller, a controller with parameters (fhstcp:c=20), or
+    parallel TCP (4xreno). The score is the geometric mean of the parts; docs/score.md defines each
+    of them and has the scores of all controllers.
+    """
+    from fairhaul.scoring import score as score_of
+
+    controller = _one(given, named)
+    with progress() as on_progress:
+        done = score_of(
+            controller, draw=draw, paths=paths, profile=profile, jobs=jobs, on_progress=on_progress
+        )
+    if json_:
+        show.as_json(done.to_dict())
+    else:
+        show_score(done)
+
+
+def _one(given: str | None, named: Sequence[str]) -> str:
+    """Give the controller to score: the argument, or the only one of `--controller`."""
+    from fairhaul import own
+
+    # A controller from a file may be named beside the argument, because it is defined by that.
+    names = [name for name in named if given is None or name not in own.kinds()]
+    names += [] if given is None else [given]
+    if len(set(names)) > 1:
+        raise click.UsageError(f"a score is of one controller, but {', '.join(names)} are given")
+    if not names:
+        raise click.UsageError("CC is missing; for example: fairhaul score cubic")
+    return names[0]
+
+
+def show_score(done: Score) -> None:
+    """Print the table of the parts, and what a reader should know of it."""
+    from fairhaul.estimate import legend
+    from fairhaul.scoring import words
+
+    screen = show.console()
+    screen.print(show.table(words.title(done), words.COLUMNS, words.rows(done), words=words.WORDS))
+    screen.print(words.weakest(done))
+    screen.print(
+        "The score is the geometric mean of the parts. "
+        f"{legend(len(done.paths))} An interval says how much other paths from the same ranges "
+        "would change the value."
+    )
+    if line := show.linux_sender_line([done.controller.partition(":")[0]]):
+        screen.print(line)
+
+
+__all__ = ["score", "show_score"]
