@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from fairhaul import host
+from tests.compiled import bpf_object
 from tests.conftest import Fairhaul
 from tests.kernel_host import (
     PYTHON,
@@ -402,7 +403,7 @@ def test_a_name_that_is_used_is_refused(kernel: Pair) -> None:
 
 
 @needs_kernel
-def test_objects_that_are_damaged_or_not_ours_are_refused(kernel: Pair, tmp_path: Path) -> None:
+def test_damaged_objects_are_refused(kernel: Pair, tmp_path: Path) -> None:
     whole = _object(tmp_path)
     done = kernel.fairhaul("kernel", "install", whole, "--as", ONE)
     assert done.returncode == 0, done.stderr
@@ -410,7 +411,10 @@ def test_objects_that_are_damaged_or_not_ours_are_refused(kernel: Pair, tmp_path
     cut, foreign = tmp_path / "cut.bpf.o", tmp_path / "foreign.bpf.o"
     cut.write_bytes(whole.read_bytes()[:4000])
     foreign.write_bytes(whole.read_bytes().replace(b"fairhaul twin 1", b"something else!"))
-    for file, why in ((cut, "damaged"), (foreign, "not an eBPF port of Fairhaul")):
+    for file, why in (
+        (cut, "cannot read the object"),
+        (foreign, "description in the object is damaged"),
+    ):
         error = refused(kernel, "install", file, "--as", ONE)
         assert str(file) in error
         assert why in error
@@ -418,6 +422,27 @@ def test_objects_that_are_damaged_or_not_ours_are_refused(kernel: Pair, tmp_path
     os.mkfifo(tmp_path / "fifo.bpf.o")
     pipe = refused(kernel, "install", tmp_path / "fifo.bpf.o", "--as", ONE)
     assert "is not a regular file" in pipe
+
+
+@needs_kernel
+def test_an_object_of_a_user_is_installed_as_it_is(kernel: Pair) -> None:
+    cubic, dctcp = str(bpf_object("cubic")), str(bpf_object("dctcp"))
+    installed(kernel, cubic, "--as", ONE, "--set", "kept=600")
+    found = twin(kernel, ONE)
+    # A constant is set when the object is loaded, and cannot be changed then.
+    assert (found["twin"], found["parameters"]) == ("test_cubic", {})
+    assert 'no parameter "kept"' in refused(kernel, "set", ONE, "kept=700")
+    sender, receiver = kernel.flow(ONE, 3, "-b", "50M")
+    assert (sender.wait(), receiver.wait()) == (0, 0)
+    removed(kernel)
+    assert "name one: test_dctcp, test_other" in refused(kernel, "install", dctcp)
+    assert "no controller dctcp; it has test_dctcp" in refused(kernel, "install", f"{dctcp}:dctcp")
+    installed(kernel, f"{dctcp}:test_dctcp", "--as", TWO)
+    done = kernel.fairhaul("kernel", "set", TWO, "initial_alpha=512")
+    assert done.returncode == 0, done.stderr
+    found = twin(kernel, TWO)
+    assert (found["twin"], found["parameters"]) == ("test_dctcp", {"initial_alpha": 512})
+    removed(kernel)
 
 
 @needs_kernel

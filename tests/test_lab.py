@@ -20,6 +20,7 @@ import pytest
 import fairhaul as package
 from fairhaul import host
 from fairhaul.lab import TRIES
+from tests.compiled import bpf_object
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, sh, state, wait_for
 
 SCENARIO = """\
@@ -306,6 +307,54 @@ def trust_of(file: Path, before: tuple[str, ...] = ()) -> tuple[dict[str, Any], 
     assert done.returncode == 0, done.stderr
     trust, tries = json.loads(done.stdout)
     return trust, tries
+
+
+@needs_kernel
+@pytest.mark.usefixtures("machine")
+def test_objects_of_users_run_in_the_kernel_as_in_the_simulator() -> None:
+    """Two copies of one object with other constants, and one of two controllers of another."""
+    cubic, dctcp = bpf_object("cubic"), bpf_object("dctcp")
+    flows = [
+        {"kind": "bpf", "object": str(cubic), "kept": 300},
+        "mine",
+        {"kind": "bpf", "object": str(dctcp), "controller": "test_dctcp"},
+    ]
+    question: dict[str, Any] = {
+        "title": "objects",
+        "duration": "8 s",
+        "warmup": "1 s",
+        "profile": "linux",
+        "bottleneck": {
+            "rate": "20 Mbit/s",
+            "delay": "5 ms",
+            "queue": {"kind": "droptail", "capacity": "1 bdp"},
+        },
+        "flow": [
+            {"name": name, "rtt": "30 ms", "controller": controller}
+            for name, controller in zip("abc", flows, strict=True)
+        ],
+    }
+    got = {}
+    for engine in ("sim", "lab"):
+        answer = package.run(question, engine=engine, controllers={"mine": cubic})
+        goodputs = [flow["goodput_bps"] for flow in package.measure(answer.records[0])["flows"]]
+        got[engine] = [one / sum(goodputs) for one in goodputs]
+    # Without ECN the last one hands over to CUBIC in the kernel, and is Reno in the simulator.
+    for shares in got.values():
+        assert shares[0] < shares[1]
+        assert min(shares) > 0.01
+    question["flow"] = [{"name": "a", "rtt": "30 ms", "controller": "mine"}]
+    with pytest.raises(host.Refused, match=r'"mine": the lab runs .* only as eBPF objects'):
+        package.run(question, engine="lab", controllers={"mine": ClassOfPython})
+
+
+class ClassOfPython(package.Controller):
+    """Halves at losses, and does not grow."""
+
+    every = "round"
+
+    def on_round(self, window: package.Window, report: package.Round) -> None:
+        """Do nothing."""
 
 
 @needs_kernel

@@ -7,6 +7,7 @@ it is repeated, and if no try is valid, its record says so.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import subprocess
 import tempfile
@@ -166,7 +167,15 @@ def clean(*, kill: bool = False) -> CleanResult:
 def _written(scenario: Scenario) -> dict[str, Any]:
     """Give a scenario in the form that `fairhaul-host` reads."""
     text, file, overrides = scenario.source()
+    own = scenario.own()
+    objects = {name: str(path) for name, path in own.items() if path and path.suffix == ".o"}
+    used = {flow["controller"] for flow in json.loads(scenario.describe())["flows"]}
+    if others := sorted(used & {*own, "library"} - {*objects}):
+        raise Refused(
+            f'controller "{others[0]}": the lab runs controllers of your own only as eBPF objects'
+        )
     return {
+        "objects": objects,
         "text": text,
         "file": file,
         "overrides": overrides,

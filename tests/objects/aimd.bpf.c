@@ -29,7 +29,7 @@ SEC("struct_ops") void aimd_cong_avoid(u64 *arguments)
 	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
 	u32 acked = arguments[2];
 
-	if (!tp->is_cwnd_limited)
+	if (!FLAG(tp, is_cwnd_limited) && tp->snd_cwnd >= tp->snd_ssthresh)
 		return;
 	if (tp->snd_cwnd < tp->snd_ssthresh)
 		acked = tcp_slow_start(tp, acked);

@@ -17,7 +17,7 @@ struct cubic {
 	u32 last_max;
 	u32 origin;
 	u32 begin; // of the epoch, jiffies; 0 for none
-	u32 until_origin;
+	u32 until_origin; // ms
 	u32 standard;
 	u32 acked;
 	u32 per; // acknowledged packets for one packet more
@@ -60,7 +60,7 @@ APART void begin(struct cubic *ca, u32 cwnd)
 
 	ca->begin = now();
 	ca->origin = ca->last_max > cwnd ? ca->last_max : cwnd;
-	ca->until_origin = cube_root(below * per_packet) * CONFIG_HZ / 1000;
+	ca->until_origin = cube_root(below * per_packet);
 	ca->standard = cwnd;
 	ca->acked = 0;
 	epochs++;
@@ -113,7 +113,7 @@ SEC("struct_ops/cubic_cong_avoid") void cubic_cong_avoid(u64 *arguments)
 	struct tcp_sock *tp = tcp(arguments);
 	u32 acked = arguments[2];
 
-	if (!tp->is_cwnd_limited)
+	if (!FLAG(tp, is_cwnd_limited) && tp->snd_cwnd >= tp->snd_ssthresh)
 		return;
 	if (tp->snd_cwnd < tp->snd_ssthresh) {
 		acked = tcp_slow_start(tp, acked);

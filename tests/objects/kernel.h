@@ -15,6 +15,11 @@ typedef long long s64;
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline))
+// A flag of a structure, wherever this kernel has it: the relocations of its byte (0) and of the shifts (4 and 5).
+#define FLAG(pointer, field)                                                                      \
+	((u64)*((u8 *)(pointer) + __builtin_preserve_field_info((pointer)->field, 0))             \
+		 << __builtin_preserve_field_info((pointer)->field, 4) >>                         \
+	 __builtin_preserve_field_info((pointer)->field, 5))
 #define FROM(section_name) __attribute__((section(section_name)))
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

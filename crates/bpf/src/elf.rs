@@ -85,12 +85,14 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The variables in a section: where each begins and its size, bytes.
-    pub(crate) fn objects_in(&self, section: &str) -> Vec<(usize, usize)> {
+    /// The variables in a section: the name of each, where it begins, and its size, bytes.
+    pub(crate) fn objects_in(&self, section: &str) -> Vec<(String, usize, usize)> {
         let in_it =
             |symbol: &ElfSymbol64<'a, '_>| symbol.size() > 0 && self.home(symbol).as_deref() == Some(section);
-        let place = |symbol: ElfSymbol64<'a, '_>| (symbol.address() as usize, symbol.size() as usize);
-        self.file.symbols().filter(in_it).map(place).collect()
+        let place = |symbol: ElfSymbol64<'a, '_>| {
+            Some((symbol.name().ok()?.to_owned(), symbol.address() as usize, symbol.size() as usize))
+        };
+        self.file.symbols().filter(in_it).filter_map(place).collect()
     }
 
     /// The symbols to which places of a section refer.

@@ -1,5 +1,6 @@
 //! `{ kind = "bpf", object = "mine.bpf.o" }` in a scenario.
 
+use std::any::Any;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use fairhaul_cc::{Own, OwnKind, OwnMaker, OwnValue, OwnValues, digest};
 use crate::controller::{BpfController, NEEDS_ECN};
 use crate::program::{Program, Table};
 use crate::socket::Socket;
+use crate::table::choose;
 
 const OBJECT: &str = "object";
 const NAME: &str = "controller";
@@ -39,7 +41,7 @@ impl OwnKind for BpfKind {
         };
         let variables = values.iter().filter(|(name, _)| name != OBJECT && name != NAME);
         let variables: Vec<_> = variables.map(whole).collect::<Result<_, String>>()?;
-        let maker = Maker::load(&file, text(NAME)?, variables);
+        let maker = BpfMaker::load(&file, text(NAME)?, variables);
         maker
             .map(|maker| Arc::new(maker) as Arc<dyn OwnMaker>)
             .map_err(|error| format!("{}: {error}", file.display()))
@@ -55,19 +57,32 @@ fn whole((name, value): &(String, OwnValue)) -> Result<(String, u64), String> {
     }
 }
 
-struct Maker {
+/// Makes the controllers of a flow from an object.
+pub struct BpfMaker {
+    /// The bytes of the object.
+    pub object: Vec<u8>,
+    /// The name that the controller has in the kernel.
+    pub controller: String,
+    /// Variables of the object with other values than its own.
+    pub variables: Vec<(String, u64)>,
     program: Arc<Program>,
     table: Table,
-    variables: Vec<(String, u64)>,
     /// A number that differs where the object differs.
     digest: u64,
 }
 
-impl Maker {
-    fn load(file: &Path, name: Option<&str>, variables: Vec<(String, u64)>) -> Result<Maker, String> {
+impl BpfMaker {
+    /// The maker, if it is one of these.
+    pub fn of(maker: &dyn OwnMaker) -> Option<&BpfMaker> {
+        (maker as &dyn Any).downcast_ref()
+    }
+
+    fn load(file: &Path, name: Option<&str>, variables: Vec<(String, u64)>) -> Result<BpfMaker, String> {
         let bytes = fs::read(file).map_err(|error| error.to_string())?;
         let program = Program::load(&bytes).map_err(|error| error.to_string())?;
-        let table = program.table(name).map_err(|error| error.to_string())?.clone();
+        let controller =
+            choose(&program.entries, name).map_err(|error| error.to_string())?.controller.clone();
+        let table = program.tables[&controller].clone();
         for (name, value) in &variables {
             let Some((_, bytes)) = program.variables.get(name) else {
                 let names: Vec<&str> = program.variables.keys().map(String::as_str).collect();
@@ -77,17 +92,18 @@ impl Maker {
                 return Err(format!("`{name}` = {value}: the variable has {bytes} bytes"));
             }
         }
-        Ok(Maker { program: Arc::new(program), table, variables, digest: digest(&bytes) })
+        let digest = digest(&bytes);
+        Ok(BpfMaker { object: bytes, controller, variables, program: Arc::new(program), table, digest })
     }
 }
 
-impl fmt::Debug for Maker {
+impl fmt::Debug for BpfMaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bpf {:016x} {:?}", self.digest, self.variables)
+        write!(f, "bpf {:016x} {} {:?}", self.digest, self.controller, self.variables)
     }
 }
 
-impl OwnMaker for Maker {
+impl OwnMaker for BpfMaker {
     fn build(&self, stream: u64) -> Box<dyn Own> {
         let mut socket = Socket::of(&self.program, self.table.clone(), stream);
         for (name, value) in &self.variables {

@@ -17,8 +17,10 @@ mod memory;
 mod program;
 mod relocation;
 mod socket;
+mod table;
 
 pub use elf::{Elf, Variable};
 pub use error::Error;
-pub use kind::BpfKind;
+pub use kind::{BpfKind, BpfMaker};
 pub use socket::{Sample, Socket};
+pub use table::{NAME_BYTES, TableEntry, choose, tables};

@@ -10,11 +10,9 @@ use crate::error::Error;
 use crate::kernel::{HZ, Storage, function, helper};
 use crate::machine::Machine;
 use crate::relocation::relocations;
+use crate::table::{TableEntry, choose, damaged, listed, members, types};
 
-const STRUCTURE: &str = "tcp_congestion_ops";
-const LONGEST_NAME: usize = 16;
 const PACING_RATE: &str = "sk_pacing_rate";
-const TABLES: [&str; 2] = [".struct_ops.link", ".struct_ops"];
 /// A map that gives each socket some memory, by the kernel's numbers of kinds of maps.
 const SOCKET_STORAGE: usize = 24;
 /// More memory than any object of a controller has.
@@ -74,6 +72,7 @@ pub(crate) type Place = (u64, usize);
 pub(crate) struct Program {
     /// What a fresh socket begins with.
     pub machine: Machine,
+    pub entries: Vec<TableEntry>,
     pub tables: BTreeMap<String, Table>,
     pub variables: BTreeMap<String, Place>,
     pub storages: Vec<Storage>,
@@ -102,9 +101,7 @@ struct Loader<'a> {
 impl Program {
     pub(crate) fn load(object: &[u8]) -> Result<Program, Error> {
         let elf = Elf::parse(object)?;
-        let types =
-            elf.section(".BTF").ok_or_else(|| Error::new("the object has no type information (.BTF)"))?;
-        let btf = Btf::parse(types)?;
+        let btf = types(&elf)?;
         let (mut words, mut starts) = (Vec::new(), BTreeMap::new());
         for section in elf.sections().filter(|section| section.is_code) {
             starts.insert(section.name, words.len());
@@ -129,21 +126,9 @@ impl Program {
         loader.finish()
     }
 
-    /// The table of a controller: of the one with that name, or of the only one.
+    /// The operations of a controller: of the one with that name, or of the only one.
     pub(crate) fn table(&self, name: Option<&str>) -> Result<&Table, Error> {
-        let names = || self.tables.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        match (name, self.tables.len()) {
-            (Some(name), _) => {
-                let missing =
-                    || Error::new(format!("the object has no controller {name}; it has {}", names()));
-                self.tables.get(name).ok_or_else(missing)
-            }
-            (None, 0) => Err(Error::new("the object has no table of operations (struct tcp_congestion_ops)")),
-            (None, 1) => Ok(self.tables.values().next().expect("there is one")),
-            (None, _) => {
-                Err(Error::new(format!("the object has several controllers; name one: {}", names())))
-            }
-        }
+        Ok(&self.tables[&choose(&self.entries, name)?.controller])
     }
 }
 
@@ -273,16 +258,17 @@ impl Loader<'_> {
     }
 
     fn finish(mut self) -> Result<Program, Error> {
-        let (tables, variables) = (self.tables()?, self.variables()?);
+        let entries = listed(&self.elf, &self.btf)?;
+        let (tables, variables) = (self.tables(&entries)?, self.variables()?);
         let code = decode(&self.words, |at| self.targets.get(&at).copied())?;
         let is_first = |entry: &usize| *entry < code.steps.len();
         if !tables.values().flat_map(|table| table.entries.iter().flatten()).all(is_first) {
-            return Err(Error::new("the table of operations is damaged"));
+            return Err(damaged());
         }
         self.machine.begin(Arc::new(code));
         let storages = self.storages.into_values().collect();
         let Loader { machine, missing, paces, .. } = self;
-        Ok(Program { machine, tables, variables, storages, missing, paces })
+        Ok(Program { machine, entries, tables, variables, storages, missing, paces })
     }
 
     fn variables(&self) -> Result<BTreeMap<String, Place>, Error> {
@@ -298,30 +284,22 @@ impl Loader<'_> {
         self.elf.variables().map(place).collect()
     }
 
-    /// The tables of controllers, by the names of the controllers.
-    fn tables(&self) -> Result<BTreeMap<String, Table>, Error> {
-        let damaged = || Error::new("the table of operations is damaged");
-        let members = self.btf.members(STRUCTURE);
-        let number = |name: &str| members.iter().find(|member| member.name == name).map(|member| member.byte);
-        let (Some(flags), Some(name)) = (number("flags"), number("name")) else {
-            return Err(Error::new("the object has no table of operations (struct tcp_congestion_ops)"));
-        };
+    /// The operations of controllers, by the names of the controllers.
+    fn tables(&self, entries: &[TableEntry]) -> Result<BTreeMap<String, Table>, Error> {
+        let members = members(&self.btf);
+        let flags = members.iter().find(|member| member.name == "flags").ok_or_else(damaged)?;
         let mut tables = BTreeMap::new();
-        for section in TABLES {
+        for TableEntry { controller, section, begin, size, .. } in entries {
             let bytes = self.elf.section(section).unwrap_or_default();
+            let table = bytes.get(*begin..begin.saturating_add(*size)).ok_or_else(damaged)?;
+            let flags = word(table, flags.byte).ok_or_else(damaged)?;
+            let mut found = Table { flags, ..Table::default() };
             let references = self.elf.references(section)?;
-            for (begin, size) in self.elf.objects_in(section) {
-                let table = bytes.get(begin..begin.saturating_add(size)).ok_or_else(damaged)?;
-                let text = table.get(name..name + LONGEST_NAME).ok_or_else(damaged)?;
-                let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-                let flags = word(table, flags).ok_or_else(damaged)?;
-                let mut found = Table { flags, ..Table::default() };
-                for reference in references.iter().filter(|one| (begin..begin + size).contains(&one.at)) {
-                    let member = members.iter().find(|member| member.byte == reference.at - begin);
-                    self.operation(member.ok_or_else(damaged)?, reference, &mut found)?;
-                }
-                tables.insert(String::from_utf8_lossy(text).into_owned(), found);
+            for reference in references.iter().filter(|one| (*begin..begin + size).contains(&one.at)) {
+                let member = members.iter().find(|member| member.byte == reference.at - begin);
+                self.operation(member.ok_or_else(damaged)?, reference, &mut found)?;
             }
+            tables.insert(controller.clone(), found);
         }
         Ok(tables)
     }

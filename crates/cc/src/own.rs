@@ -1,5 +1,6 @@
 //! Controllers from outside the catalogue: what a user brings along, under a name of the user's choice.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub type OwnValues = Vec<(String, OwnValue)>;
 
 /// What makes controllers of one kind with one set of values. Its `Debug` text identifies both: scenarios with the same
 /// text have the same result.
-pub trait OwnMaker: fmt::Debug + Send + Sync {
+pub trait OwnMaker: Any + fmt::Debug + Send + Sync {
     /// A fresh controller. `stream` differs between connections and seeds, for random numbers.
     fn build(&self, stream: u64) -> Box<dyn Own>;
 }

@@ -169,11 +169,15 @@ fn holds(twin: &str, set: &[(&str, &str)], settings: &[(&'static str, f64)], pac
         return;
     }
     let _held = common::beside_its_like();
-    let mut followed = follow(&samples(twin, set), &mut controller(twin, settings));
-    followed.climbs.retain(|climb| climb.0 > SETTLED);
-    followed.falls.retain(|fall| fall.0 > SETTLED);
-    eprintln!("{twin}: {followed:.1?}");
-    assert!(!followed.climbs.is_empty() && !followed.falls.is_empty(), "{twin} neither climbed nor fell");
+    let followed = common::until_it_counts(|| {
+        let mut followed = follow(&samples(twin, set), &mut controller(twin, settings));
+        followed.climbs.retain(|climb| climb.0 > SETTLED);
+        followed.falls.retain(|fall| fall.0 > SETTLED);
+        eprintln!("{twin}: {followed:.1?}");
+        // On a busy machine samples are late, and what is between them is not followed.
+        let is_seen = !followed.climbs.is_empty() && !followed.falls.is_empty();
+        if is_seen { Ok(followed) } else { Err(format!("{twin} neither climbed nor fell")) }
+    });
     for (_, from, kernel, rust) in &followed.climbs {
         assert!(
             near(*kernel, *rust, packets),
@@ -225,17 +229,17 @@ fn ghstcp_is_between_reno_and_highspeed() {
         return;
     }
     let _held = common::beside_its_like();
-    let samples = samples("ghstcp", &[]);
-    let slow = follow(&samples, &mut controller("reno", &[]));
-    let fast = follow(&samples, &mut controller("highspeed", &[]));
-    let pairs = slow.climbs.iter().zip(&fast.climbs).filter(|(slow, _)| slow.0 > SETTLED);
-    let mut climbs = 0;
-    for ((_, from, kernel, slow), (.., fast)) in pairs {
+    let climbs = common::until_it_counts(|| {
+        let samples = samples("ghstcp", &[]);
+        let slow = follow(&samples, &mut controller("reno", &[])).climbs;
+        let fast = follow(&samples, &mut controller("highspeed", &[])).climbs;
+        let pairs: Vec<_> = slow.into_iter().zip(fast).filter(|(slow, _)| slow.0 > SETTLED).collect();
+        if pairs.is_empty() { Err("it never climbed".to_owned()) } else { Ok(pairs) }
+    });
+    for ((_, from, kernel, slow), (.., fast)) in climbs {
         eprintln!("ghstcp: from {from} to {kernel}; Reno's rule {slow:.1}, HighSpeed TCP's {fast:.1}");
-        assert!(*kernel >= slow - 2.0 && *kernel <= fast * 1.01 + 2.0, "{from}: {slow} {kernel} {fast}");
-        climbs += 1;
+        assert!(kernel >= slow - 2.0 && kernel <= fast * 1.01 + 2.0, "{from}: {slow} {kernel} {fast}");
     }
-    assert!(climbs > 0, "it never climbed");
 }
 
 /// It reacts to single transit times, which the kernel does not report; so its purpose is tested, a shorter queue

@@ -125,6 +125,15 @@ impl Scenario {
         (text, file, overrides.clone())
     }
 
+    /// The controllers of one's own that it knows: their files, or nothing for classes.
+    fn own(&self) -> BTreeMap<String, Option<PathBuf>> {
+        let file = |given: &Given| match given {
+            Given::Class(_) => None,
+            Given::File(path) => Some(path.clone()),
+        };
+        self.source.own.iter().map(|(name, given)| (name.clone(), file(given))).collect()
+    }
+
     /// An estimate of what a run of it needs, by name.
     fn estimate(&self) -> [(&'static str, f64); 8] {
         let CostEstimate { flows, transfers, rows, packets, waiting, in_flight, bytes, seconds } =

@@ -6,8 +6,8 @@
 
 mod note;
 
-pub use fairhaul_bpf::{Error, Sample, Socket};
-pub use note::{Note, PortParameter};
+pub use fairhaul_bpf::{Error, NAME_BYTES, Sample, Socket, TableEntry};
+pub use note::{Note, PREFIX, PortParameter};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -22,7 +22,8 @@ pub struct Object {
 
 /// All eBPF ports of this build; none if clang was [`MISSING`].
 pub fn objects() -> Vec<Object> {
-    let read = |elf: &&'static [u8]| Object { note: Note::of(elf).expect("our own objects have notes"), elf };
+    let read =
+        |elf: &&'static [u8]| Object { note: Note::of(elf, None).expect("our own objects have notes"), elf };
     OBJECTS.iter().map(read).collect()
 }
 

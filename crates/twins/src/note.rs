@@ -1,4 +1,4 @@
-//! The description in an object: a section of text, which distinguishes objects of Fairhaul from others.
+//! The description in an object of Fairhaul: a section of text.
 //!
 //! ```text
 //! fairhaul twin 1
@@ -10,17 +10,21 @@
 //!
 //! A parameter is a `u32` of that name in `.data`; its default is its value in the object.
 
-use fairhaul_bpf::{Elf, Error, Variable};
+use fairhaul_bpf::{Elf, Error, TableEntry, Variable, choose, tables};
 use serde::{Deserialize, Serialize};
 
 const SECTION: &str = "fairhaul_twin";
+/// The beginning of all names that Fairhaul gives in the kernel.
+pub const PREFIX: &str = "fh_";
 const DATA: &str = ".data";
+const CONSTANTS: &str = ".rodata";
 const OPENING: &str = "fairhaul twin 1";
 
-/// Name, version and parameters of an eBPF port.
+/// Name, version and parameters of a controller in an object; the version and the title are empty without a note of
+/// Fairhaul.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
-    /// The controller's name; in the kernel it has `fh_` before it.
+    /// The controller's name; in the kernel a port has `fh_` before it.
     pub name: String,
     /// The version of Fairhaul that it was built by.
     pub version: String,
@@ -28,6 +32,8 @@ pub struct Note {
     pub title: String,
     /// The parameters, which may be changed while flows use it.
     pub parameters: Vec<PortParameter>,
+    /// The table of operations that the kernel registers.
+    pub table: TableEntry,
 }
 
 /// One parameter of an eBPF port: a whole number.
@@ -45,32 +51,68 @@ pub struct PortParameter {
     pub default: u32,
     /// Its offset in `.data`; it has four bytes in native order.
     pub offset: usize,
+    /// Whether it is a constant in `.rodata` instead, which can be set only before the object is loaded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub constant: bool,
     /// One line of help.
     pub help: String,
 }
 
 impl Note {
-    /// The name of the controller in the kernel, which the variable of its table has as well.
+    /// The name of the controller in the kernel, unless the user chooses another. Names of Fairhaul's begin alike.
     pub fn kernel_name(&self) -> String {
-        format!("fh_{}", self.name)
+        let name = &self.table.controller;
+        if name.starts_with(PREFIX) { name.clone() } else { format!("{PREFIX}{name}") }
     }
 
-    /// The note of an object; an error if the object is not a port.
-    pub fn of(elf: &[u8]) -> Result<Note, Error> {
+    /// The note of a controller in an object: of the only one, or of the one with that name in the kernel. Without
+    /// a note of Fairhaul the object describes itself: its parameters are the variables of four bytes in `.data`
+    /// and the constants of four bytes in `.rodata`.
+    ///
+    /// # Errors
+    /// The object has no such controller, or is damaged.
+    pub fn of(elf: &[u8], controller: Option<&str>) -> Result<Note, Error> {
+        let table = choose(&tables(elf)?, controller)?.clone();
         let elf = Elf::parse(elf)?;
-        let foreign = || Error::new("the object is not an eBPF port of Fairhaul");
-        let text = elf.section(SECTION).ok_or_else(foreign)?;
-        let text = std::str::from_utf8(text).map_err(|_| foreign())?.trim_end_matches('\0');
+        let Some(text) = elf.section(SECTION) else { return Ok(Note::without(&elf, table)) };
+        let damaged = || Error::new("the description in the object is damaged");
+        let text = std::str::from_utf8(text).map_err(|_| damaged())?.trim_end_matches('\0');
         let mut lines = text.lines();
         if lines.next() != Some(OPENING) {
-            return Err(foreign());
+            return Err(damaged());
         }
-        let mut next = || lines.next().map(str::to_string).ok_or_else(foreign);
+        let mut next = || lines.next().map(str::to_string).ok_or_else(damaged);
         let (name, version, title) = (next()?, next()?, next()?);
         let parameters =
-            lines.map(|line| parameter(line, &elf)).collect::<Option<_>>().ok_or_else(foreign)?;
-        Ok(Note { name, version, title, parameters })
+            lines.map(|line| parameter(line, &elf)).collect::<Option<_>>().ok_or_else(damaged)?;
+        Ok(Note { name, version, title, parameters, table })
     }
+
+    fn without(elf: &Elf<'_>, table: TableEntry) -> Note {
+        let parameters = elf.variables().filter_map(|variable| plain(variable, elf)).collect();
+        Note {
+            name: table.controller.clone(),
+            version: String::new(),
+            title: String::new(),
+            parameters,
+            table,
+        }
+    }
+}
+
+/// A variable of an object without a note, as a parameter.
+fn plain(variable: Variable, elf: &Elf<'_>) -> Option<PortParameter> {
+    let Variable { name, section, offset, bytes } = variable;
+    let constant = section == CONSTANTS;
+    let default =
+        (bytes == 4 && (constant || section == DATA)).then(|| initial(elf, &section, offset)).flatten()?;
+    let (least, most, unit, help) = (0, u32::MAX, String::new(), String::new());
+    Some(PortParameter { name, least, most, unit, default, offset, constant, help })
+}
+
+/// The value of a variable in the object.
+fn initial(elf: &Elf<'_>, section: &str, offset: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(elf.section(section)?.get(offset..offset.checked_add(4)?)?.try_into().ok()?))
 }
 
 fn parameter(line: &str, elf: &Elf) -> Option<PortParameter> {
@@ -81,6 +123,14 @@ fn parameter(line: &str, elf: &Elf) -> Option<PortParameter> {
     let is_it =
         |variable: &Variable| variable.name == name && variable.section == DATA && variable.bytes == 4;
     let at = elf.variables().find(is_it)?.offset;
-    let default = u32::from_le_bytes(elf.section(DATA)?.get(at..at.checked_add(4)?)?.try_into().ok()?);
-    Some(PortParameter { name, least, most, unit, default, offset: at, help })
+    Some(PortParameter {
+        name,
+        least,
+        most,
+        unit,
+        default: initial(elf, DATA, at)?,
+        offset: at,
+        constant: false,
+        help,
+    })
 }

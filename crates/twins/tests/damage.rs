@@ -7,7 +7,7 @@ use fairhaul_twins::{Note, Socket};
 
 /// Reads the object and runs its programs.
 fn exercise(elf: &[u8]) {
-    let _ = Note::of(elf);
+    let _ = Note::of(elf, None);
     let Ok(mut twin) = Socket::new(elf) else { return };
     let names: Vec<String> = twin.variables().map(str::to_owned).collect();
     for name in names {
@@ -32,7 +32,7 @@ fn a_variable_outside_of_its_section_is_an_error() {
                 let mut elf = object.elf.to_vec();
                 elf[entry + 8..entry + 16].copy_from_slice(&address.to_le_bytes());
                 exercise(&elf);
-                refused += usize::from(Note::of(&elf).is_err());
+                refused += usize::from(Note::of(&elf, None).is_err());
             }
         }
         assert!(refused >= 4, "{name} of {} is found wherever it is said to be", object.note.name);

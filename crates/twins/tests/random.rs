@@ -117,7 +117,7 @@ proptest! {
         if length.index(4) == 0 {
             bytes.truncate(length.index(bytes.len()));
         }
-        let _ = Note::of(&bytes);
+        let _ = Note::of(&bytes, None);
         if let Ok(mut twin) = Socket::new(&bytes) {
             let _ = twin.cong_avoid(10);
             let _ = twin.ssthresh();
@@ -147,11 +147,11 @@ fn the_kernel_takes_their_names_and_their_parameters_are_in_their_bounds() {
 }
 
 #[test]
-fn an_object_that_is_not_a_port_is_refused() {
-    assert!(Note::of(b"").is_err() && Socket::new(b"\x7fELF").is_err());
+fn a_file_that_is_no_object_is_refused() {
+    assert!(Note::of(b"", None).is_err() && Socket::new(b"\x7fELF").is_err());
     if ports_are_built() {
         let own = std::env::current_exe().and_then(std::fs::read).expect("this test is a file");
-        let error = Note::of(&own).expect_err("this test is no twin").to_string();
-        assert_eq!(error, "the object is not an eBPF port of Fairhaul");
+        let error = Note::of(&own, None).expect_err("this test is no object of eBPF").to_string();
+        assert_eq!(error, "the object has no type information (.BTF)");
     }
 }

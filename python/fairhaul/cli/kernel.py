@@ -84,7 +84,8 @@ def install(
 
     The test runs in temporary network namespaces. A connection uses an eBPF port only if its
     program selects it by name, or if --default, --namespace or --route select it. CONTROLLER is the
-    name of a controller, or the path of an object file that was built with Fairhaul's header.
+    name of a controller, or the path of an object file of eBPF: mine.bpf.o, or mine.bpf.o:NAME if
+    the file has several controllers.
     """
     from fairhaul import kernel as api
 

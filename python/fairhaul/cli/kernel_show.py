@@ -54,7 +54,7 @@ COLUMNS = (
 
 
 def _line(twin: Mapping[str, Any]) -> str:
-    which = f" ({twin['twin']} {twin['version']})" if twin["twin"] else ""
+    which = f" ({' '.join(filter(None, (twin['twin'], twin['version'])))})" if twin["twin"] else ""
     units = twin["units"] or {}
     values = (twin["parameters"] or {}).items()
     parameters = ", ".join(f"{key} = {amount(value, units.get(key, ''))}" for key, value in values)

@@ -106,7 +106,8 @@ fn install_one(
     let set = parameters.map(|key| format!("{}={}", key.name, written(key, install.values[&key.name])));
     let set: Vec<String> = set.collect();
     let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
-    steps.step(format!("load {} {} as {name}{set} and pin it", note.name, note.version), || {
+    let which = [&note.name, " ", &note.version].concat();
+    steps.step(format!("load {} as {name}{set} and pin it", which.trim_end()), || {
         store.write(&record)?;
         load::load(install)?.pin(store, name)
     })?;

@@ -5,17 +5,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 
-use fairhaul_twins::{MISSING, Note, PortParameter, object, objects};
+use fairhaul_twins::{MISSING, NAME_BYTES, Note, PREFIX, PortParameter, object, objects};
 use serde::Deserialize;
 
 use super::unit::Unit;
 use crate::error::{Error, Result};
 use crate::nearest::hint;
 
-/// The beginning of every name in the kernel.
-pub const PREFIX: &str = "fh_";
 /// The longest name that the kernel allows, without the terminating zero.
-const LONGEST_NAME: usize = 15;
+const LONGEST_NAME: usize = NAME_BYTES - 1;
 /// The largest object that is read, bytes; those of Fairhaul have some tens of kilobytes.
 const LARGEST_OBJECT: u64 = 16 << 20;
 
@@ -23,7 +21,8 @@ const LARGEST_OBJECT: u64 = 16 << 20;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstallSpec {
-    /// Name of an eBPF port that this build carries, or the path of an object (`*.bpf.o`).
+    /// Name of an eBPF port that this build carries, or the path of an object (`mine.bpf.o`), followed by the name of
+    /// a controller if it has several (`mine.bpf.o:NAME`).
     pub twin: String,
     /// Its name in the kernel; default: `fh_<eBPF port>`.
     #[serde(default, rename = "as")]
@@ -59,8 +58,8 @@ impl InstallSpec {
     }
 
     fn find(&self) -> Result<(Note, Cow<'static, [u8]>)> {
-        if self.twin.ends_with(".o") {
-            return from_file(&self.twin);
+        if let Some((path, controller)) = file(&self.twin) {
+            return from_file(path, controller);
         }
         if let Some(object) = object(&self.twin) {
             return Ok((object.note, Cow::Borrowed(object.elf)));
@@ -74,23 +73,31 @@ impl InstallSpec {
     }
 }
 
-/// Reads an object file, which must contain a complete note of Fairhaul's. A note is not a signature: a user who may
+/// The path of an object and the name of a controller in it, if the text names a file.
+fn file(text: &str) -> Option<(&str, Option<&str>)> {
+    match text.rsplit_once(':') {
+        _ if text.ends_with(".o") => Some((text, None)),
+        Some((path, controller)) if path.ends_with(".o") => Some((path, Some(controller))),
+        _ => None,
+    }
+}
+
+/// Reads an object file. One with a note of Fairhaul's is checked as a port; a note is not a signature: a user who may
 /// load programs into the kernel is responsible for the file.
-fn from_file(path: &str) -> Result<(Note, Cow<'static, [u8]>)> {
+fn from_file(path: &str, controller: Option<&str>) -> Result<(Note, Cow<'static, [u8]>)> {
     let unreadable = |error| Error::refused(format!("{path}: {error}"));
     let file = fs::metadata(path).map_err(unreadable)?;
     // Opening a pipe without a writer would block forever.
     if !file.is_file() || file.len() > LARGEST_OBJECT {
         let what = if file.is_file() { "is too large" } else { "is not a regular file" };
         return Err(Error::refused(format!(
-            "{path} {what}: wanted an object file made by `make twins`, of at most {} MB",
+            "{path} {what}: wanted an object file of eBPF, of at most {} MB",
             LARGEST_OBJECT >> 20
         )));
     }
     let elf = fs::read(path).map_err(unreadable)?;
     let refuse = |error| Error::refused(format!("{path} is not loaded: {error}"));
-    let note = Note::of(&elf).map_err(refuse)?;
-    fairhaul_twins::Socket::new(&elf).map_err(refuse)?;
+    let note = Note::of(&elf, controller).map_err(refuse)?;
     Ok((note, Cow::Owned(elf)))
 }
 
@@ -171,6 +178,7 @@ mod tests {
             unit: unit.into(),
             default: 0,
             offset: 0,
+            constant: false,
             help: String::new(),
         };
         read_value("twin", &[parameter], "key", text).expect_err("it is refused").to_string()
@@ -207,7 +215,7 @@ mod tests {
         let pipe = std::env::temp_dir().join(format!("fairhaul-{}.bpf.o", std::process::id()));
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("there is a folder for it");
         for path in [pipe.to_str().expect("it is text"), "/dev/null"] {
-            let message = from_file(path).expect_err("it is no object").to_string();
+            let message = from_file(path, None).expect_err("it is no object").to_string();
             assert!(message.contains("is not a regular file"), "{message}");
         }
         fs::remove_file(&pipe).expect("it is there");

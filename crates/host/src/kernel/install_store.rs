@@ -46,7 +46,7 @@ pub struct InstallRecord {
     /// The user who installed it; `None` in a record of a version that did not store it.
     #[serde(default)]
     pub owner: Option<Owner>,
-    /// Its parameters and their bounds.
+    /// Its parameters and their bounds, as far as they can be changed.
     pub parameters: Vec<PortParameter>,
     /// The former default of the host, if the port is the default of the host.
     pub default_before: Option<String>,
@@ -64,7 +64,7 @@ impl InstallRecord {
             twin: note.name.clone(),
             version: note.version.clone(),
             owner: Some(Owner::here_and_now()),
-            parameters: note.parameters.clone(),
+            parameters: note.parameters.iter().filter(|parameter| !parameter.constant).cloned().collect(),
             default_before: None,
             namespaces: Vec::new(),
             routes: Vec::new(),

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
-use fairhaul_twins::PortParameter;
+use fairhaul_twins::{NAME_BYTES, PortParameter, TableEntry};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
@@ -19,6 +19,10 @@ use crate::sys;
 
 /// The map of an object that holds its parameters.
 const DATA: &str = ".data";
+/// The map of constants.
+const CONSTANTS: &str = ".rodata";
+/// The kernel registers a table with this flag by a link (`linux/bpf.h`).
+const BPF_F_LINK: u32 = 1 << 13;
 /// The number of final lines of the verifier's log that explain a rejection.
 const LINES_SHOWN: usize = 12;
 
@@ -43,12 +47,12 @@ pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
     log();
     let explained = |error: libbpf_rs::Error| explain(&install.name, &error);
     let mut open = ObjectBuilder::default().open_memory(&install.elf).map_err(explained)?;
-    rename(&mut open, &install.note.kernel_name(), &install.name)?;
+    name_table(&mut open, &install.note.table, &install.name)?;
     fill(&mut open, &install.note.parameters, &install.values)?;
     let mut object = open.load().map_err(explained)?;
     let mut table = object
         .maps_mut()
-        .find(|map| map.map_type() == MapType::StructOps)
+        .find(|map| map.name() == install.note.table.variable.as_str())
         .ok_or_else(|| Error::refused("the object has no struct_ops table"))?;
     let link = table.attach_struct_ops().map_err(explained)?;
     Ok(Loaded { object, link })
@@ -125,45 +129,45 @@ fn data(store: &InstallStore, name: &str) -> Result<(MapHandle, Vec<u8>)> {
     Ok((map, bytes))
 }
 
-/// The name is in the table of operations.
-fn rename(open: &mut OpenObject, from: &str, to: &str) -> Result<()> {
-    let unfit = || {
-        Error::refused(format!(
-            "the struct_ops table of the object does not contain the name \
-                                           {from}"
-        ))
-    };
-    let mut table = open.maps_mut().find(|map| map.map_type() == MapType::StructOps).ok_or_else(unfit)?;
-    let value = table.initial_value_mut().ok_or_else(unfit)?;
-    let room = 16;
-    let old = padded(from, room);
-    let at = value.windows(room).position(|found| found == old).ok_or_else(unfit)?;
-    value[at..at + room].copy_from_slice(&padded(to, room));
-    Ok(())
+/// Writes the name into the table of operations, has the kernel register it by a link, which can be pinned, and leaves
+/// other tables of the object alone.
+fn name_table(open: &mut OpenObject, table: &TableEntry, name: &str) -> Result<()> {
+    let mut is_there = false;
+    for mut map in open.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+        if map.name() != table.variable.as_str() {
+            map.set_autocreate(false).when("a table of the object")?;
+            continue;
+        }
+        map.set_map_flags(BPF_F_LINK).when("the table of the object")?;
+        let place = table.name_at..table.name_at + NAME_BYTES;
+        if let Some(room) = map.initial_value_mut().and_then(|value| value.get_mut(place)) {
+            room.fill(0);
+            room[..name.len()].copy_from_slice(name.as_bytes());
+            is_there = true;
+        }
+    }
+    if is_there {
+        Ok(())
+    } else {
+        Err(Error::refused("the object has no struct_ops table with room for a name"))
+    }
 }
 
-fn padded(name: &str, room: usize) -> Vec<u8> {
-    let mut bytes = name.as_bytes().to_vec();
-    bytes.resize(room, 0);
-    bytes
-}
-
+/// Writes the parameters into the maps of variables and of constants, by the ends of the maps' names.
 fn fill(open: &mut OpenObject, parameters: &[PortParameter], values: &BTreeMap<String, u32>) -> Result<()> {
-    let Some(mut data) = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA)) else {
-        return Ok(());
-    };
-    let bytes = data
-        .initial_value_mut()
-        .ok_or_else(|| Error::refused("the object has no data section for its parameters"))?;
-    for parameter in parameters {
-        let four = bytes.get_mut(parameter.offset..parameter.offset + 4);
-        let four = four.ok_or_else(|| {
-            Error::refused(
-                "the parameters of the object are not at the offsets in its \
-                                               note",
-            )
-        })?;
-        four.copy_from_slice(&values[&parameter.name].to_ne_bytes());
+    for (section, constant) in [(DATA, false), (CONSTANTS, true)] {
+        let mut here = parameters.iter().filter(|parameter| parameter.constant == constant).peekable();
+        if here.peek().is_none() {
+            continue;
+        }
+        let wrong = || Error::refused(format!("the parameters of the object are not where its {section} is"));
+        let map = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(section));
+        let mut map = map.ok_or_else(wrong)?;
+        let bytes = map.initial_value_mut().ok_or_else(wrong)?;
+        for parameter in here {
+            let four = bytes.get_mut(parameter.offset..parameter.offset + 4).ok_or_else(wrong)?;
+            four.copy_from_slice(&values[&parameter.name].to_ne_bytes());
+        }
     }
     Ok(())
 }

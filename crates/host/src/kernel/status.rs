@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fairhaul_twins::PREFIX;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::install_spec::PREFIX;
 use super::install_store::{InstallRecord, InstallStore};
 use super::{capabilities, congestion, load, probe};
 use crate::error::Result;

@@ -9,7 +9,9 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Span, Time};
 
-use super::install_spec::{PREFIX, ResolvedInstall};
+use fairhaul_twins::PREFIX;
+
+use super::install_spec::ResolvedInstall;
 use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;

@@ -9,6 +9,7 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fairhaul_twins::PREFIX;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,6 @@ use serde_json::{Value, json};
 
 use super::tun::DEVICE;
 use crate::error::{Context, Result};
-use crate::kernel::install_spec::PREFIX;
 use crate::kernel::{capabilities, congestion};
 use crate::namespace;
 

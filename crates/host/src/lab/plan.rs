@@ -38,9 +38,18 @@ pub struct Plan {
     pub transfers: Vec<LabTransfer>,
 }
 
-/// The names in the kernel of the eBPF ports that were loaded for this run, by their names in the scenario. Their
-/// parameters are set when they are loaded; the kernel's own controllers keep theirs.
+/// The names in the kernel of the eBPF programs that were loaded for this run, by the [`identity`] of the controllers
+/// of flows. Their parameters are set when they are loaded; the kernel's own controllers keep theirs.
 pub type Twins = BTreeMap<String, String>;
+
+/// A text that is the same for flows whose controllers are alike, parameters included.
+pub fn identity(flow: &Flow) -> String {
+    let controller = &flow.controller;
+    match &controller.own {
+        Some(own) => format!("{:?}", own.maker),
+        None => format!("{} {:?}", controller.name(), controller.settings),
+    }
+}
 
 /// The plan for `scenario`.
 ///
@@ -50,7 +59,6 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     let available = congestion::available()?;
     let mut refusals = Refusals::default();
     scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, &available));
-    same_values(scenario, twins, &mut refusals);
     let bursts = bursts(scenario);
     if bursts.len() >= usize::from(MOST_HOSTS) {
         let reason =
@@ -172,8 +180,7 @@ fn route(flow: &Flow, bursts: &[u64]) -> FlowPath {
 
 /// The name in the kernel of the controller of a flow.
 pub fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
-    let name = flow.controller.name();
-    twins.get(name).map_or(name, String::as_str)
+    twins.get(&identity(flow)).map_or(flow.controller.name(), String::as_str)
 }
 
 /// Whether the kernel has the controller of a flow.
@@ -188,10 +195,11 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
         ));
     }
     if !available.iter().any(|known| known == kernel) {
-        let known = twins.keys().chain(available).map(String::as_str);
+        let ports = fairhaul_twins::objects().into_iter().map(|object| object.note.name);
+        let known: BTreeSet<String> = ports.chain(available.iter().cloned()).collect();
         return Err(format!(
             "controller \"{name}\": the kernel has no controller \"{kernel}\"; {}",
-            hint(name, known)
+            hint(name, known.iter().map(String::as_str))
         ));
     }
     let linux = flow.controller.entry.linux;
@@ -200,7 +208,7 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
             && value.number().is_none_or(|value| linux != Some((parameter.name, value)))
     };
     match flow.controller.settings.pairs().find(differs) {
-        Some((parameter, _)) if !twins.contains_key(name) => Err(format!(
+        Some((parameter, _)) if !twins.contains_key(&identity(flow)) => Err(format!(
             "controller \"{name}\": the kernel's own controller has no parameter \"{}\"; remove the key",
             parameter.name
         )),
@@ -259,22 +267,6 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
         "min_rto: the kernel takes whole milliseconds, at least 1 ms",
     );
     reasons
-}
-
-/// The parameters of an eBPF port apply to all its flows.
-fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
-    for name in twins.keys() {
-        let mut of = scenario.flows.iter().filter(|flow| flow.controller.name() == name);
-        let Some(first) = of.next() else { continue };
-        if let Some(other) = of.find(|flow| flow.controller.settings != first.controller.settings) {
-            let reason = format!(
-                "controller \"{name}\": its parameters differ from those of flow \"{}\", but in the kernel \
-                 they apply to all flows",
-                first.name
-            );
-            refusals.add("flow", &other.name, reason);
-        }
-    }
 }
 
 /// How hosts hand packets over: individually, unless the rates allow too many packets for that.
@@ -356,7 +348,8 @@ mod tests {
 
     #[test]
     fn a_dumbbell_becomes_two_hosts_and_a_connection_for_each_transfer() {
-        let twins = Twins::from([("fhstcp".into(), "reno".into())]);
+        let port = scenario(&flow("controller = \"fhstcp\"")).flows[0].clone();
+        let twins = Twins::from([(identity(&port), "reno".into())]);
         let text = flow("count = 2\ncontroller = \"reno\"\nstart = \"1 s\"\ninitial_window = 10")
             + &flow("controller = \"fhstcp\"\ntraffic = \"3 MB\"\nconnections = 3").replace("\"F\"", "\"G\"");
         let Plan { layout, transfers } = plan(&scenario(&text), &twins).expect("real hosts can do it");
@@ -422,18 +415,14 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_a_port_apply_to_all_its_flows() {
-        let twins = Twins::from([("fhstcp".into(), "reno".into())]);
+    fn flows_with_other_parameters_have_a_port_of_their_own() {
         let one = flow("controller = { kind = \"fhstcp\", c = 10 }");
         let two = flow("controller = { kind = \"fhstcp\", c = 20 }").replace("\"F\"", "\"G\"");
-        let Err(Error::Refused(refusal)) = plan(&scenario(&(one + &two)), &twins) else {
-            panic!("one of them is wrong")
-        };
-        assert!(
-            refusal.contains(
-                "flow \"G\": controller \"fhstcp\": its parameters differ from those of flow \"F\""
-            ),
-            "{refusal}"
-        );
+        let both = scenario(&(one + &two));
+        let [first, second] = &both.flows[..] else { panic!("there are two") };
+        let twins = Twins::from([(identity(first), "reno".into()), (identity(second), "cubic".into())]);
+        let Plan { transfers, .. } = plan(&both, &twins).expect("real hosts can do it");
+        let names: Vec<&str> = transfers.iter().map(|one| one.options.controller.as_str()).collect();
+        assert_eq!(names, ["reno", "cubic"]);
     }
 }

@@ -1,9 +1,13 @@
 //! The request of another process for a run: the scenario is a text, the record is written to a file.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use fairhaul_experiment::{Scenario, read};
+use fairhaul_bpf::BpfKind;
+use fairhaul_cc::{OwnKind, OwnKinds};
+use fairhaul_experiment::{Scenario, read_with};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,6 +39,9 @@ pub struct RequestedScenario {
     variant: Vec<(String, String)>,
     /// The seed, instead of the scenario's own.
     seed: u64,
+    /// Objects of eBPF that are known as controllers, by their names.
+    #[serde(default)]
+    objects: BTreeMap<String, PathBuf>,
 }
 
 /// Runs the scenario once: returns its validity.
@@ -64,7 +71,7 @@ impl RequestedScenario {
     /// # Errors
     /// A refusal with all its mistakes.
     pub fn read(&self) -> Result<Scenario> {
-        let study = read(&self.text, &self.file, &self.overrides)
+        let study = read_with(&self.text, &self.file, &self.overrides, Arc::new(self.kinds()))
             .map_err(|mistakes| Error::refused(mistakes.to_string()))?;
         let scenario = if study.sweep.is_empty() {
             Some(study.base)
@@ -78,5 +85,15 @@ impl RequestedScenario {
         let scenario = scenario
             .ok_or_else(|| Error::refused(format!("{}: the sweep has no such variant", self.file)))?;
         Ok(Scenario { seed: self.seed, ..scenario })
+    }
+
+    /// The controllers that are known beside the catalogue.
+    fn kinds(&self) -> OwnKinds {
+        let folder = Path::new(&self.file).parent().unwrap_or(Path::new("")).to_owned();
+        let kind = |object: Option<PathBuf>| -> Arc<dyn OwnKind> {
+            Arc::new(BpfKind { folder: folder.clone(), object })
+        };
+        let named = self.objects.iter().map(|(name, path)| (name.clone(), kind(Some(path.clone()))));
+        named.chain([("bpf".to_owned(), kind(None))]).collect()
     }
 }

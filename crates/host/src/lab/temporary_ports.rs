@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use fairhaul_bpf::BpfMaker;
 use fairhaul_cc::words::{
     BicVariant, GhstcpVariant, HighspeedGrowth, MinimumOver, PhasesApply, RenoDecrease, RttEstimate,
     ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest,
@@ -11,10 +12,10 @@ use fairhaul_experiment::Flow;
 use fairhaul_twins::{Note, PortParameter};
 use fairhaul_units::{Bytes, HEADER, Kind, Word};
 
-use super::plan::Twins;
+use super::plan::{Twins, identity};
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
-use crate::kernel::install_spec::{InstallSpec, ResolvedInstall};
+use crate::kernel::install_spec::ResolvedInstall;
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
 
@@ -24,28 +25,62 @@ const TRAIN: Bytes = Bytes(64_000);
 /// Loaded eBPF ports, which are removed when this is dropped.
 #[derive(Debug, Default)]
 pub struct TemporaryPorts {
-    /// Their names in the kernel, by the names of their controllers.
+    /// Their names in the kernel.
     pub names: Twins,
     _loaded: Vec<Loaded>,
 }
 
-/// Loads an eBPF port for every controller of `flows` that has one, except for Reno, which the kernel has itself.
+/// Loads what the controllers of `flows` need: an eBPF port of each that has one, except for Reno, which the kernel has
+/// itself, and the objects of users.
 ///
 /// # Errors
-/// A refusal if an eBPF port cannot implement what the scenario requests.
+/// A refusal if an eBPF port cannot implement what the scenario requests, or an object has no such parameter; a failure
+/// if the kernel rejects it.
 pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
     let mut ports = TemporaryPorts::default();
     for flow in flows {
-        let name = flow.controller.name();
-        let known = fairhaul_twins::object(name).filter(|_| name != "reno");
-        let (Some(object), false) = (known, ports.names.contains_key(name)) else { continue };
-        let values = values(&object.note, flow)?;
-        let spec = InstallSpec { twin: name.into(), name: Some(hidden_name()), set: BTreeMap::new() };
-        let install = ResolvedInstall { values, ..spec.resolve()? };
+        let known = identity(flow);
+        if ports.names.contains_key(&known) {
+            continue;
+        }
+        let needed = match &flow.controller.own {
+            Some(own) => BpfMaker::of(&*own.maker).map(|maker| from_object(maker, flow)),
+            None => port(flow),
+        };
+        let Some(install) = needed.transpose()? else { continue };
         ports._loaded.push(load(&install)?);
-        ports.names.insert(name.into(), install.name);
+        ports.names.insert(known, install.name);
     }
     Ok(ports)
+}
+
+/// The eBPF port of a controller, if it needs one.
+fn port(flow: &Flow) -> Option<Result<ResolvedInstall>> {
+    let object =
+        fairhaul_twins::object(flow.controller.name()).filter(|object| object.note.name != "reno")?;
+    let values = values(&object.note, flow);
+    let install =
+        |values| ResolvedInstall { note: object.note, name: hidden_name(), elf: object.elf.into(), values };
+    Some(values.map(install))
+}
+
+/// The object of a user, with the values of its variables.
+fn from_object(maker: &BpfMaker, flow: &Flow) -> Result<ResolvedInstall> {
+    let refuse = |reason: String| {
+        Error::refused(format!("flow \"{}\": controller \"{}\": {reason}", flow.name, flow.controller.name()))
+    };
+    let note = Note::of(&maker.object, Some(&maker.controller)).map_err(|error| refuse(error.to_string()))?;
+    let mut values: BTreeMap<String, u32> =
+        note.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.default)).collect();
+    for (name, value) in &maker.variables {
+        let value = u32::try_from(*value).ok();
+        let Some((place, value)) = values.get_mut(name).zip(value) else {
+            let reason = "in the kernel only variables and constants of four bytes can be set";
+            return Err(refuse(format!("`{name}`: {reason}")));
+        };
+        *place = value;
+    }
+    Ok(ResolvedInstall { note, name: hidden_name(), elf: maker.object.clone().into(), values })
 }
 
 /// The parameters of an eBPF port that make it equivalent to a controller with `settings`.
