@@ -162,7 +162,7 @@ def _groups(record: Record, measured: Series) -> dict[str, _Group]:
     }
 
 
-def _per_window(
+def per_window(
     edges: Sequence[float], amounts: "Floats", from_s: float, window_s: float
 ) -> "Floats":
     """Add up what was counted in bins over complete windows that begin at `from_s`.
@@ -191,7 +191,7 @@ def convergence_s(
     if len(groups) < 2:
         return None
     last_s = max(group.start_s for group in groups.values())
-    windows = [_per_window(edges, amounts, last_s, window_s) for amounts in goodputs.values()]
+    windows = [per_window(edges, amounts, last_s, window_s) for amounts in goodputs.values()]
     for number, shares in enumerate(zip(*windows, strict=True)):
         if min(shares) >= NEARLY * sum(shares) / len(shares) > 0:
             return (number + 1) * window_s
@@ -210,7 +210,7 @@ def claim_s(
     The fair share is the mean goodput of all groups in the measured time.
     """
     fair = sum(group.goodput_bps for group in groups.values()) / len(groups)
-    windows = _per_window(edges, goodput, groups[name].start_s, window_s)
+    windows = per_window(edges, goodput, groups[name].start_s, window_s)
     for number, bits in enumerate(windows.tolist()):
         if bits >= NEARLY * fair * window_s > 0:
             return (number + 1) * window_s
@@ -251,7 +251,7 @@ def _variation(measured: Series, place: int, scenario: Mapping[str, Any]) -> dic
         if window < longest_bin * (1 - 1e-9):
             continue
         amounts = measured.columns["goodput_bytes"][place]
-        windows = _per_window(edges, amounts, edges[0], window)
+        windows = per_window(edges, amounts, edges[0], window)
         if len(windows) > 1 and windows.mean() > 0:
             found[f"{window:g}"] = float(windows.std(ddof=1) / windows.mean())
     return found

@@ -19,6 +19,7 @@ import click
 
 from fairhaul import RunError, ScenarioError, __version__
 from fairhaul.cli.advise import advise
+from fairhaul.cli.attack import attack
 from fairhaul.cli.click_ext import CommandGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
@@ -54,6 +55,7 @@ for command in (
     compare,
     advise,
     score,
+    attack,
     reproduce,
     report,
     kernel,

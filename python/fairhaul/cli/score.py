@@ -33,9 +33,7 @@ def _chosen(
     return tuple(text.partition("=")[0].strip() if text in files else text for text in given)
 
 
-@click.command(cls=Command, example="fairhaul score cubic --json")
-@click.argument("given", required=False, metavar="[CC]")
-@click.option(
+own_controller_option = click.option(
     "--controller",
     "named",
     multiple=True,
@@ -44,6 +42,11 @@ def _chosen(
     help="The controller, or one of your own: FILE.py:CLASS, an eBPF object (.o) or a shared "
     "library (.so). CC is not needed then.",
 )
+
+
+@click.command(cls=Command, example="fairhaul score cubic --json")
+@click.argument("given", required=False, metavar="[CC]")
+@own_controller_option
 @click.option(
     "--draw",
     type=click.IntRange(min=0),
@@ -86,7 +89,7 @@ def score(
     """
     from fairhaul.scoring import score as score_of
 
-    controller = _one(given, named)
+    controller = one_controller(given, named, "a score")
     with progress() as on_progress:
         done = score_of(
             controller, draw=draw, paths=paths, profile=profile, jobs=jobs, on_progress=on_progress
@@ -97,17 +100,19 @@ def score(
         show_score(done)
 
 
-def _one(given: str | None, named: Sequence[str]) -> str:
-    """Give the controller to score: the argument, or the only one of `--controller`."""
+def one_controller(given: str | None, named: Sequence[str], what: str) -> str:
+    """Give the controller of a command: the argument, or the only one of `--controller`."""
     from fairhaul import own
 
     # A controller from a file may be named beside the argument, because it is defined by that.
     names = [name for name in named if given is None or name not in own.kinds()]
     names += [] if given is None else [given]
     if len(set(names)) > 1:
-        raise click.UsageError(f"a score is of one controller, but {', '.join(names)} are given")
+        raise click.UsageError(f"{what} is of one controller, but {', '.join(names)} are given")
     if not names:
-        raise click.UsageError("CC is missing; for example: fairhaul score cubic")
+        raise click.UsageError(
+            f"CC is missing; for example: fairhaul {what.rsplit(maxsplit=1)[-1]} cubic"
+        )
     return names[0]
 
 
@@ -128,4 +133,4 @@ def show_score(done: Score) -> None:
         screen.print(line)
 
 
-__all__ = ["score", "show_score"]
+__all__ = ["one_controller", "own_controller_option", "score", "show_score"]

@@ -175,12 +175,46 @@ def size_bytes(option: str, given: str) -> int:
     return size
 
 
+def read_transport(
+    place: str, given: str, profile: str | None, queue: str = "droptail"
+) -> Transport:
+    """Read a transport such as `fhstcp:c=20` or `4xreno`, over a path with this kind of queue.
+
+    Raises:
+        ScenarioError: `args` are all mistakes, each after `place`.
+    """
+    reading = _Reading(profile, queue)
+    transport = reading.transport(place, given.strip())
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    return transport
+
+
+def keyed(text: str) -> Controller:
+    """Read `kind` or `kind:key=value,key=value`.
+
+    Raises:
+        ScenarioError: a pair is not one, or a key is given twice.
+    """
+    kind, colon, rest = text.partition(":")
+    found: Controller = {"kind": kind.strip()}
+    for pair in rest.split(",") if colon else ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ScenarioError(f"{pair.strip()!r} does not have the form key=value")
+        if key.strip() in found:
+            raise ScenarioError(f"{pair.strip()!r} is given twice")
+        found[key.strip()] = _typed(value.strip())
+    return found
+
+
 class _Reading:
     """Reads the parts of a question, and collects mistakes."""
 
-    def __init__(self, profile: str | None) -> None:
+    def __init__(self, profile: str | None, queue: str = "droptail") -> None:
         self.mistakes: list[str] = []
         self._profile = profile
+        self._queue = queue
         if profile is not None and profile not in PROFILES:
             self.mistakes.append(f"--profile {profile}: {hint(profile, PROFILES)}")
 
@@ -205,7 +239,7 @@ class _Reading:
             name = text.strip()
             if name in transports:
                 self.mistakes.append(f"{name}: is given twice")
-            transports[name] = self._transport(name or "CC", name)
+            transports[name] = self.transport(name or "CC", name)
         if not 1 <= len(transports) <= MOST_CONTROLLERS:
             self.mistakes.append(f"CC: give from 1 to {MOST_CONTROLLERS} controllers")
         return transports
@@ -247,10 +281,10 @@ class _Reading:
             return None
         if not 1 <= count <= MOST_OTHERS:
             self.mistakes.append(f"--against {given}: give from 1 to {MOST_OTHERS} flows")
-        transport = self._transport(f"--against {given}", name)
+        transport = self.transport(f"--against {given}", name)
         return Others(name=name, count=count, transport=transport)
 
-    def _transport(self, place: str, text: str) -> Transport:
+    def transport(self, place: str, text: str) -> Transport:
         """Read a controller, or `4x` in front of it: a transfer over four connections of it."""
         connections, rest = _times(text)
         if not 1 <= connections <= MOST_CONNECTIONS:
@@ -260,22 +294,15 @@ class _Reading:
 
     def _controller(self, place: str, text: str) -> Controller:
         """Read `kind` or `kind:key=value,key=value`."""
-        kind, colon, rest = text.partition(":")
-        controller: Controller = {"kind": kind.strip()}
-        for pair in rest.split(",") if colon else ():
-            key, equals, value = pair.partition("=")
-            if not equals or not key.strip() or key.strip() in controller:
-                wrong = (
-                    "is given twice"
-                    if key.strip() in controller
-                    else "does not have the form key=value"
-                )
-                self.mistakes.append(f"{place}: {pair.strip()!r} {wrong}")
-            else:
-                controller[key.strip()] = _typed(value.strip())
+        try:
+            controller = keyed(text)
+        except ScenarioError as error:
+            self.mistakes += [f"{place}: {mistake}" for mistake in error.args]
+            controller = {"kind": text.partition(":")[0].strip()}
         before = len(self.mistakes)
         self._read(place, "flow.F1.controller", toml(controller), {})
-        if len(self.mistakes) == before and (needed := needed_queue(str(controller["kind"]))):
+        needed = needed_queue(str(controller["kind"]))
+        if len(self.mistakes) == before and needed and not self._queue.startswith(needed):
             self.mistakes.append(
                 f"{place}: requires the queue {needed}, but a comparison uses droptail; "
                 f'write a scenario with queue = {{ kind = "{needed}", capacity = "1 bdp" }}'
@@ -285,7 +312,7 @@ class _Reading:
     def _read(
         self, place: str, key: str, value: str, link: dict[str, str]
     ) -> dict[str, Any] | None:
-        queue = {"kind": "droptail", "capacity": "1 bdp"}
+        queue = {"kind": self._queue, "capacity": "1 bdp"}
         scenario = {
             "duration": "1 s",
             "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": queue} | link,

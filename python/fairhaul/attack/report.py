@@ -1,0 +1,106 @@
+"""The report of an attack: the worst place and its run over time, the weaknesses, the map."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from fairhaul.attack import Attack, words
+from fairhaul.attack.box import Range
+from fairhaul.attack.place import scenario
+from fairhaul.attack.search import CELLS
+from fairhaul.estimate import legend
+from fairhaul.files import replace
+from fairhaul.report import Figure, Section, Table
+from fairhaul.report import figures as drawn
+from fairhaul.report import write as write_page
+from fairhaul.report.charts import Scale
+from fairhaul.report.charts.fields import heat
+from fairhaul.runs import for_each
+
+PAGE = "report.html"
+
+
+def write(done: Attack, out: Path, name: str) -> Path:
+    """Write the page, its figures and the scenario into a directory; give the path of the page."""
+    out.mkdir(parents=True, exist_ok=True)
+    if done.scenario is not None:
+        replace(out / name, done.scenario.encode())
+    sections = [section for section in (_worst(done), _weaknesses(done), _map(done)) if section]
+    of = done.objective
+    return write_page(
+        out / PAGE,
+        f"Attack on {done.attacked.name}: {of.name}",
+        f"Where is the {of.meaning} largest with {done.attacked.name}?",
+        words.answer(done),
+        sections,
+    )
+
+
+def _worst(done: Attack) -> Section | None:
+    if done.worst is None:
+        return None
+    place, seed = done.worst.place, done.worst.trials[0].seed
+    own, rival = done.attacked.transports(place, "")
+    run = scenario(place, own, rival, done.attacked.title(place), seed)
+    (figures,) = for_each([run], lambda _, record: drawn.of_run(record, "worst-"), jobs=1)
+    value = words.number(done, done.worst.estimate)
+    lines = [
+        f"{done.objective.name}: {value} over {len(done.worst.trials)} seeds; the figures show "
+        f"seed {seed}."
+    ]
+    lines += [words.on_kernel(done, done.kernel)] if done.kernel else []
+    return Section(heading="The smallest scenario", text=lines, figures=figures)
+
+
+def _weaknesses(done: Attack) -> Section | None:
+    if not done.weaknesses:
+        return None
+    rows = [words.row(done, held, done.value_in_search(held)) for held in done.weaknesses]
+    return Section(
+        heading="Distinct weaknesses",
+        text=[legend(5)],
+        points=[words.sentence(done, held) for held in done.weaknesses],
+        tables=[Table(columns=words.COLUMNS, rows=rows, words=words.WORDS)],
+    )
+
+
+def _map(done: Attack) -> Section:
+    box = done.question.box
+    text = [
+        f"Searched: {box.text()}. {done.runs} runs with {done.packets:.3g} packets, seed "
+        f"{done.question.seed}, budget {done.question.budget_s:g} s."
+    ]
+    xs, ys = _labels(box.bdp), _labels(box.buffer)
+    rows = [
+        {
+            "x": xs[min(cell[0], len(xs) - 1)],
+            "y": ys[min(cell[1], len(ys) - 1)],
+            "value": elite.trial.value,
+            "text": f"{elite.trial.value:.2f}",
+        }
+        for cell, elite in done.archive.ranked()
+    ]
+    most = max(done.archive.ranked()[0][1].trial.value, 1e-9)
+    chart = heat(
+        rows,
+        xs,
+        ys,
+        "Bandwidth-delay product (packets)",
+        Scale(title="Buffer (BDP)", low=0.0, high=most),
+    )
+    figure = Figure(
+        name="map",
+        title="The worst place of each cell",
+        caption=f"{done.objective.name}: {done.objective.meaning}, with the seed of the search.",
+        chart=chart,
+    )
+    return Section(heading="What was searched", text=text, figures=[figure])
+
+
+def _labels(of: Range) -> list[str]:
+    """Give the ranges of the cells along one side of the archive."""
+    if of.is_fixed:
+        return [f"{of.low:.2g}"]
+    edges = [of.low * (of.high / of.low) ** (part / CELLS) for part in range(CELLS + 1)]
+    return [f"{low:.2g}-{high:.2g}" for low, high in pairwise(edges)]
