@@ -14,7 +14,9 @@ each), `RunError` (a run failed), `Stopped` (a `RunError`: a run was asked to st
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version__
@@ -115,6 +117,20 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"fairhaul.{module}"), attribute)
     globals()[name] = value
     return value
+
+
+class _Package(ModuleType):
+    """The package, in which a name of `_HOME` is never the module of the same name.
+
+    Importing a module such as `fairhaul.dynamics` would replace the function `dynamics`.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _HOME or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -21,8 +21,9 @@ from fairhaul.attack.place import SELF, queue_of, written
 from fairhaul.attack.search import Archive, search
 from fairhaul.attack.shrink import KEPT, Held, over_seeds, shrink
 from fairhaul.attack.trials import Attacked, Trial, Trials
-from fairhaul.comparison.question import PROFILES, Transport, read_transport, time_s
+from fairhaul.comparison.question import PROFILES, Transport, keyed, read_transport, time_s
 from fairhaul.cost import PACKETS_PER_CPU_S
+from fairhaul.listings import needed_queue
 from fairhaul.nearest import hint
 from fairhaul.results import SCHEMA
 from fairhaul.scenario import ScenarioError
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Attack", "Question", "attack", "read_question"]
 
-# The part of the budget that the search costs; seeds and shrinking have the rest.
-SEARCH_PART = 0.7
+# The part of the budget that the search costs; seeds and shrinking have the rest. Shrinking has at
+# least the second part, even if the seeds cost more than expected.
+SEARCH_PART, SHRINK_PART = 0.65, 0.15
 MOST_WEAKNESSES = 6
 # Seeds are counted up from that of the search: of the weaknesses, of shrinking, and of the result.
 HELD_SEEDS, SHRINK_SEEDS, FINAL_SEEDS = range(1, 6), range(11, 14), range(21, 26)
@@ -164,15 +166,17 @@ def _attacked(controller: str, box: Box, profile: str | None) -> Attacked:
 
     def read(place: str, name: str) -> Transport | None:
         # A controller that needs a router has to have it with all queues of the box.
-        for kind in dict.fromkeys(kinds):
-            try:
-                transport = read_transport(place, name, profile, kind)
-            except ScenarioError as error:
-                mistakes.extend(
-                    str(mistake).partition(", but a comparison uses")[0] for mistake in error.args
-                )
-                return None
-        return transport
+        needed = needed_queue(keyed(name)[0]["kind"])
+        if not all(kind.startswith(needed) for kind in kinds):
+            mistakes.append(
+                f"{place}: requires the queue {needed}: give --queue {needed}, or `queue` in the box"
+            )
+            return None
+        try:
+            return read_transport(place, name, profile, kinds[0])
+        except ScenarioError as error:
+            mistakes.extend(map(str, error.args))
+            return None
 
     own = read(controller or "CC", controller)
     rivals = {name: read(f"rival {name}", name) for name in box.rival if name != SELF}
@@ -263,7 +267,8 @@ def _shrunk(
     """Give the smallest place, if it keeps the weakness over yet other seeds."""
     on_event("the worst place is shrunk")
     seeds = [question.seed + more for more in SHRINK_SEEDS]
-    place = shrink(question.box, trials, found.place, found.estimate.mean, seeds, budget)
+    until = max(budget, trials.packets + SHRINK_PART * budget)
+    place = shrink(question.box, trials, found.place, found.estimate.mean, seeds, until)
     (smaller,) = over_seeds(trials, [place], [question.seed + more for more in FINAL_SEEDS])
     keeps = smaller.estimate.mean >= KEPT * KEPT * found.estimate.mean
     return smaller if keeps and smaller.holds(question.objective.weak) else found

@@ -251,8 +251,10 @@ def with_queue(box: Box, given: str) -> Box:
     """Fix the queue of a box to `KIND` or `KIND:key=value,key=value`."""
     from fairhaul.comparison.question import keyed
 
+    queue, wrong = keyed(given)
     try:
-        queue = keyed(given)
+        if wrong:
+            raise ScenarioError(*wrong)
         return replace(box, queue=(_queue(queue),))
     except ScenarioError as error:
         mistakes = (f"--queue {given}: {mistake}" for mistake in error.args)

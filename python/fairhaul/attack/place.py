@@ -79,7 +79,7 @@ class Place:
         parts = [
             quantity(self.rate_mbps * 1e6, "bit/s"),
             f"{self.rtt_ms:g} ms",
-            f"a {kind} queue of {self.buffer_packets} packets "
+            f"{kind} queue of {self.buffer_packets} packets "
             f"({self.buffer_packets / self.bdp_packets:.2g} BDP)",
         ]
         parts += [f"random loss of {self.loss:g}"] if self.loss else []

@@ -146,8 +146,8 @@ def _refuse_too_small(box: Box, trials: Trials, packets: float) -> None:
     if box.names and packets < wanted:
         least = rough_duration_text(wanted / packets * trials.budget / PACKETS_PER_CPU_S)
         raise ScenarioError(
-            f"--budget: too small for this box: {LEAST_GENERATIONS * GENERATION} places cost most "
-            f"of {least}: give at least that, or a box of lower rates and shorter runs"
+            f"--budget: too small for this box: {LEAST_GENERATIONS * GENERATION} places need a "
+            f"budget of about {least}; a box of lower rates and shorter runs needs less"
         )
 
 

@@ -16,7 +16,7 @@ from fairhaul.estimate import Estimate, estimate
 # What a smaller place has to show of the value.
 KEPT = 0.9
 PASSES = 4
-LEAST_ROUND_TRIPS, LEAST_S = 100.0, 2.0
+LEAST_ROUND_TRIPS, LEAST_S = 200.0, 5.0
 STEPS = (1.0, 2.0, 5.0, 10.0)
 # The mildest value of each property; what a place has without it.
 WITHOUT = {"loss": 0.0, "dip": 1.0, "rivals_start": 0.0, "rivals_rtt": 1.0}

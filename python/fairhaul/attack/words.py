@@ -32,8 +32,8 @@ def answer(of: Attack) -> str:
     worst = of.searched[0] if of.searched else None
     value = f" The worst value of the search was {of.objective.text(worst.value)}." if worst else ""
     return (
-        f"No weakness of {of.attacked.name} was found in this box: no place has a value of "
-        f"{of.objective.text(of.objective.weak)} or more over all seeds.{value}"
+        f"No weakness of {of.attacked.name} was found in this box: no place keeps a value of "
+        f"{of.objective.text(of.objective.weak)} or more with other seeds.{value}"
     )
 
 

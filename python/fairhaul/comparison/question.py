@@ -190,22 +190,20 @@ def read_transport(
     return transport
 
 
-def keyed(text: str) -> Controller:
-    """Read `kind` or `kind:key=value,key=value`.
-
-    Raises:
-        ScenarioError: a pair is not one, or a key is given twice.
-    """
+def keyed(text: str) -> tuple[Controller, list[str]]:
+    """Read `kind` or `kind:key=value,key=value`; give its keys, and what is wrong with the text."""
     kind, colon, rest = text.partition(":")
     found: Controller = {"kind": kind.strip()}
+    mistakes = []
     for pair in rest.split(",") if colon else ():
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise ScenarioError(f"{pair.strip()!r} does not have the form key=value")
-        if key.strip() in found:
-            raise ScenarioError(f"{pair.strip()!r} is given twice")
-        found[key.strip()] = _typed(value.strip())
-    return found
+            mistakes.append(f"{pair.strip()!r} does not have the form key=value")
+        elif key.strip() in found:
+            mistakes.append(f"{pair.strip()!r} is given twice")
+        else:
+            found[key.strip()] = _typed(value.strip())
+    return found, mistakes
 
 
 class _Reading:
@@ -294,11 +292,8 @@ class _Reading:
 
     def _controller(self, place: str, text: str) -> Controller:
         """Read `kind` or `kind:key=value,key=value`."""
-        try:
-            controller = keyed(text)
-        except ScenarioError as error:
-            self.mistakes += [f"{place}: {mistake}" for mistake in error.args]
-            controller = {"kind": text.partition(":")[0].strip()}
+        controller, wrong = keyed(text)
+        self.mistakes += [f"{place}: {mistake}" for mistake in wrong]
         before = len(self.mistakes)
         self._read(place, "flow.F1.controller", toml(controller), {})
         needed = needed_queue(str(controller["kind"]))

@@ -1,0 +1,389 @@
+"""Attacks: the box, the objectives, known weaknesses from a cold start, resuming, shrinking."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairhaul import cli, own
+from fairhaul.attack import Attack, attack, kernel, read_question, words
+from fairhaul.attack.box import Range, read_box
+from fairhaul.attack.figures import _longest
+from fairhaul.attack.objectives import OBJECTIVES
+from fairhaul.attack.place import Place
+from fairhaul.attack.search import CELLS, Archive, spread
+from fairhaul.attack.shrink import KEPT, shrink
+from fairhaul.attack.trials import Trial, Trials
+from fairhaul.scenario import ScenarioError, read_one
+
+SMALL: dict[str, Any] = {
+    "rate": ["5 Mbit/s", "20 Mbit/s"],
+    "rtt": ["20 ms", "80 ms"],
+    "round_trips": 200,
+    "least_duration": "5 s",
+}
+# One flow beside another one with the same path, both from the begin.
+PAIR: dict[str, Any] = {"flows": 1, "rivals": 1, "rivals_rtt": 1, "rivals_start": 0}
+BESIDE_RENO: dict[str, Any] = {**SMALL, **PAIR, "rival": "reno"}
+# The second flow starts when the first has the link.
+JOINED: dict[str, Any] = {
+    **{"rate": ["50 Mbit/s", "100 Mbit/s"], "rtt": ["40 ms", "60 ms"]},
+    **{"buffer": ["0.5 bdp", "2 bdp"], "loss": 0, "dip": 1, "flows": 1, "rivals": 1},
+    **{"rivals_start": [0.1, 0.25], "round_trips": 300, "least_duration": "5 s"},
+}
+
+PLACE = Place(
+    rate_mbps=12.0,
+    rtt_ms=100.0,
+    buffer_bdp=0.5,
+    loss=0.0,
+    dip=1.0,
+    queue='{"kind" = "droptail"}',
+    flows=1,
+    rivals=1,
+    rival="reno",
+    rivals_rtt=2.0,
+    rivals_start=0.1,
+    round_trips=200.0,
+    least_s=5.0,
+)
+
+
+def attacked(controller: str, objective: str, box: Mapping[str, Any], budget: str) -> Attack:
+    return attack(read_question(controller, objective, within=box, budget=budget))
+
+
+def found(done: Attack) -> tuple[float, Place]:
+    """Give the value of the smallest scenario, and the scenario, which the engine can read."""
+    assert done.worst is not None, words.answer(done)
+    assert done.scenario is not None
+    read_one(done.scenario)
+    assert done.worst.estimate.low is not None
+    assert done.worst.estimate.low >= done.objective.weak
+    return done.worst.estimate.mean, done.worst.place
+
+
+# What is known, from a cold start.
+
+
+def test_bbr_starves_reno_in_shallow_buffers() -> None:
+    # [WARE 2019] and others: BBR's first version does not react to losses.
+    value, place = found(attacked("bbr", "starve", BESIDE_RENO | {"buffer": SHALLOW}, "3 s"))
+    assert value > 0.8
+    assert place.buffer_bdp <= 1
+
+
+SHALLOW = ["0.1 bdp", "1 bdp"]
+
+
+def test_bbr_keeps_a_queue_of_a_path_or_more_in_deep_buffers() -> None:
+    # With several flows its windows of two products each are what limits it.
+    box = SMALL | {"rtt": ["40 ms", "100 ms"], "rivals": 0, "buffer": ["1 bdp", "8 bdp"]}
+    value, place = found(attacked("bbr", "queue", box, "3 s"))
+    assert value > 1
+    assert place.buffer_bdp > 1.5
+    assert place.flows > 1
+
+
+def test_a_second_cubic_flow_waits_long_at_large_windows_and_a_second_reno_flow_does_not() -> None:
+    slow = attacked("cubic", "stall", JOINED, "8 s")
+    value, place = found(slow)
+    assert value > 0.7
+    assert place.bdp_packets > 150
+    assert attacked("reno", "stall", JOINED, "8 s").worst is None
+
+
+def test_highspeed_starves_its_own_flows_on_longer_paths() -> None:
+    # [RFC 3649, 6]: the shares are further apart than those of Reno.
+    box = SMALL | {"rate": ["20 Mbit/s", "60 Mbit/s"], "rtt": ["20 ms", "40 ms"], "rival": "self"}
+    box |= {"flows": 1, "rivals": 1, "rivals_start": 0}
+    done = attacked("highspeed", "starve", box, "4 s")
+    value, place = found(done)
+    assert value > 0.7
+    assert place.rivals_rtt >= 1.5 or place.rivals_rtt <= 1 / 1.5
+    long, short = sorted([place.rtt_ms, place.rivals_rtt_ms], reverse=True)
+    assert f"Beside one highspeed flow of {short:g} ms, the highspeed flow of {long:g} ms has" in (
+        words.answer(done)
+    )
+
+
+def test_vegas_starves_beside_reno() -> None:
+    done = attacked("vegas", "starve", BESIDE_RENO, "3 s")
+    value, place = found(done)
+    assert value > 0.8
+    assert place.buffer_bdp > 1
+    assert "Beside one reno flow, the vegas flow has" in words.answer(done)
+
+
+def test_fhstcp_by_the_literal_rule_starves_on_short_paths_and_not_with_a_floor() -> None:
+    # Below 38 packets it adds c packets per second, whatever the round-trip time.
+    box = BESIDE_RENO | {"rate": ["10 Mbit/s", "50 Mbit/s"], "rtt": ["2 ms", "20 ms"]}
+    done = attacked("fhstcp", "starve", box, "4 s")
+    value, place = found(done)
+    assert value > 0.5
+    assert place.rtt_ms <= 20
+    assert "the fhstcp flow has" in words.answer(done)
+    floor = attacked("fhstcp:eta_floor=true", "starve", box, "4 s")
+    assert floor.worst is None or floor.worst.estimate.mean < value
+
+
+def test_dctcp_without_marks_fills_the_queue() -> None:
+    box = SMALL | {"rivals": 0, "flows": [1, 2]}
+    value, place = found(attacked("dctcp", "queue", box, "2 s"))
+    assert value > 3
+    assert place.buffer_bdp > 3
+    marked = box | {
+        "queue": {"kind": "droptail", "mark": "10 packets"},
+        "buffer": ["2 bdp", "8 bdp"],
+    }
+    done = attacked("dctcp", "queue", marked, "2 s")
+    assert done.worst is None or done.worst.estimate.mean < value / 3
+
+
+# The question.
+
+
+def test_a_point_of_the_box_is_a_place_with_rounded_numbers() -> None:
+    box = read_box(SMALL | {"rivals": [0, 4], "rival": ["self", "reno"]}, "box")
+    names = ("rate", "rtt", "buffer", "flows", "rivals", "rivals_rtt", "rivals_start", "rival")
+    assert box.names == names
+    # Half of the range on a scale of logarithms: the square roots of 5 x 20 and of 20 x 80.
+    middle = box.place([0.5] * len(names))
+    assert (middle.rate_mbps, middle.rtt_ms, middle.flows, middle.rivals) == (10, 40, 3, 2)
+    assert middle.rival == "reno"
+    none = box.place([0.9, 0.9, 0.9, 0.9, 0.0, 0.9, 0.9, 0.9])
+    assert (none.rivals, none.rivals_rtt, none.rivals_start, none.rival) == (0, 1, 0, "self")
+
+
+def test_a_range_from_0_is_0_in_its_first_quarter() -> None:
+    loss = Range(low=0.0, high=0.01, scale="log")
+    assert loss.value(0.2) == 0
+    assert loss.value(0.25) == pytest.approx(1e-6)
+    assert loss.value(0.625) == pytest.approx(1e-4)
+    assert loss.value(1.0) == 0.01
+
+
+def test_a_place_is_a_scenario() -> None:
+    # 12 Mbit/s and 100 ms are 100 packets; the longer path decides how long 200 round trips are.
+    assert PLACE.bdp_packets == 100
+    assert PLACE.buffer_packets == 50
+    assert PLACE.duration_s == 40
+    question = read_question("cubic", "harm", within={"rival": "reno"})
+    keys = question.attacked.keys(PLACE, 7)
+    assert keys["flow"][1]["start"] == "4 s"
+    described = json.loads(read_one(keys).describe())
+    assert [flow["rtt_s"] for flow in described["flows"]] == [0.1, 0.2]
+    assert described["links"][0]["capacity_packets"] == 50
+    dip = question.attacked.keys(replace(PLACE, dip=0.25), 7)["bottleneck"]["schedule"]
+    assert dip == [{"at": "24 s", "rate": "3000000 bit/s"}, {"at": "32 s", "rate": "12 Mbit/s"}]
+    own_, rival = question.attacked.transports(PLACE, "reference")
+    assert (own_.controller, rival) == ({"kind": "reno"}, None)
+
+
+def test_objectives_are_larger_where_it_is_worse() -> None:
+    def run(own_bps: float, rival_bps: float, **other: float) -> dict[str, Any]:
+        flows = {
+            name: {"goodputs_bps": [bps], "goodput_bps": bps}
+            for name, bps in (("own", own_bps), ("rival", rival_bps))
+        }
+        return {"flows": flows, **other}
+
+    # Of 10 Mbit/s one flow has 1 where 5 would be fair.
+    starved = {"attacked": run(9e6, 1e6), "reference": run(6e6, 4e6)}
+    assert OBJECTIVES["starve"].value(PLACE, starved) == pytest.approx(0.8)
+    # The rival has 1 where it would have 4.
+    assert OBJECTIVES["harm"].value(PLACE, starved) == pytest.approx(0.75)
+    figures = {"attacked": run(1, 1, utilization=0.7, standing_s=0.4, stalled_s=5, present_s=20)}
+    assert OBJECTIVES["waste"].value(PLACE, figures) == pytest.approx(0.3)
+    # 400 ms over the longer round-trip time, 200 ms.
+    assert OBJECTIVES["queue"].value(PLACE, figures) == pytest.approx(2)
+    assert OBJECTIVES["stall"].value(PLACE, figures) == pytest.approx(0.25)
+    assert _longest([True, False, True, True, False, True]) == 2
+
+
+def test_the_archive_keeps_the_worst_of_each_cell() -> None:
+    box = read_box(SMALL, "box")
+    archive = Archive(box=box)
+    for value, buffer_bdp in ((0.9, 0.5), (0.8, 0.5), (0.7, 0.7), (0.6, 7.0), (0.1, 2.0)):
+        place = replace(PLACE, buffer_bdp=buffer_bdp)
+        archive.add([0.0], Trial(place=place, seed=1, value=value, runs={}))
+    assert [elite.trial.value for _, elite in archive.ranked()] == [0.9, 0.7, 0.6, 0.1]
+    # Cells beside a worse one are the same weakness, and 0.1 is none.
+    assert [elite.trial.value for elite in archive.distinct(0.5, 6)] == [0.9, 0.6]
+
+
+def test_the_spread_uses_each_part_of_each_range_once() -> None:
+    import numpy as np
+
+    points = spread(np.random.default_rng(1), 16, 3)
+    for column in points.T:
+        assert sorted(int(16 * value) for value in column) == list(range(16))
+
+
+def test_shrinking_keeps_the_weakness() -> None:
+    question = read_question("vegas", "starve", within=BESIDE_RENO | {"loss": [0, 0.001]})
+    trials = Trials(attacked=question.attacked, objective=question.objective)
+    place = question.box.place([0.83, 0.71, 0.93, 0.3])
+    seeds = [11, 12, 13]
+    (before,) = trials.run([place], seeds)
+    value = sum(trial.value for trial in before) / 3
+    smaller = shrink(question.box, trials, place, value, seeds, float("inf"))
+    (after,) = trials.run([smaller], seeds)
+    assert sum(trial.value for trial in after) / 3 >= KEPT * value
+    assert smaller.loss == 0
+    assert smaller.rate_mbps < place.rate_mbps
+    assert smaller.rate_mbps in {5, 10, 20}
+
+
+# The command.
+
+
+def call(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
+    status = cli.status_of([str(word) for word in args])
+    out, error = capsys.readouterr()
+    return status, out, error
+
+
+@pytest.fixture
+def box_file(tmp_path: Path) -> Path:
+    file = tmp_path / "box.toml"
+    file.write_text(
+        'rate = ["5 Mbit/s", "20 Mbit/s"]\nrtt = ["20 ms", "80 ms"]\nround_trips = 200\n'
+        'least_duration = "5 s"\nrival = "reno"\nrivals = 1\nflows = 1\n'
+    )
+    return file
+
+
+def test_the_command_writes_the_scenario_and_the_report(
+    tmp_path: Path, box_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words_ = ("attack", "vegas", "--objective=starve", "--within", box_file, "--budget=2s")
+    status, shown, _ = call(capsys, *words_, "--out", out)
+    assert status == 0
+    assert "the vegas flow has" in shown
+    assert "Distinct weaknesses of vegas: starve" in shown
+    assert "Distinct weaknesses" in (out / "report.html").read_text(encoding="utf-8")
+    status, shown, _ = call(capsys, "run", out / "worst.toml")
+    assert status == 0
+    assert "vegas" in shown
+    # All runs are known now, and any number of jobs gives the same answer.
+    status, again, _ = call(capsys, *words_, "--out", out, "--json")
+    fresh = call(capsys, *words_, "--out", tmp_path / "two", "--json", "--jobs=1")[1]
+    two, one = json.loads(again), json.loads(fresh)
+    assert two.pop("command") is not one.pop("command")
+    assert two == one
+    assert one["worst"]["value"]["low"] >= one["weak_from"]
+    assert one["weaknesses"][0]["value"]["interval"] == "95 %"
+    assert len(one["cells"]) > 10
+
+
+def test_a_search_that_was_killed_goes_on(tmp_path: Path, box_file: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "fairhaul", "attack", "bbr", "--objective", "starve"]
+    command += ["--within", str(box_file), "--budget", "2s", "--json", "--out"]
+    with subprocess.Popen([*command, str(out)], stdout=subprocess.DEVNULL) as process:
+        try:
+            limit_s = time.monotonic() + 60
+            while time.monotonic() < limit_s and process.poll() is None:
+                journals = list(out.glob("journals/*.jsonl"))
+                if journals and journals[0].stat().st_size > 50_000:
+                    break
+                time.sleep(0.01)
+        finally:
+            process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    # The last line of a journal may be incomplete.
+    (journal,) = out.glob("journals/*.jsonl")
+    os.truncate(journal, journal.stat().st_size - 10)
+    texts = [
+        subprocess.run([*command, str(of)], check=True, capture_output=True, text=True).stdout
+        for of in (out, tmp_path / "fresh")
+    ]
+    went_on, fresh = (json.loads(text) for text in texts)
+    assert went_on.pop("command") != fresh.pop("command")
+    assert went_on == fresh
+
+
+def test_mistakes_are_input_errors(
+    tmp_path: Path, box_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def wrong(*args: str | Path) -> str:
+        status, _, error = call(capsys, "attack", *args, "--out", tmp_path / "out")
+        assert status == 2
+        return error
+
+    assert "CC is missing; for example: fairhaul attack cubic" in wrong("--objective=starve")
+    assert "did you mean 'starve'?" in wrong("cubic", "--objective=strave")
+    assert 'did you mean "cubic"?' in wrong("cubik", "--objective=starve")
+    assert "requires the queue xcp" in wrong("xcp", "--objective=starve")
+    assert "--queue redd" in wrong("cubic", "--objective=starve", "--queue=redd")
+    assert "did you mean 'linux'?" in wrong("cubic", "--objective=queue", "--profile=linus")
+    assert "no such file" in wrong("cubic", "--objective=waste", "--within", tmp_path / "no.toml")
+    small = ("--within", box_file, "--budget=10ms")
+    assert "--budget: too small for this box" in wrong("cubic", "--objective=starve", *small)
+    assert not (tmp_path / "out" / "worst.toml").exists()
+    box_file.write_text(
+        'rate = ["20 Mbit/s", "5 Mbit/s"]\nrtt = [10, 20]\nbuffer = "1 bpd"\nflows = 1.5\n'
+        'rival = []\nrivalls = 2\nqueue = { kind = "red", capacity = "1 bdp" }\nloss = 2\n'
+    )
+    lines = wrong("cubic", "--objective=starve", "--within", box_file).splitlines()
+    for part in (
+        "unknown key 'rivalls'; did you mean",
+        "rate: the smaller end comes first",
+        "rtt: ",
+        'buffer: wanted bandwidth-delay products such as "0.5 bdp"',
+        "flows: wanted whole numbers",
+        "rival: the list is empty",
+        "queue: capacity belongs to `buffer`",
+        "loss: wanted values from 0 to 0.5",
+    ):
+        assert any(f"{box_file}: {part}" in line for line in lines), part
+
+
+def test_starvation_and_harm_need_rivals() -> None:
+    with pytest.raises(ScenarioError, match="needs rivals"):
+        read_question("cubic", "harm", within={"rivals": [0, 2]})
+
+
+def test_the_box_is_cut_to_what_the_lab_carries() -> None:
+    box = read_box({"rate": ["10 Mbit/s", "1 Gbit/s"], "rivals_rtt": [0.5, 2]}, "box")
+    cut = kernel.for_lab(box)
+    # 60 s are 400 round trips of 150 ms, of the rivals, whose paths are up to twice as long.
+    assert (cut.rate.high, cut.rtt.high) == (200, 75)
+    with pytest.raises(ScenarioError, match="a rate of at most 200 Mbit/s"):
+        kernel.for_lab(read_box({"rate": "1 Gbit/s"}, "box"))
+    assert read_question("cubic", "queue", lab=True).attacked.own.profile == "linux"
+
+
+def test_a_router_is_attacked_by_its_queue() -> None:
+    question = read_question("xcp", "starve", queue="xcp_tcp:rule=adaptive", within=SMALL)
+    assert question.box.queue == ('{"kind" = "xcp_tcp", "rule" = "adaptive"}',)
+    trials = Trials(attacked=question.attacked, objective=question.objective)
+    ((trial,),) = trials.run([question.box.place([0.5] * len(question.box.names))], [1])
+    assert 0 <= trial.value <= 1
+
+
+def test_classes_of_users_are_attacked(tmp_path: Path) -> None:
+    class Timid(own.Controller):
+        every = "round"
+
+        def on_round(self, window: own.Window, report: own.Round) -> None:
+            window.cwnd = min(report.in_flight, 4.0)
+
+    box = BESIDE_RENO | {"rate": "10 Mbit/s", "rtt": "40 ms"}
+    with own.known({"timid": Timid}):
+        done = attack(read_question("timid", "starve", within=box, budget="2 s"), out=tmp_path)
+    _, place = found(done)
+    assert place.rate_mbps == 10
+    assert done.archive.cells.keys() == {(0, cell) for cell in range(CELLS)}
