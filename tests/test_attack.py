@@ -379,11 +379,11 @@ def test_classes_of_users_are_attacked(tmp_path: Path) -> None:
         every = "round"
 
         def on_round(self, window: own.Window, report: own.Round) -> None:
-            window.cwnd = min(report.in_flight, 4.0)
+            window.cwnd = min(max(report.in_flight, 1.0), 4.0)
 
     box = BESIDE_RENO | {"rate": "10 Mbit/s", "rtt": "40 ms"}
     with own.known({"timid": Timid}):
         done = attack(read_question("timid", "starve", within=box, budget="2 s"), out=tmp_path)
-    _, place = found(done)
+        _, place = found(done)
     assert place.rate_mbps == 10
     assert done.archive.cells.keys() == {(0, cell) for cell in range(CELLS)}

@@ -434,6 +434,42 @@ def test_an_unknown_host_gets_the_nearest_name(file: Path) -> None:
     assert 'did you mean "twin"?' in done.stderr
 
 
+# BBR beside Reno over a shallow buffer: what it does to Reno is known.
+SHALLOW = """\
+rate = ["10 Mbit/s", "40 Mbit/s"]
+rtt = ["20 ms", "60 ms"]
+buffer = ["0.1 bdp", "0.5 bdp"]
+rival = "reno"
+flows = 1
+rivals = 1
+rivals_rtt = 1
+rivals_start = 0
+round_trips = 200
+least_duration = "8 s"
+"""
+
+
+@needs_kernel
+def test_a_weakness_that_a_search_finds_is_confirmed_on_the_kernel(
+    machine: dict[str, Any], tmp_path: Path
+) -> None:
+    box = tmp_path / "box.toml"
+    box.write_text(SHALLOW)
+    words = ("attack", "bbr", "--objective=starve", "--within", box, "--budget=5s")
+    done = lab(*words, "--confirm=lab", "--json", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["worst"]["value"]["low"] > 0.6
+    assert found["worst"]["place"]["buffer_bdp"] <= 0.5
+    replayed = found["kernel"]
+    assert replayed["simulator"] == found["worst"]["value"]
+    # Runs that are not valid, because the machine was busy, have no value.
+    assert replayed["values"], "no run of the lab is valid"
+    assert replayed["confirmed"]
+    assert min(replayed["values"]) >= found["weak_from"]
+    unchanged(machine)
+
+
 @needs_kernel
 def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
     name = f"fhl{os.getpid()}"

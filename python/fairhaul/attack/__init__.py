@@ -169,7 +169,7 @@ def _attacked(controller: str, box: Box, profile: str | None) -> Attacked:
         needed = needed_queue(keyed(name)[0]["kind"])
         if not all(kind.startswith(needed) for kind in kinds):
             mistakes.append(
-                f"{place}: requires the queue {needed}: give --queue {needed}, or `queue` in the box"
+                f"{place}: requires the queue {needed}; give --queue {needed}, or `queue` in a box"
             )
             return None
         try:
