@@ -77,7 +77,7 @@ def found(done: Attack) -> tuple[float, Place]:
 
 
 def test_bbr_starves_reno_in_shallow_buffers() -> None:
-    # [WARE 2019] and others: BBR's first version does not react to losses.
+    # [HOCK 2017]: BBR's first version does not react to losses.
     value, place = found(attacked("bbr", "starve", BESIDE_RENO | {"buffer": SHALLOW}, "3 s"))
     assert value > 0.8
     assert place.buffer_bdp <= 1
@@ -87,7 +87,7 @@ SHALLOW = ["0.1 bdp", "1 bdp"]
 
 
 def test_bbr_keeps_a_queue_of_a_path_or_more_in_deep_buffers() -> None:
-    # With several flows its windows of two products each are what limits it.
+    # [HOCK 2017]: several flows have windows of twice their shares.
     box = SMALL | {"rtt": ["40 ms", "100 ms"], "rivals": 0, "buffer": ["1 bdp", "8 bdp"]}
     value, place = found(attacked("bbr", "queue", box, "3 s"))
     assert value > 1
@@ -96,6 +96,7 @@ def test_bbr_keeps_a_queue_of_a_path_or_more_in_deep_buffers() -> None:
 
 
 def test_a_second_cubic_flow_waits_long_at_large_windows_and_a_second_reno_flow_does_not() -> None:
+    # [LEITH 2008].
     slow = attacked("cubic", "stall", JOINED, "8 s")
     value, place = found(slow)
     assert value > 0.7
@@ -104,7 +105,7 @@ def test_a_second_cubic_flow_waits_long_at_large_windows_and_a_second_reno_flow_
 
 
 def test_highspeed_starves_its_own_flows_on_longer_paths() -> None:
-    # [RFC 3649, 6]: the shares are further apart than those of Reno.
+    # [BIC]: growth that rises with the window gives nearly everything to the shorter path.
     box = SMALL | {"rate": ["20 Mbit/s", "60 Mbit/s"], "rtt": ["20 ms", "40 ms"], "rival": "self"}
     box |= {"flows": 1, "rivals": 1, "rivals_start": 0}
     done = attacked("highspeed", "starve", box, "4 s")
@@ -118,6 +119,7 @@ def test_highspeed_starves_its_own_flows_on_longer_paths() -> None:
 
 
 def test_vegas_starves_beside_reno() -> None:
+    # [MO 1999].
     done = attacked("vegas", "starve", BESIDE_RENO, "3 s")
     value, place = found(done)
     assert value > 0.8

@@ -31,7 +31,6 @@ Figures = Mapping[str, Any]
 def figures_of(record: Record) -> Figures:
     """Compute the figures of a run, in values that JSON holds."""
     run: Mapping[str, Any] = measure(record)
-    scenario = record.meta["scenario"]
     link = run["links"][0]
     stalled_s, present_s = _stall(record)
     return {
@@ -43,10 +42,6 @@ def figures_of(record: Record) -> Figures:
         "utilization": link["utilization"],
         "drop_rate": link["drop_rate"] or 0.0,
         "mark_rate": link["mark_rate"] or 0.0,
-        "queue_mean_s": link["queue_mean_packets"]
-        * PACKET_BYTES
-        * 8
-        / scenario["links"][0]["rate_bps"],
         "standing_s": _standing_s(record),
         "stalled_s": stalled_s,
         "present_s": present_s,
@@ -61,7 +56,6 @@ def _belongs(name: str, group: str) -> bool:
 
 def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Give the means of a group of flows; goodputs are of each flow."""
-    rtts = [flow["rtt_mean_s"] for flow in flows if flow["rtt_mean_s"] is not None]
     goodputs: dict[str, float] = {}
     for flow in flows:
         goodputs[flow["group"]] = goodputs.get(flow["group"], 0.0) + flow["goodput_bps"]
@@ -71,9 +65,7 @@ def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "goodput_bps": fmean(goodputs.values()),
         "loss_rate": fmean(flow["loss_rate"] or 0.0 for flow in flows),
         "timeouts": fmean(flow["timeouts"] for flow in flows),
-        "loss_events": fmean(flow["loss_events"] for flow in flows),
         "cwnd": fmean(flow["cwnd_mean"] for flow in flows),
-        "rtt_s": fmean(rtts) if rtts else None,
     }
 
 

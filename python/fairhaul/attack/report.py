@@ -101,6 +101,10 @@ def _map(done: Attack) -> Section:
 def _labels(of: Range) -> list[str]:
     """Give the ranges of the cells along one side of the archive."""
     if of.is_fixed:
-        return [f"{of.low:.2g}"]
+        return [_rounded(of.low)]
     edges = [of.low * (of.high / of.low) ** (part / CELLS) for part in range(CELLS + 1)]
-    return [f"{low:.2g}-{high:.2g}" for low, high in pairwise(edges)]
+    return [f"{_rounded(low)}-{_rounded(high)}" for low, high in pairwise(edges)]
+
+
+def _rounded(value: float) -> str:
+    return f"{float(f'{value:.2g}'):g}"
