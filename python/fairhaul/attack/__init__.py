@@ -38,7 +38,7 @@ __all__ = ["Attack", "Question", "attack", "read_question"]
 SEARCH_PART, SHRINK_PART = 0.65, 0.15
 MOST_WEAKNESSES = 6
 # Seeds are counted up from that of the search: of the weaknesses, of shrinking, and of the result.
-HELD_SEEDS, SHRINK_SEEDS, FINAL_SEEDS = range(1, 6), range(11, 14), range(21, 26)
+HELD_SEEDS, SHRINK_SEEDS, FINAL_SEEDS = range(1, 6), range(11, 16), range(21, 26)
 
 OnEvent = Callable[[str], None]
 
@@ -268,10 +268,13 @@ def _shrunk(
     on_event("the worst place is shrunk")
     seeds = [question.seed + more for more in SHRINK_SEEDS]
     until = max(budget, trials.packets + SHRINK_PART * budget)
-    place = shrink(question.box, trials, found.place, found.estimate.mean, seeds, until)
-    (smaller,) = over_seeds(trials, [place], [question.seed + more for more in FINAL_SEEDS])
-    keeps = smaller.estimate.mean >= KEPT * KEPT * found.estimate.mean
-    return smaller if keeps and smaller.holds(question.objective.weak) else found
+    chain = shrink(question.box, trials, found.place, found.estimate.mean, seeds, until)
+    least = KEPT * KEPT * found.estimate.mean
+    for place in reversed(chain[1:]):
+        (smaller,) = over_seeds(trials, [place], [question.seed + more for more in FINAL_SEEDS])
+        if smaller.estimate.mean >= least and smaller.holds(question.objective.weak):
+            return smaller
+    return found
 
 
 def _scenario(done: Attack, worst: Held) -> str:

@@ -96,7 +96,7 @@ OBJECTIVES = {
             weak=0.2,
             bounds=FRACTION,
             box={
-                **{"loss": [0, 0.01], "dip": [0.1, 1], "rivals": 0, "rivals_rtt": 1},
+                **{"loss": [0, 0.001], "dip": [0.1, 1], "rivals": 0, "rivals_rtt": 1},
                 **{"rivals_start": 0, "rival": "self"},
             },
         ),

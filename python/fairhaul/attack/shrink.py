@@ -55,24 +55,38 @@ def over_seeds(trials: Trials, places: Sequence[Place], seeds: Sequence[int]) ->
 
 def shrink(
     box: Box, trials: Trials, place: Place, value: float, seeds: Sequence[int], packets: float
-) -> Place:
-    """Simplify a place as long as the mean over seeds keeps nine tenths of the value.
+) -> list[Place]:
+    """Simplify a place as long as its mean over seeds keeps nine tenths of the value.
 
-    It ends when nothing can be simplified any more, or when `packets` are spent.
+    It ends when nothing can be simplified any more, or when `packets` are spent. The result are all
+    steps, from the place itself to the smallest.
     """
+    chain = [place]
     for _ in range(PASSES):
         before = place
         for kind in range(_KINDS):
             for smaller in _simpler(box, place, kind, shorten=trials.objective.shorten):
                 if trials.packets >= packets:
-                    return place
-                (found,) = trials.run([smaller], seeds)
-                if fmean(trial.value for trial in found) >= KEPT * value:
+                    return chain
+                if _keeps(trials, smaller, seeds, KEPT * value):
                     place = smaller
+                    chain.append(place)
                     break
         if place == before:
             break
-    return place
+    return chain
+
+
+def _keeps(trials: Trials, place: Place, seeds: Sequence[int], least: float) -> bool:
+    """Whether the mean over seeds is at least a value, and each seed shows a weakness."""
+    weak = trials.objective.weak
+    # One seed is often enough to reject a place.
+    ((first,),) = trials.run([place], seeds[:1])
+    if first.value < weak:
+        return False
+    (found,) = trials.run([place], seeds)
+    values = [trial.value for trial in found]
+    return min(values) >= weak and fmean(values) >= least
 
 
 _KINDS = 6

@@ -104,6 +104,10 @@ def _estimated(values: Sequence[float], of: Attack) -> str:
     return text(value, lambda part: f"{100 * part:.1f}") + " %"
 
 
+def _packets(count: float) -> str:
+    return f"{count:.0f}" if count >= 100 else f"{count:.3g}"
+
+
 def _mbps(bps: float) -> str:
     return f"{bps / 1e6:.3g}"
 
@@ -113,7 +117,7 @@ def _sender(held: Held, group: str) -> str:
     loss, timeouts = _of_group(held, group, "loss_rate"), _of_group(held, group, "timeouts")
     parts = [f"loses {_percent(loss)} of its packets"]
     parts += [f"has {timeouts:.2g} timeouts"] if timeouts >= 0.5 else []
-    parts.append(f"has a mean window of {_of_group(held, group, 'cwnd'):.3g} packets")
+    parts.append(f"has a mean window of {_packets(_of_group(held, group, 'cwnd'))} packets")
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
@@ -164,7 +168,7 @@ def _waste(of: Attack, held: Held) -> str:
     return (
         f"{_all(of, held.place)} {verb} {unused} of the link unused {_over(held.place)}: a flow "
         f"{_sender(held, OWN)}, where the bandwidth-delay product is "
-        f"{held.place.bdp_packets:.3g} packets"
+        f"{_packets(held.place.bdp_packets)} packets"
     )
 
 
@@ -174,8 +178,8 @@ def _queue(of: Attack, held: Held) -> str:
     return (
         f"{_all(of, held.place)} {verb} a standing queue of {number(of, held.estimate)} "
         f"({1000 * standing:.3g} ms) {_over(held.place)}: windows are "
-        f"{_of_group(held, OWN, 'cwnd'):.3g} packets per flow where the bandwidth-delay product is "
-        f"{held.place.bdp_packets:.3g}, the queue drops "
+        f"{_packets(_of_group(held, OWN, 'cwnd'))} packets per flow where the bandwidth-delay "
+        f"product is {_packets(held.place.bdp_packets)}, the queue drops "
         f"{_percent(_mean(held, lambda run: run['drop_rate']))} of the packets and marks "
         f"{_percent(_mean(held, lambda run: run['mark_rate']))}"
     )

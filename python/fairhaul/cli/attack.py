@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +15,13 @@ from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
 from fairhaul.cli.score import one_controller, own_controller_option
+from fairhaul.results import SCHEMA
 
 if TYPE_CHECKING:
-    from fairhaul.attack import Attack
+    from fairhaul.attack import Attack, Question
 
 SCENARIO = "worst.toml"
+ALL = "all"
 
 
 @click.command(cls=Command, example="fairhaul attack cubic --objective starve")
@@ -28,9 +30,10 @@ SCENARIO = "worst.toml"
 @click.option(
     "--objective",
     required=True,
-    metavar="starve|waste|queue|stall|harm",
+    metavar="starve|waste|queue|stall|harm|all",
     help="What is maximised: how far flows are below their fair share, unused capacity, the "
-    "standing queue, the longest time below half of the fair share, or the harm to rivals.",
+    "standing queue, the longest time below half of the fair share, or the harm to rivals. all: "
+    "one after the other, each with a fifth of the budget.",
 )
 @click.option(
     "--within",
@@ -65,8 +68,8 @@ SCENARIO = "worst.toml"
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Directory of the results, by default out/attack-CC-OBJECTIVE. The same command goes on "
-    "where it was interrupted.",
+    help="Directory of the results, by default out/attack-CC-OBJECTIVE; with all a directory "
+    "in DIR for each objective. The same command goes on where it was interrupted.",
 )
 @jobs_option
 @json_option
@@ -91,35 +94,57 @@ def attack(  # noqa: PLR0913, PLR0917
     and explained in a sentence; worst.toml and report.html in the directory of the results have it.
     CC is a controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno).
     """
-    from fairhaul import attack as attacks
-    from fairhaul.attack.report import write
+    from fairhaul.attack import read_question
+    from fairhaul.attack.objectives import OBJECTIVES
+    from fairhaul.comparison.question import time_s
 
     controller = one_controller(given, named, "an attack")
-    question = attacks.read_question(
-        controller,
-        objective,
-        within=within,
-        queue=queue,
-        budget=budget,
-        seed=seed,
-        profile=profile,
-        lab=confirm == "lab",
-    )
-    out = out or Path("out") / re.sub(r"[^\w.-]+", "-", f"attack-{controller}-{objective}")
+    names = list(OBJECTIVES) if objective == ALL else [objective]
+    each_s = time_s("--budget", budget) / len(names)
+    questions = [
+        read_question(
+            controller,
+            name,
+            within=within,
+            queue=queue,
+            budget=f"{each_s:.6f} s",
+            seed=seed,
+            profile=profile,
+            lab=confirm == "lab",
+        )
+        for name in names
+    ]
+    found = []
+    for question in questions:
+        name = question.objective.name
+        place = out / name if out and objective == ALL else out or _directory(controller, name)
+        found.append(_attacked(question, place, jobs, shown=not json_))
+    if json_:
+        show.as_json(found[0] if objective != ALL else {"schema": SCHEMA, "attacks": found})
+
+
+def _directory(controller: str, objective: str) -> Path:
+    return Path("out") / re.sub(r"[^\w.-]+", "-", f"attack-{controller}-{objective}")
+
+
+def _attacked(question: Question, out: Path, jobs: int | None, *, shown: bool) -> dict[str, Any]:
+    """Attack, write the results into a directory, and print them if they are to be shown."""
+    from fairhaul.attack import attack as attack_
+    from fairhaul.attack.report import write
+
     try:
         with progress(out.name) as on_progress:
-            done = attacks.attack(question, out=out, jobs=jobs, on_progress=on_progress)
+            done = attack_(question, out=out, jobs=jobs, on_progress=on_progress)
     except KeyboardInterrupt:
         _say(f"finished runs are kept in {out}; the same command goes on")
         raise
     page = write(done, out, SCENARIO)
     command = _command()
-    if json_:
-        show.as_json(done.to_dict() | {"command": command})
-    else:
+    if shown:
         show_attack(done, out, command)
     sys.stdout.flush()
-    click.echo(f"Report: {page}", err=json_)
+    click.echo(f"Report: {page}", err=not shown)
+    return done.to_dict() | {"command": command}
 
 
 def _command() -> str:
