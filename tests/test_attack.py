@@ -107,7 +107,7 @@ def test_a_second_cubic_flow_waits_long_at_large_windows_and_a_second_reno_flow_
 def test_highspeed_starves_its_own_flows_on_longer_paths() -> None:
     # [BIC]: growth that rises with the window gives nearly everything to the shorter path.
     box = SMALL | {"rate": ["20 Mbit/s", "60 Mbit/s"], "rtt": ["20 ms", "40 ms"], "rival": "self"}
-    box |= {"flows": 1, "rivals": 1, "rivals_start": 0}
+    box |= {"flows": 1, "rivals": 1, "rivals_start": 0, "buffer": SHALLOW}
     done = attacked("highspeed", "starve", box, "4 s")
     value, place = found(done)
     assert value > 0.7
