@@ -390,3 +390,19 @@ def test_classes_of_users_are_attacked(tmp_path: Path) -> None:
         _, place = found(done)
     assert place.rate_mbps == 10
     assert done.archive.cells.keys() == {(0, cell) for cell in range(CELLS)}
+
+
+def test_all_objectives_are_attacked_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    box = tmp_path / "tiny.toml"
+    box.write_text(
+        'rate = ["5 Mbit/s", "10 Mbit/s"]\nrtt = ["20 ms", "40 ms"]\nround_trips = 50\n'
+        'least_duration = "2 s"\nrival = "reno"\nrivals = 1\nflows = 1\nloss = 0\n'
+    )
+    all_ = ("attack", "vegas", "--objective=all", "--within", box, "--budget=9s", "--json")
+    status, shown, _ = call(capsys, *all_, "--out", tmp_path / "out")
+    assert status == 0
+    attacks = json.loads(shown)["attacks"]
+    assert [of["objective"] for of in attacks] == list(OBJECTIVES)
+    assert all((tmp_path / "out" / name / "report.html").is_file() for name in OBJECTIVES)
