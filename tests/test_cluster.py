@@ -24,11 +24,19 @@ from tests.test_sweep import SWEEP, file_of, values
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Any]:
+def local() -> Iterator[Any]:
     with LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as local:
-        yield local
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def workers(local: Any) -> Any:
+    """The cluster, when it has its workers, also after a test that killed some."""
+    with Client(local.scheduler_address) as client:  # type: ignore[no-untyped-call]
+        client.wait_for_workers(2, timeout=120)
+    return local
 
 
 def jobs_of(text: str, seeds: int) -> list[Job]:
