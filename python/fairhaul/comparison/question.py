@@ -262,7 +262,7 @@ class _Reading:
         """Read `kind` or `kind:key=value,key=value`."""
         kind, colon, rest = text.partition(":")
         controller: Controller = {"kind": kind.strip()}
-        for pair in rest.split(",") if colon else ():
+        for pair in _pairs(rest) if colon else ():
             key, equals, value = pair.partition("=")
             if not equals or not key.strip() or key.strip() in controller:
                 wrong = (
@@ -318,6 +318,17 @@ def _way_out(option: str, given: str) -> str:
         return f'; for example "{number} {units[0]}"'
     near = nearest(unit, units, cutoff=0.4)
     return f'; did you mean "{number} {near}"?' if near else ""
+
+
+def _pairs(text: str) -> list[str]:
+    """Split at commas that are not in parentheses, as those of the formulas of `law`."""
+    parts = [""]
+    for character in text:
+        if character == "," and parts[-1].count("(") <= parts[-1].count(")"):
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def _times(text: str) -> tuple[int, str]:
