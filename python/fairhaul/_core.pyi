@@ -43,6 +43,11 @@ class PythonKind:
         cls, of: type, identity: str, every: str | float, slow_start: bool, methods: Sequence[str]
     ) -> PythonKind: ...
 
+class AgentKind:
+    """The kind of controller that holds what a program decides."""
+
+    def __new__(cls) -> AgentKind: ...
+
 class Window:
     """The congestion window and the slow-start threshold, packets."""
 
@@ -171,11 +176,17 @@ class Table:
     def words(self, name: str) -> tuple[list[str], bytes]: ...
 
 def received(scenario: Scenario, record: bytes) -> Outcome: ...
+def step_agents(
+    runs: Sequence[Simulation],
+    decisions: Sequence[Sequence[tuple[int, float, float]]],
+    until_s: Sequence[float],
+    threads: int,
+) -> list[list[list[float]]]: ...
 def read(
     text: str,
     file: str,
     overrides: Sequence[tuple[str, str]],
-    own: Mapping[str, PythonKind | Path],
+    own: Mapping[str, PythonKind | AgentKind | Path],
 ) -> list[Scenario]: ...
 def restored(
     text: str,
@@ -183,7 +194,7 @@ def restored(
     overrides: Sequence[tuple[str, str]],
     variant: Sequence[tuple[str, str]],
     seed: int,
-    own: Mapping[str, PythonKind | Path],
+    own: Mapping[str, PythonKind | AgentKind | Path],
 ) -> Scenario: ...
 def drawn(text: str, file: str) -> list[list[tuple[str, str]]]: ...
 def count_flows(

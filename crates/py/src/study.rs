@@ -16,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::own::PythonKind;
+use crate::own::{Driven, PythonKind};
 
 create_exception!(
     fairhaul._core,
@@ -47,10 +47,11 @@ struct ScenarioText {
 /// Controllers of one's own by their names.
 type OwnClasses = BTreeMap<String, Given>;
 
-/// A class of Python, or the path of an eBPF object or of a shared library.
+/// A class of Python, what a program drives, or the path of an eBPF object or of a shared library.
 #[derive(FromPyObject, IntoPyObject)]
 pub enum Given {
     Class(Py<PythonKind>),
+    Driven(Py<Driven>),
     File(PathBuf),
 }
 
@@ -58,6 +59,7 @@ impl Given {
     fn clone_ref(&self, py: Python<'_>) -> Given {
         match self {
             Given::Class(class) => Given::Class(class.clone_ref(py)),
+            Given::Driven(driven) => Given::Driven(driven.clone_ref(py)),
             Given::File(path) => Given::File(path.clone()),
         }
     }
@@ -65,6 +67,7 @@ impl Given {
     fn kind(&self) -> Arc<dyn OwnKind> {
         match self {
             Given::Class(class) => class.get().kind(),
+            Given::Driven(_) => Arc::new(Driven::KIND),
             Given::File(path) if path.extension().is_some_and(|extension| extension == "o") => {
                 Arc::new(BpfKind { folder: PathBuf::new(), object: Some(path.clone()) })
             }
@@ -128,7 +131,7 @@ impl Scenario {
     /// The controllers of one's own that it knows: their files, or nothing for classes.
     fn own(&self) -> BTreeMap<String, Option<PathBuf>> {
         let file = |given: &Given| match given {
-            Given::Class(_) => None,
+            Given::Class(_) | Given::Driven(_) => None,
             Given::File(path) => Some(path.clone()),
         };
         self.source.own.iter().map(|(name, given)| (name.clone(), file(given))).collect()
