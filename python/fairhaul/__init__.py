@@ -22,6 +22,7 @@ from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version
 if TYPE_CHECKING:
     from fairhaul.answers import Answer, Answers
     from fairhaul.batches import batch_means
+    from fairhaul.checking import Check, check
     from fairhaul.comparison import Comparison, compare
     from fairhaul.dynamics import dynamics
     from fairhaul.harm import harm
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Answers",
+    "Check",
     "Comparison",
     "Controller",
     "Progress",
@@ -58,6 +60,7 @@ __all__ = [
     "__version__",
     "batch_means",
     "catalogue",
+    "check",
     "compare",
     "dynamics",
     "for_each",
@@ -79,6 +82,7 @@ __all__ = [
 _HOME = {
     "Answer": ("runs", "Answer"),
     "Answers": ("runs", "Answers"),
+    "Check": ("checking", "Check"),
     "Comparison": ("comparison", "Comparison"),
     "Controller": ("own", "Controller"),
     "Progress": ("runs", "Progress"),
@@ -89,6 +93,7 @@ _HOME = {
     "Sweep": ("sweeps", "Sweep"),
     "batch_means": ("batches", "batch_means"),
     "catalogue": ("listings", "catalogue"),
+    "check": ("checking", "check"),
     "compare": ("comparison", "compare"),
     "dynamics": ("dynamics", "dynamics"),
     "for_each": ("runs", "for_each"),

@@ -8,8 +8,8 @@ use fairhaul_bpf::BpfKind;
 use fairhaul_cc::{OwnKind, OwnKinds};
 use fairhaul_controller::LibraryKind;
 use fairhaul_experiment::{
-    CostEstimate, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues,
-    recoveries, traffics,
+    CostEstimate, Expectation, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters,
+    describe, queues, recoveries, traffics,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -158,11 +158,16 @@ impl Scenario {
         describe(&self.question)
     }
 
+    /// What is expected of the figures of its run, in the order of the file.
+    fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.question.expectations.iter().map(|it| expectation(py, it)).collect()
+    }
+
     /// A text that is the same for two scenarios whose runs with one seed give the same record: every value that
     /// an engine receives, but the title, the name of its source and the seed.
     fn identity(&self) -> String {
-        let (title, source) = (String::new(), String::new());
-        format!("{:?}", Question { title, source, seed: 0, ..Question::clone(&self.question) })
+        let (title, source, expectations) = (String::new(), String::new(), Vec::new());
+        format!("{:?}", Question { title, source, expectations, seed: 0, ..Question::clone(&self.question) })
     }
 
     /// What a notebook shows.
@@ -255,6 +260,19 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let words: Vec<_> = words.iter().map(|it| word(py, it)).collect::<PyResult<_>>()?;
         found.set_item(name, words)?;
     }
+    Ok(found)
+}
+
+fn expectation<'py>(py: Python<'py>, expectation: &Expectation) -> PyResult<Bound<'py, PyDict>> {
+    let Expectation { what, number, at_least, at_most, source, from, until } = expectation;
+    let found = PyDict::new(py);
+    found.set_item("what", what)?;
+    found.set_item("number", number)?;
+    found.set_item("at_least", at_least)?;
+    found.set_item("at_most", at_most)?;
+    found.set_item("source", source)?;
+    found.set_item("from_s", from.as_secs())?;
+    found.set_item("until_s", until.as_secs())?;
     Ok(found)
 }
 
