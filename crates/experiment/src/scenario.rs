@@ -275,6 +275,15 @@ pub enum Traffic {
         /// Mean time off, exponential.
         off: Span,
     },
+    /// Without end, except for a time in which an application limits it.
+    Limited {
+        /// While it is limited, in packets on the wire; `None`: nothing is ready.
+        rate: Option<Rate>,
+        /// From then on,
+        from: Span,
+        /// up to here.
+        until: Span,
+    },
     /// Datagrams at a constant rate, without congestion control and without acknowledgements.
     Cbr {
         /// In packets on the wire.

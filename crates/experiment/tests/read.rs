@@ -502,6 +502,7 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
     let scenario = base(DUMBBELL, &keys);
     let wanted = Impairments {
         policer: Some(PolicerRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        aggregate: None,
         jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
         reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
         duplicate: 0.5,

@@ -23,7 +23,7 @@ mod traffic;
 
 pub(crate) use expect::ExpectKeys;
 pub(crate) use flow::{DelayedAck, Direction, Profile};
-pub(crate) use impair::{LossKeys, LossSpec, PolicerKeys, ReorderKeys};
+pub(crate) use impair::{AggregateKeys, LossKeys, LossSpec, PolicerKeys, ReorderKeys};
 pub(crate) use queue::QueueKeys;
 pub(crate) use schedule::{ChangeKeys, RateSpec, TraceKeys};
 pub(crate) use traffic::{SizeWords, TrafficWords};
@@ -113,6 +113,8 @@ table! {
         "Drops data packets that exceed a rate, before the queue; in the direction of `loss`.";
     jitter: JitterRule = in_words("none"),
         "Random extra delay of every packet after the queue, in the direction of `loss`.";
+    aggregate: AggregateKeys = in_words("none"),
+        "Packets that are held after the queue and released in bursts, in the direction of `loss`.";
     reorder: ReorderKeys = in_words("none"),
         "Packets that are delayed after the queue so that others overtake them, in the direction of `loss`.";
     duplicate: Probability = in_words("none"),

@@ -46,6 +46,7 @@ pub use fields::SCENARIO;
 pub(crate) use fields::{QueueKeys, SizeWords, TrafficWords};
 pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, SourceSpan};
+pub(crate) use quantities::LONGEST_RUN;
 pub(crate) use reader::Choice;
 use sweep::{Axis, SweptKey, axes};
 use toml_tree::{Node, TomlValue, fragment, parse};

@@ -242,7 +242,7 @@ fn round_trips(duplex_link: usize, flow_specs: &[FlowSpec]) -> Vec<Span> {
             flow_specs.iter().filter(|spec| spec.route.crosses(duplex_link) && wanted(spec.traffic()));
         crossing.flat_map(|spec| spec.rtts.iter().copied()).collect()
     };
-    let bulk = of(|traffic| matches!(traffic, Traffic::Bulk));
+    let bulk = of(|traffic| matches!(traffic, Traffic::Bulk | Traffic::Limited { .. }));
     if bulk.is_empty() { of(|traffic| matches!(traffic, Traffic::Sized(_))) } else { bulk }
 }
 
