@@ -16,6 +16,8 @@ from fairhaul.estimate import Estimate
 from fairhaul.expectations import disagree, numbers, read_expectations, verdict
 from tests.kernel_host import needs_kernel
 
+CONFORMANCE = Path(__file__).parents[1] / "scenarios/conformance"
+
 SCENARIO = """\
 title    = "A flow alone"
 duration = "6 s"
@@ -229,6 +231,35 @@ def test_figures_are_those_of_the_time_that_an_expectation_names() -> None:
     # The edges of bins are at most a bin away.
     assert all_ == pytest.approx((early + late) / 2, rel=1e-3)
     assert events[0] == sum(each for each in events[1:] if each is not None)
+
+
+@pytest.mark.parametrize("document", ["bbr", "rfc9438"])
+def test_the_conformance_scenarios_are_met(document: str) -> None:
+    done = fairhaul.check(CONFORMANCE / document)
+    missed = [
+        (case.case.file, checked.expectation.what)
+        for case in done.cases
+        for checked in case.expectations
+        if checked.verdict != "met"
+    ]
+    assert missed == []
+
+
+def test_each_of_the_22_cases_of_the_draft_has_a_scenario() -> None:
+    titles = {fairhaul.read(file)[0].title for file in CONFORMANCE.glob("bbr/*.toml")}
+    assert len(titles) == 22
+
+
+def test_a_conformance_scenario_is_not_met_by_another_rule() -> None:
+    file = CONFORMANCE / "bbr/06-probe-up-loss-app-limited.toml"
+    assert not fairhaul.check(file, {"flow.bbr.controller.loss_threshold": 0.5}).passed()
+
+
+def test_expectations_about_modes_are_for_the_simulator_alone() -> None:
+    [found] = fairhaul.read(scenario(expect("count(modes.a.up)") + FULL, "bbr3"))
+    modes, figures = read_expectations(found)
+    assert [modes.has_number_on(engine) for engine in ("sim", "lab")] == [True, False]
+    assert figures.has_number_on("lab")
 
 
 @needs_kernel

@@ -61,6 +61,10 @@ class Expectation:
             "until_s": self.until_s,
         }
 
+    def has_number_on(self, engine: str) -> bool:
+        """Whether records of an engine have what it needs: those of the lab have no modes."""
+        return engine == "sim" or all(table != "modes" for table, _, _ in self.formula.figures)
+
     def bound(self) -> str:
         """Say the bounds in a few characters: `0.9 to 1.1`, `>= 0.9`."""
         if self.at_least is not None and self.at_most is not None:
