@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fairhaul.checking import Check, check
     from fairhaul.comparison import Comparison, compare
     from fairhaul.dynamics import dynamics
+    from fairhaul.evaluation import Evaluation, evaluate
     from fairhaul.harm import harm
     from fairhaul.host import Refused
     from fairhaul.listings import catalogue, schema
@@ -47,6 +48,7 @@ __all__ = [
     "Check",
     "Comparison",
     "Controller",
+    "Evaluation",
     "Progress",
     "Record",
     "Refused",
@@ -63,6 +65,7 @@ __all__ = [
     "check",
     "compare",
     "dynamics",
+    "evaluate",
     "for_each",
     "harm",
     "measure",
@@ -85,6 +88,7 @@ _HOME = {
     "Check": ("checking", "Check"),
     "Comparison": ("comparison", "Comparison"),
     "Controller": ("own", "Controller"),
+    "Evaluation": ("evaluation", "Evaluation"),
     "Progress": ("runs", "Progress"),
     "Record": ("record", "Record"),
     "Refused": ("host", "Refused"),
@@ -96,6 +100,7 @@ _HOME = {
     "check": ("checking", "check"),
     "compare": ("comparison", "compare"),
     "dynamics": ("dynamics", "dynamics"),
+    "evaluate": ("evaluation", "evaluate"),
     "for_each": ("runs", "for_each"),
     "harm": ("harm", "harm"),
     "measure": ("measures", "measure"),

@@ -52,6 +52,13 @@ class Case:
     file: str
     scenario: Scenario
     expectations: tuple[Expectation, ...]
+    references: Mapping[str, Scenario]
+    """The scenarios that numbers are relative to, by the setting that each has."""
+
+    @property
+    def runs(self) -> list[Scenario]:
+        """The scenario, and the scenarios that its numbers are relative to."""
+        return [self.scenario, *self.references.values()]
 
     @property
     def title(self) -> str:
@@ -196,16 +203,40 @@ def read_cases(files: Sequence[Path], overrides: Sequence[tuple[str, str]]) -> l
     mistakes: list[str] = []
     for file in files:
         try:
-            for scenario in read_as_typed(file, overrides):
-                expectations = tuple(read_expectations(scenario, str(file)))
-                cases.append(Case(file=str(file), scenario=scenario, expectations=expectations))
-                if not expectations:
-                    raise ScenarioError(f"{file}: the scenario has no [[expect]] to check")
+            cases += _cases_of(file, overrides)
         except ScenarioError as error:
             mistakes += error.args
     if mistakes:
         raise ScenarioError(*dict.fromkeys(mistakes))
     return cases
+
+
+def _cases_of(file: Path, overrides: Sequence[tuple[str, str]]) -> list[Case]:
+    scenarios = read_as_typed(file, overrides)
+    # All points of a sweep have the same expectations.
+    expectations = tuple(read_expectations(scenarios[0], str(file)))
+    if not expectations:
+        raise ScenarioError(f"{file}: the scenario has no [[expect]] to check")
+    settings = dict.fromkeys(of.relative_to for of in expectations if of.relative_to)
+    others = {
+        setting: read_as_typed(file, [*overrides, _setting(file, setting)]) for setting in settings
+    }
+    return [
+        Case(
+            file=str(file),
+            scenario=scenario,
+            expectations=tuple(read_expectations(scenario, str(file))),
+            references={setting: points[index] for setting, points in others.items()},
+        )
+        for index, scenario in enumerate(scenarios)
+    ]
+
+
+def _setting(file: Path, text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ScenarioError(f"{file}: relative_to = {text!r}: wanted KEY=VALUE, as for --set")
+    return key.strip(), value.strip()
 
 
 def check_scenarios(
@@ -252,16 +283,50 @@ def _run(
     on_progress: OnProgress | None,
 ) -> list[list[list[float | None]]]:
     """Give the numbers of each valid run of each case."""
-    plan = [seeded for case in cases for seeded in with_seeds(case.scenario, seeds)]
+    wanted = [(case, scenario) for case in cases for scenario in case.runs]
+    plan = [seeded for _, scenario in wanted for seeded in with_seeds(scenario, seeds)]
 
     def then(index: int, record: Record) -> list[float | None] | None:
         if not record.meta.get("trust", {"valid": True})["valid"]:
             return None
-        return numbers(record, cases[index // seeds].expectations)
+        return numbers(record, wanted[index // seeds][0].expectations)
 
     runs = for_each(plan, then, jobs=jobs, on_progress=on_progress, engine=engine)
-    parts = (runs[start : start + seeds] for start in range(0, len(runs), seeds))
-    return [[run for run in part if run is not None] for part in parts]
+    parts = iter([runs[start : start + seeds] for start in range(0, len(runs), seeds)])
+    return [_compared(case, [next(parts) for _ in case.runs]) for case in cases]
+
+
+def _compared(
+    case: Case, parts: Sequence[Sequence[list[float | None] | None]]
+) -> list[list[float | None]]:
+    """Give the numbers of each valid run; relative ones are ratios of runs with the same seed."""
+    own, *others = parts
+    by_setting = dict(zip(case.references, others, strict=True))
+    found = []
+    for seed, run in enumerate(own):
+        pairs = [by_setting[of.relative_to][seed] for of in case.expectations if of.relative_to]
+        if run is None or None in pairs:
+            continue
+        found.append(
+            [
+                _ratio(number, by_setting[of.relative_to][seed], place)
+                if of.relative_to
+                else number
+                for place, (of, number) in enumerate(zip(case.expectations, run, strict=True))
+            ]
+        )
+    return found
+
+
+def _ratio(
+    number: float | None, reference: Sequence[float | None] | None, place: int
+) -> float | None:
+    other = None if reference is None else reference[place]
+    if number is None or other is None:
+        return None
+    if number == other:
+        return 1.0
+    return number / other if other else None
 
 
 def _in_the_lab(

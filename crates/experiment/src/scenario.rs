@@ -45,6 +45,8 @@ pub struct Expectation {
     pub at_least: Option<f64>,
     /// The largest that is expected.
     pub at_most: Option<f64>,
+    /// A setting of the run that the number is divided by that of; empty for none.
+    pub relative_to: String,
     /// The key and place of its source, empty for none.
     pub source: String,
     /// The figures are those from then on,

@@ -264,12 +264,13 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 fn expectation<'py>(py: Python<'py>, expectation: &Expectation) -> PyResult<Bound<'py, PyDict>> {
-    let Expectation { what, number, at_least, at_most, source, from, until } = expectation;
+    let Expectation { what, number, at_least, at_most, relative_to, source, from, until } = expectation;
     let found = PyDict::new(py);
     found.set_item("what", what)?;
     found.set_item("number", number)?;
     found.set_item("at_least", at_least)?;
     found.set_item("at_most", at_most)?;
+    found.set_item("relative_to", relative_to)?;
     found.set_item("source", source)?;
     found.set_item("from_s", from.as_secs())?;
     found.set_item("until_s", until.as_secs())?;

@@ -22,6 +22,7 @@ from fairhaul.cli.advise import advise
 from fairhaul.cli.check import check
 from fairhaul.cli.click_ext import CommandGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
+from fairhaul.cli.evaluate import evaluate
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.listings import list_, schema
@@ -55,6 +56,7 @@ for command in (
     compare,
     advise,
     score,
+    evaluate,
     check,
     reproduce,
     report,

@@ -149,6 +149,21 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     )
 
 
+def transport_of(name: str, what: str, profile: str | None = None) -> Transport:
+    """Read a controller as a comparison does, for something else: `what`, such as "a score".
+
+    Raises:
+        ScenarioError: it is no controller, or one that needs another queue.
+    """
+    reading = _Reading(profile)
+    kinds = reading.controllers([name])
+    if reading.mistakes:
+        wrong = (mistake.removeprefix("--") for mistake in reading.mistakes)
+        raise ScenarioError(*(text.replace("a comparison uses", f"{what} uses") for text in wrong))
+    (transport,) = kinds.values()
+    return transport
+
+
 def time_s(option: str, given: str) -> float:
     """Read a length of time that `option` gives, in seconds.
 

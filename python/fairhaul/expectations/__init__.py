@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairhaul._core import Scenario, ScenarioError
-from fairhaul.estimate import Estimate, estimate
+from fairhaul.estimate import ANY, AT_LEAST_0, Bounds, Estimate, estimate
 from fairhaul.expectations.lists import check_lists, lists_of
 from fairhaul.expectations.verdicts import MET, NOT_MET, UNDECIDED, Verdict, disagree, verdict
 from fairhaul.expectations.window import cut
@@ -45,6 +45,8 @@ class Expectation:
     formula: Formula
     at_least: float | None
     at_most: float | None
+    relative_to: str
+    """A setting: the number is divided by that of the run with it; empty for none."""
     source: str
     from_s: float
     until_s: float
@@ -56,6 +58,7 @@ class Expectation:
             "number": self.number,
             "at_least": self.at_least,
             "at_most": self.at_most,
+            "relative_to": self.relative_to,
             "source": self.source,
             "from_s": self.from_s,
             "until_s": self.until_s,
@@ -64,6 +67,13 @@ class Expectation:
     def has_number_on(self, engine: str) -> bool:
         """Whether records of an engine have what it needs: those of the lab have no modes."""
         return engine == "sim" or all(table != "modes" for table, _, _ in self.formula.figures)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The smallest and the largest value that the number can have."""
+        if not self.relative_to:
+            return self.formula.bounds
+        return AT_LEAST_0 if self.formula.bounds.low == 0 else ANY
 
     def bound(self) -> str:
         """Say the bounds in a few characters: `0.9 to 1.1`, `>= 0.9`."""
@@ -129,7 +139,7 @@ def numbers(record: Record, expectations: Sequence[Expectation]) -> list[float |
 def judge(expectation: Expectation, values: Sequence[float | None]) -> Judged:
     """Judge an expectation by its numbers in the valid runs."""
     given = [value for value in values if value is not None]
-    bounds = expectation.formula.bounds
+    bounds = expectation.bounds
     return Judged(
         verdict=verdict(values, expectation.at_least, expectation.at_most, bounds),
         estimate=estimate(given, bounds) if given else None,

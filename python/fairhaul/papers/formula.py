@@ -53,6 +53,7 @@ FUNCTIONS: Mapping[str, Callable[[Sequence[float]], Number]] = {
     "max": max,
     "jain": jain,
     "count": lambda values: float(len(values)),
+    "p95": lambda values: sorted(values)[math.ceil(0.95 * len(values)) - 1],
     "first": lambda values: values[0],
     "last": lambda values: values[-1],
 }

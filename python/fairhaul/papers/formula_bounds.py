@@ -18,6 +18,7 @@ FUNCTIONS: Mapping[str, Callable[[Bounds], Bounds]] = {
     "max": lambda items: items,
     "jain": lambda _: FRACTION,
     "count": lambda _: AT_LEAST_0,
+    "p95": lambda items: items,
     "first": lambda items: items,
     "last": lambda items: items,
 }

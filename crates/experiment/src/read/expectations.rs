@@ -40,6 +40,7 @@ fn expectation(
         number: keys.number.value.clone()?,
         at_least: keys.at_least.value,
         at_most: keys.at_most.value,
+        relative_to: keys.relative_to.value.clone(),
         source: keys.source.value.clone(),
         from,
         until: until?,
