@@ -43,6 +43,10 @@ SCHEMA = 1
 SEEDS = 5
 
 Path_ = str | PathLike[str]
+# The numbers of the expectations of a case in a run, or why the run is not valid.
+Run = list[float | None] | str
+# The numbers in each of its valid runs.
+Runs = list[list[float | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,9 +255,9 @@ def check_scenarios(
 
     A case that the lab cannot run is judged by the simulator alone, if that runs, too.
     """
-    values: dict[Engine, list[list[list[float | None]] | str]] = {}
+    values: dict[Engine, list[Runs | str]] = {}
     if "sim" in engines:
-        values["sim"] = [*_run(cases, "sim", seeds, jobs, on_progress)]
+        values["sim"] = _run(cases, "sim", seeds, jobs, on_progress)
     if "lab" in engines:
         values["lab"] = _in_the_lab(cases, seeds, jobs, on_progress)
     done = []
@@ -281,14 +285,15 @@ def _run(
     seeds: int,
     jobs: int | None,
     on_progress: OnProgress | None,
-) -> list[list[list[float | None]]]:
-    """Give the numbers of each valid run of each case."""
+) -> list[Runs | str]:
+    """Give the numbers of each valid run of each case; why runs are not valid if none is."""
     wanted = [(case, scenario) for case in cases for scenario in case.runs]
     plan = [seeded for _, scenario in wanted for seeded in with_seeds(scenario, seeds)]
 
-    def then(index: int, record: Record) -> list[float | None] | None:
-        if not record.meta.get("trust", {"valid": True})["valid"]:
-            return None
+    def then(index: int, record: Record) -> Run:
+        trust = record.meta.get("trust", {"valid": True})
+        if not trust["valid"]:
+            return "; ".join(trust["reasons"])
         return numbers(record, wanted[index // seeds][0].expectations)
 
     runs = for_each(plan, then, jobs=jobs, on_progress=on_progress, engine=engine)
@@ -296,33 +301,27 @@ def _run(
     return [_compared(case, [next(parts) for _ in case.runs]) for case in cases]
 
 
-def _compared(
-    case: Case, parts: Sequence[Sequence[list[float | None] | None]]
-) -> list[list[float | None]]:
+def _compared(case: Case, parts: Sequence[Sequence[Run]]) -> Runs | str:
     """Give the numbers of each valid run; relative ones are ratios of runs with the same seed."""
-    own, *others = parts
-    by_setting = dict(zip(case.references, others, strict=True))
-    found = []
-    for seed, run in enumerate(own):
-        pairs = [by_setting[of.relative_to][seed] for of in case.expectations if of.relative_to]
-        if run is None or None in pairs:
+    valid: Runs = []
+    reasons: list[str] = []
+    for runs in zip(*parts, strict=True):
+        own, *others = runs
+        reasons += [run for run in runs if isinstance(run, str)]
+        if isinstance(own, str) or any(isinstance(run, str) for run in others):
             continue
-        found.append(
+        by_setting = dict(zip(case.references, others, strict=True))
+        valid.append(
             [
-                _ratio(number, by_setting[of.relative_to][seed], place)
-                if of.relative_to
-                else number
-                for place, (of, number) in enumerate(zip(case.expectations, run, strict=True))
+                _ratio(number, by_setting[of.relative_to][place]) if of.relative_to else number
+                for place, (of, number) in enumerate(zip(case.expectations, own, strict=True))
             ]
         )
-    return found
+    return valid or f"no run was valid: {'; '.join(dict.fromkeys(reasons))}"
 
 
-def _ratio(
-    number: float | None, reference: Sequence[float | None] | None, place: int
-) -> float | None:
-    other = None if reference is None else reference[place]
-    if number is None or other is None:
+def _ratio(number: float | None, other: object) -> float | None:
+    if number is None or not isinstance(other, float | int):
         return None
     if number == other:
         return 1.0
@@ -331,20 +330,20 @@ def _ratio(
 
 def _in_the_lab(
     cases: Sequence[Case], seeds: int, jobs: int | None, on_progress: OnProgress | None
-) -> list[list[list[float | None]] | str]:
+) -> list[Runs | str]:
     """Give the same, or why the lab cannot run a case.
 
     Raises:
         Refused: it can run none of them.
     """
-    found: list[list[list[float | None]] | str] = []
-    refusal: Refused | None = None
+    found: list[Runs | str] = []
+    refused: list[Refused] = []
     for case in cases:
         try:
             found += _run([case], "lab", seeds, jobs, on_progress)
         except Refused as error:
-            refusal = error
+            refused.append(error)
             found.append(str(error))
-    if refusal is not None and all(isinstance(of_case, str) for of_case in found):
-        raise refusal
+    if refused and len(refused) == len(cases):
+        raise refused[-1]
     return found
