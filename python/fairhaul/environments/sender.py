@@ -10,9 +10,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from fairhaul.environments import rewards
 from fairhaul.environments.episode import Act, Episode, check_act
 from fairhaul.environments.observation import HIGH, LOW, NAMES, History, information
-from fairhaul.environments.rewards import Reward, reward
+from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
 from fairhaul.scenario import Source
 
@@ -67,7 +68,7 @@ class SenderEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         check_act(act)
         self._episodes = Episodes(scenario, None if flow is None else [flow], draw)
         self._act, self._every_s, self._length = act, every, history
-        self._reward = _named(reward)
+        self._reward = rewards.reward(reward)
         self._episode: Episode | None = None
         self._history = History(history)
         self.observation_space = observations(history)
@@ -105,7 +106,3 @@ class SenderEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         observation = self._history.add(step)
         truncated = self._episode.is_over
         return observation, float(self._reward(step)), done, truncated, information(step)
-
-
-def _named(given: str | Reward) -> Reward:
-    return reward(given)

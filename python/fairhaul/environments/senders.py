@@ -10,9 +10,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
+from fairhaul.environments import rewards
 from fairhaul.environments.episode import Act, Episode, check_act
 from fairhaul.environments.observation import History, Step, information
-from fairhaul.environments.rewards import Reward, reward
+from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import PAIR, Episodes
 from fairhaul.environments.sender import actions, observations
 from fairhaul.scenario import Source
@@ -57,7 +58,7 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
         source = PAIR if scenario is None else scenario
         self._episodes = Episodes(source, flows, draw, every_flow=True)
         self._act, self._every_s, self._length = act, every, history
-        self._reward = _named(reward)
+        self._reward = rewards.reward(reward)
         self._random = np.random.default_rng()
         self._episode: Episode | None = None
         self._histories: dict[str, History] = {}
@@ -121,7 +122,3 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
         if over:
             self.agents = []
         return result
-
-
-def _named(given: str | Reward) -> Reward:
-    return reward(given)

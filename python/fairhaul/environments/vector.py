@@ -12,9 +12,10 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from fairhaul import _core
+from fairhaul.environments import rewards
 from fairhaul.environments.episode import Act, Episode, check_act
 from fairhaul.environments.observation import History, Step, information
-from fairhaul.environments.rewards import Reward, reward
+from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
 from fairhaul.environments.sender import actions, observations
 from fairhaul.scenario import Source
@@ -55,7 +56,7 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
         check_act(act)
         self._episodes = Episodes(scenario, None if flow is None else [flow], draw)
         self._act, self._every_s, self._length = act, every, history
-        self._reward = _named(reward)
+        self._reward = rewards.reward(reward)
         self._threads = threads or os.cpu_count() or 1
         self.num_envs = runs
         self.single_observation_space, self.single_action_space = observations(history), actions()
@@ -108,19 +109,19 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
         """
         going = [index for index in range(self.num_envs) if not self._ended[index]]
         steps = self._advance(going, np.reshape(actions, self.num_envs))
-        rewards = np.zeros(self.num_envs)
+        gained = np.zeros(self.num_envs)
         done = np.zeros(self.num_envs, dtype=np.bool_)
         over = np.zeros(self.num_envs, dtype=np.bool_)
         for index, episode in enumerate(self._runs):
             if index in steps:
-                rewards[index] = self._reward(steps[index])
+                gained[index] = self._reward(steps[index])
                 done[index], over[index] = not steps[index].open, episode.is_over
             else:
                 begun = self._begin(self._randoms[index], None)
                 self._runs[index], self._histories[index], steps[index] = begun
         self._ended = done | over
         found = [steps[index] for index in range(self.num_envs)]
-        return self._rows(found), rewards, done, over, _together(found)
+        return self._rows(found), gained, done, over, _together(found)
 
     def _advance(self, going: Sequence[int], actions: Array) -> dict[int, Step]:
         """Run these runs until their next decisions, in threads."""
@@ -138,10 +139,6 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
             index: run.taken(values)[0]
             for index, run, values in zip(going, runs, observed, strict=True)
         }
-
-
-def _named(given: str | Reward) -> Reward:
-    return reward(given)
 
 
 def _together(steps: Sequence[Step]) -> dict[str, Any]:
