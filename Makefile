@@ -124,7 +124,7 @@ tools:
 $(VENV)/.packages: requirements.lock
 	@scripts/require $(PYTHON)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements.lock
 	@touch $@
 
 $(VENV)/.extension: $(VENV)/.packages $(SOURCES)

@@ -19,15 +19,30 @@ FLAGS = ("-O2", "-g", "-target", "bpf", "-mcpu=v3", "-ffreestanding", "-Wall", "
 
 
 @cache
+def documented_object() -> Path:
+    """Compile the object that docs/idea.md shows."""
+    text = (ROOT / "docs" / "idea.md").read_text(encoding="utf-8")
+    BUILT.mkdir(parents=True, exist_ok=True)
+    source = BUILT / f"mine.{os.getpid()}.bpf.c"
+    source.write_text(text.partition("```c\n")[2].partition("```")[0])
+    return compiled_by_clang(source, "mine")
+
+
+@cache
 def bpf_object(name: str) -> Path:
-    """Compile tests/objects/NAME.bpf.c; without clang the test is skipped, and fails as root."""
+    """Compile tests/objects/NAME.bpf.c."""
+    return compiled_by_clang(OBJECTS / f"{name}.bpf.c", name)
+
+
+def compiled_by_clang(source: Path, name: str) -> Path:
+    """Compile an object; without clang the test is skipped, and fails as root."""
     clang = shutil.which("clang")
     if clang is None:
         assert os.geteuid() != 0, "the scripts install clang where they may"
         pytest.skip("clang is not installed")
     BUILT.mkdir(parents=True, exist_ok=True)
     target = BUILT / f"{name}.{os.getpid()}.bpf.o"
-    command = [clang, *FLAGS, "-c", str(OBJECTS / f"{name}.bpf.c"), "-o", str(target)]
+    command = [clang, *FLAGS, "-c", str(source), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return target

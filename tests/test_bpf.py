@@ -10,7 +10,7 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError, cli
 
-from .compiled import bpf_object
+from .compiled import bpf_object, documented_object
 
 PATH: dict[str, Any] = {
     "title": "objects",
@@ -53,6 +53,13 @@ def test_dctcp_with_its_state_in_a_storage_of_sockets() -> None:
     assert theirs["goodput_bps"] == pytest.approx(ours["goodput_bps"], rel=0.02)
     reno = ran("reno", MARKING)
     assert theirs["goodput_bps"] > reno["goodput_bps"] * 1.02
+
+
+def test_the_object_of_the_documentation_is_reno_with_another_decrease() -> None:
+    theirs = ran({"kind": "bpf", "object": str(documented_object())})
+    ours = ran({"kind": "aimd", "a": 1, "b": 0.25})
+    assert theirs["loss_events"] == pytest.approx(ours["loss_events"], abs=1)
+    assert theirs["rtt_mean_s"] == pytest.approx(ours["rtt_mean_s"], rel=0.02)
 
 
 def test_what_an_object_asks_for_in_vain_is_named() -> None:

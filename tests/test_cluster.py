@@ -23,12 +23,15 @@ from fairhaul.sweeps.plan import planned
 from tests.test_sweep import SWEEP, file_of, values
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def workers() -> Iterator[Any]:
+    """A cluster with two workers; one for each test, because some tests kill them."""
     with LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as local:
-        yield local
+    ) as made:
+        with Client(made.scheduler_address) as client:  # type: ignore[no-untyped-call]
+            client.wait_for_workers(2, timeout=120)
+        yield made
 
 
 def jobs_of(text: str, seeds: int) -> list[Job]:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fairhaul import host
-from tests.compiled import bpf_object
+from tests.compiled import bpf_object, documented_object
 from tests.conftest import Fairhaul
 from tests.kernel_host import (
     PYTHON,
@@ -434,6 +434,8 @@ def test_an_object_of_a_user_is_installed_as_it_is(kernel: Pair) -> None:
     assert 'no parameter "kept"' in refused(kernel, "set", ONE, "kept=700")
     sender, receiver = kernel.flow(ONE, 3, "-b", "50M")
     assert (sender.wait(), receiver.wait()) == (0, 0)
+    removed(kernel)
+    installed(kernel, str(documented_object()), "--as", ONE, "--set", "kept=800")
     removed(kernel)
     assert "name one: test_dctcp, test_other" in refused(kernel, "install", dctcp)
     assert "no controller dctcp; it has test_dctcp" in refused(kernel, "install", f"{dctcp}:dctcp")

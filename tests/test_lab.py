@@ -353,7 +353,7 @@ class ClassOfPython(package.Controller):
 
     every = "round"
 
-    def on_round(self, window: package.Window, report: package.Round) -> None:
+    def on_round(self, window: Any, report: Any) -> None:
         """Do nothing."""
 
 

@@ -11,7 +11,9 @@ const ENGINE: [&str; 7] = ["units", "cc", "path", "experiment", "sim", "bpf", "c
 const INTERFACE: [&str; 3] = ["units", "cc", "controller"];
 
 fn main() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // As it is when this runs: a folder of compiled crates may be shared by several checkouts.
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let workspace = folder.join("../..");
     let mut files = vec![workspace.join("Cargo.lock")];
     for name in ENGINE {
         let sources = workspace.join("crates").join(name).join("src");
@@ -23,7 +25,7 @@ fn main() {
     for file in &files {
         let name = file.strip_prefix(&workspace).expect("it is within the workspace");
         hash = hashed(hash, name.to_string_lossy().as_bytes());
-        hash = hashed(hash, &fs::read(file).unwrap_or_default());
+        hash = hashed(hash, &fs::read(file).expect("the file was listed"));
     }
     println!("cargo:rustc-env=FAIRHAUL_ENGINE={hash:032x}");
     write_sources(&workspace);

@@ -24,8 +24,10 @@ from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version
 if TYPE_CHECKING:
     from fairhaul.answers import Answer, Answers
     from fairhaul.batches import batch_means
+    from fairhaul.checking import Check, check
     from fairhaul.comparison import Comparison, compare
     from fairhaul.dynamics import dynamics
+    from fairhaul.evaluation import Evaluation, evaluate
     from fairhaul.harm import harm
     from fairhaul.host import Refused
     from fairhaul.listings import catalogue, schema
@@ -45,8 +47,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Answers",
+    "Check",
     "Comparison",
     "Controller",
+    "Evaluation",
     "Progress",
     "Record",
     "Refused",
@@ -60,8 +64,10 @@ __all__ = [
     "__version__",
     "batch_means",
     "catalogue",
+    "check",
     "compare",
     "dynamics",
+    "evaluate",
     "for_each",
     "harm",
     "measure",
@@ -81,8 +87,10 @@ __all__ = [
 _HOME = {
     "Answer": ("runs", "Answer"),
     "Answers": ("runs", "Answers"),
+    "Check": ("checking", "Check"),
     "Comparison": ("comparison", "Comparison"),
     "Controller": ("own", "Controller"),
+    "Evaluation": ("evaluation", "Evaluation"),
     "Progress": ("runs", "Progress"),
     "Record": ("record", "Record"),
     "Refused": ("host", "Refused"),
@@ -91,8 +99,10 @@ _HOME = {
     "Sweep": ("sweeps", "Sweep"),
     "batch_means": ("batches", "batch_means"),
     "catalogue": ("listings", "catalogue"),
+    "check": ("checking", "check"),
     "compare": ("comparison", "compare"),
     "dynamics": ("dynamics", "dynamics"),
+    "evaluate": ("evaluation", "evaluate"),
     "for_each": ("runs", "for_each"),
     "harm": ("harm", "harm"),
     "measure": ("measures", "measure"),

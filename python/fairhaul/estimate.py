@@ -83,6 +83,12 @@ class Estimate:
             return None
         return "range" if self.runs < LEAST_RUNS else "95 %"
 
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the 95 % interval; None if there is none."""
+        if self.low is None or self.high is None or self.interval != "95 %":
+            return None
+        return self.low, self.high
+
     def holds(self, value: float) -> bool | None:
         """Whether `value` lies within the interval; None if there is no interval."""
         if self.low is None or self.high is None or self.interval != "95 %":

@@ -28,7 +28,7 @@ __all__ = ["Ack", "Controller", "Event", "Round", "Window", "known", "load"]
 METHODS = ("on_ack", "on_round", "on_congestion", "on_timeout", "on_recovered", "pacing")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 
-Kinds = Mapping[str, "_core.PythonKind | Path"]
+Kinds = Mapping[str, "_core.PythonKind | _core.AgentKind | Path"]
 
 
 COMPILED = (".o", ".so", ".dylib", ".dll")
@@ -127,6 +127,16 @@ def known(controllers: Mapping[str, Given] | None) -> Iterator[None]:
     if mistakes:
         raise ScenarioError(*mistakes)
     token = _known.set(kinds)
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+@contextmanager
+def driven(name: str) -> Iterator[None]:
+    """Let scenarios that are read within use a name for flows that a program drives."""
+    token = _known.set({**_known.get(), name: _core.AgentKind()})
     try:
         yield
     finally:

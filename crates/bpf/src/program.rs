@@ -287,12 +287,12 @@ impl Loader<'_> {
     /// The operations of controllers, by the names of the controllers.
     fn tables(&self, entries: &[TableEntry]) -> Result<BTreeMap<String, Table>, Error> {
         let members = members(&self.btf);
-        let flags = members.iter().find(|member| member.name == "flags").ok_or_else(damaged)?;
+        let flags = members.iter().find(|member| member.name == "flags");
         let mut tables = BTreeMap::new();
         for TableEntry { controller, section, begin, size, .. } in entries {
             let bytes = self.elf.section(section).unwrap_or_default();
             let table = bytes.get(*begin..begin.saturating_add(*size)).ok_or_else(damaged)?;
-            let flags = word(table, flags.byte).ok_or_else(damaged)?;
+            let flags = flags.map_or(Some(0), |member| word(table, member.byte)).ok_or_else(damaged)?;
             let mut found = Table { flags, ..Table::default() };
             let references = self.elf.references(section)?;
             for reference in references.iter().filter(|one| (*begin..begin + size).contains(&one.at)) {

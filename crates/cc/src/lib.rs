@@ -4,6 +4,7 @@
 //! (slow start, recovery, retransmission timer, packets in flight, the pacer). No controller
 //! knows a clock, a socket or another controller: `now` comes with each event.
 
+mod agent;
 mod aimd;
 mod bbr;
 mod bbr3;
@@ -37,6 +38,7 @@ mod westwood;
 mod windowed_max;
 mod xcp;
 
+pub use agent::{Agent, AgentKind, Observed};
 pub use aimd::Aimd;
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::Controller;
 
 /// A controller of any type.
-pub trait Own: Controller + Send {
+pub trait Own: Any + Controller + Send {
     /// A copy that goes on by itself.
     fn copied(&self) -> Box<dyn Own>;
 }

@@ -9,9 +9,10 @@ use fairhaul_cc::{ControllerChoice, OwnValue};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_path::{LinkSpec, Rates, Schedule};
-use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span, Value as ParameterValue};
+use fairhaul_units::{Bytes, HEADER, Kind, Rate, Settings, Span, Time, Value as ParameterValue};
 use serde_json::{Map, Value, json};
 
+use crate::read::LONGEST_RUN;
 use crate::{
     Flow, Grain, Hold, Hop, LONGEST_TRAIN, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart,
     Sockbuf, Start, TRAINS_PER_WINDOW, Traffic,
@@ -119,12 +120,17 @@ fn digest(rates: &Rates) -> String {
 }
 
 fn impairments(impair: &Impairments) -> Value {
-    json!({
+    let mut described = json!({
         "policer": impair.policer.map(|rule| json!({ "rate_bps": rule.rate.as_bps(), "burst_bytes": rule.burst.0 })),
         "jitter": impair.jitter.map(|rule| json!({ "most_s": rule.most.as_secs(), "keeps_order": rule.keeps_order })),
         "reorder": impair.reorder.map(|rule| json!({ "probability": rule.probability, "delay_s": rule.delay.as_secs() })),
         "duplicate": impair.duplicate,
-    })
+    });
+    if let Some(rule) = impair.aggregate {
+        let from_s = rule.from.since(Time::ZERO).as_secs();
+        described["aggregate"] = json!({ "every_s": rule.every.as_secs(), "from_s": from_s });
+    }
+    described
 }
 
 fn loss(rule: &LossRule) -> Value {
@@ -281,6 +287,12 @@ fn traffic(traffic: &Traffic) -> Value {
             "rate_bps": rate.as_bps(),
             "on_s": on.as_secs(),
             "off_s": off.as_secs(),
+        }),
+        Traffic::Limited { rate, from, until } => json!({
+            "kind": "limited",
+            "rate_bps": rate.map_or(0, Rate::as_bps),
+            "from_s": from.as_secs(),
+            "until_s": (*until < LONGEST_RUN).then_some(until.as_secs()),
         }),
         Traffic::Cbr { rate } => json!({ "kind": "cbr", "rate_bps": rate.as_bps() }),
     }

@@ -92,7 +92,7 @@ fn demand(flow: &Flow, scenario: &Scenario) -> f64 {
     let seconds = scenario.duration.as_secs();
     let line = flow.line() * flow.packet.0 as f64 * seconds;
     let asked = match flow.traffic {
-        Traffic::Bulk => f64::INFINITY,
+        Traffic::Bulk | Traffic::Limited { .. } => f64::INFINITY,
         Traffic::Sized(Bytes(size)) => size as f64,
         Traffic::OnOff { rate, .. } => rate.as_bps() as f64 / 8.0 * seconds,
         Traffic::Cbr { rate } => return rate.as_bps() as f64 / 8.0 * seconds,
@@ -123,7 +123,9 @@ fn in_flight(scenario: &Scenario) -> f64 {
     let mut packets = 0.0;
     let mut flows: Vec<Vec<&Flow>> = vec![Vec::new(); scenario.links.len()];
     for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
-        if let (Traffic::Bulk | Traffic::Sized(_), Some(link)) = (flow.traffic, bottleneck) {
+        if let (Traffic::Bulk | Traffic::Limited { .. } | Traffic::Sized(_), Some(link)) =
+            (flow.traffic, bottleneck)
+        {
             flows[link as usize].push(flow);
         }
     }

@@ -25,8 +25,8 @@ pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable,
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
-    WebPages,
+    Expectation, Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
+    Traffic, WebPages,
 };
 pub use source::Source;
 

@@ -48,7 +48,9 @@ pub fn plan_while(scenario: &Scenario, goes_on: impl Fn() -> bool) -> Option<Vec
             }
         };
         match flow.traffic {
-            Traffic::Bulk | Traffic::OnOff { .. } | Traffic::Cbr { .. } => add(start, None),
+            Traffic::Bulk | Traffic::OnOff { .. } | Traffic::Limited { .. } | Traffic::Cbr { .. } => {
+                add(start, None);
+            }
             Traffic::Sized(size) => add(start, Some(size)),
             Traffic::Short { per_s, size } => {
                 poisson(start, end, per_s, &mut chance, &goes_on, |at, chance| {
@@ -71,7 +73,11 @@ pub fn plan_while(scenario: &Scenario, goes_on: impl Fn() -> bool) -> Option<Vec
 /// How many transfers a flow of `traffic` is expected to make in `duration`, at most.
 pub(crate) fn expected(traffic: &Traffic, duration: Span) -> f64 {
     match traffic {
-        Traffic::Bulk | Traffic::Sized(_) | Traffic::OnOff { .. } | Traffic::Cbr { .. } => 1.0,
+        Traffic::Bulk
+        | Traffic::Sized(_)
+        | Traffic::OnOff { .. }
+        | Traffic::Limited { .. }
+        | Traffic::Cbr { .. } => 1.0,
         Traffic::Short { per_s, .. } => per_s * duration.as_secs(),
         Traffic::Web(web) => web.sessions_per_s * duration.as_secs() * web.pages * web.objects,
     }

@@ -30,6 +30,29 @@ pub struct Scenario {
     pub links: Vec<LinkSpec>,
     /// The flows, `count` of each `[[flow]]`, in the order of the file.
     pub flows: Vec<Flow>,
+    /// What is expected of its figures; nothing for an engine.
+    pub expectations: Vec<Expectation>,
+}
+
+/// A number of a run, and the bounds within which it is expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// The expectation as a sentence.
+    pub what: String,
+    /// The number, as a formula over figures.
+    pub number: String,
+    /// The smallest that is expected.
+    pub at_least: Option<f64>,
+    /// The largest that is expected.
+    pub at_most: Option<f64>,
+    /// A setting of the run that the number is divided by that of; empty for none.
+    pub relative_to: String,
+    /// The key and place of its source, empty for none.
+    pub source: String,
+    /// The figures are those from then on,
+    pub from: Span,
+    /// up to here.
+    pub until: Span,
 }
 
 impl Scenario {
@@ -253,6 +276,15 @@ pub enum Traffic {
         on: Span,
         /// Mean time off, exponential.
         off: Span,
+    },
+    /// Without end, except for a time in which an application limits it.
+    Limited {
+        /// While it is limited, in packets on the wire; `None`: nothing is ready.
+        rate: Option<Rate>,
+        /// From then on,
+        from: Span,
+        /// up to here.
+        until: Span,
     },
     /// Datagrams at a constant rate, without congestion control and without acknowledgements.
     Cbr {

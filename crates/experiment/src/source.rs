@@ -15,6 +15,8 @@ pub struct Source {
     every: Span,
     /// Mean times on and off; `None`: always on.
     law: Option<(Span, Span)>,
+    /// The only time in which it limits its sender; `None`: all the time.
+    limited: Option<LimitedTime>,
     chance: Chance,
     /// The number of the next packet.
     next: u64,
@@ -26,6 +28,14 @@ pub struct Source {
     end: Time,
 }
 
+/// The time in which an application with endless data limits its sender.
+#[derive(Clone, Copy, Debug)]
+struct LimitedTime {
+    until: Time,
+    /// Whether it writes nothing.
+    is_silent: bool,
+}
+
 impl Source {
     /// The source of the flow `index` of `scenario`, which starts on at `start`; `None` where it has all to
     /// send from the start.
@@ -34,16 +44,49 @@ impl Source {
         let (rate, law) = match flow.traffic {
             Traffic::OnOff { rate, on, off } => (rate, Some((on, off))),
             Traffic::Cbr { rate } => (rate, None),
+            Traffic::Limited { rate, from, until } => {
+                let (from, until) = ((Time::ZERO + from).max(start), Time::ZERO + until);
+                let limited = LimitedTime { until, is_silent: rate.is_none() };
+                let every = rate.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet));
+                return (start < until).then(|| Source::limited(scenario, every, from, limited));
+            }
             _ => return None,
         };
         let mut chance = Chance::stream(scenario.seed, "source", index.into());
         let lasts = law.map_or(Span::ZERO, |(on, _)| wait(on.as_secs(), &mut chance));
         let every = rate.on_wire(flow.packet);
         let end = Time::ZERO + scenario.duration;
-        Some(Source { every, law, chance, next: 0, began: start, before: Span::ZERO, lasts, end })
+        let (before, limited) = (Span::ZERO, None);
+        Some(Source { every, law, limited, chance, next: 0, began: start, before, lasts, end })
     }
 
-    /// When the next packet is ready; never earlier than the one before. After the end of the run it is
+    fn limited(scenario: &Scenario, every: Span, from: Time, limited: LimitedTime) -> Source {
+        let chance = Chance::stream(scenario.seed, "source", 0); // it draws nothing
+        let (law, limited, end) = (None, Some(limited), Time::ZERO + scenario.duration);
+        Source {
+            every,
+            law,
+            limited,
+            chance,
+            next: 0,
+            began: from,
+            before: Span::ZERO,
+            lasts: Span::ZERO,
+            end,
+        }
+    }
+
+    /// When endless data end that are ready until then; `None`: packets are ready one after the other from the start.
+    pub fn endless_until(&self) -> Option<Time> {
+        self.limited.map(|_| self.began)
+    }
+
+    /// When data are endless again; never, where they are not before.
+    pub fn endless_from(&self) -> Time {
+        self.limited.map_or(Time::NEVER, |limited| limited.until)
+    }
+
+    /// When the next packet is ready, or all of them are; never earlier than the one before. After the end of the run it is
     /// not exact.
     pub fn next_at(&mut self) -> Time {
         let at = self.peek();
@@ -55,6 +98,13 @@ impl Source {
     /// those that are not. Its cost is that of the times on, not that of the packets.
     pub fn skip_until(&mut self, time: Time) -> u64 {
         let first = self.next;
+        if let Some(limited) = self.limited {
+            let time = time.min(limited.until);
+            if time > self.began && !limited.is_silent {
+                self.next = self.next.max((time - self.began).as_ps().div_ceil(self.every.as_ps()));
+            }
+            return self.next - first;
+        }
         let time = time.min(self.end + Span::from_ps(1));
         while self.peek() < time {
             let on = time - self.began;
@@ -66,6 +116,10 @@ impl Source {
 
     /// When the next packet is ready, which it stays.
     fn peek(&mut self) -> Time {
+        if let Some(LimitedTime { until, is_silent }) = self.limited {
+            let due = (until - self.began) / self.every.max(Span::from_ps(1)) >= self.next;
+            return if due && !is_silent { until.min(self.began + self.every * self.next) } else { until };
+        }
         let due = self.every * self.next;
         if let Some((on, off)) = self.law {
             while due >= self.before + self.lasts && self.began <= self.end {
@@ -150,6 +204,26 @@ mod tests {
             }
             assert_eq!(counted.next_at(), next);
         }
+    }
+
+    #[test]
+    fn endless_data_end_for_a_time_in_which_packets_are_ready_at_a_rate() {
+        let traffic = r#"{ kind = "limited", rate = "8 Mbit/s", from = "2 s", until = "2.0025 s" }"#;
+        let mut limited = source(traffic, "controller = \"reno\"");
+        let at = |us: u64| Time::ZERO + Span::from_us(us);
+        assert_eq!(limited.endless_until(), Some(at(2_000_000)));
+        let mut counted = limited.clone();
+        // Packets at 2, 2.001 and 2.002 s, and then all.
+        let times = [0, 1, 2, 3].map(|_| limited.next_at());
+        assert_eq!(times, [2_000_000, 2_001_000, 2_002_000, 2_002_500].map(at));
+        assert_eq!(
+            [2_000_000, 2_000_001, 2_002_000, 2_002_500].map(|us| counted.skip_until(at(us))),
+            [0, 1, 1, 1]
+        );
+        assert_eq!(counted.endless_from(), at(2_002_500));
+        // A pause has no packets, and a time that is over before the flow starts limits nothing.
+        let pause = r#"{ kind = "limited", rate = "0 bit/s", until = "3 s" }"#;
+        assert_eq!(source(pause, "controller = \"reno\"").next_at(), at(3_000_000));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use fairhaul_experiment::{
     Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe, drawn,
     plan, read,
 };
-use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
+use fairhaul_path::impair::{
+    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
+};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -496,12 +498,14 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
     let keys = [
         ("bottleneck.policer", "{ rate = \"8 Mbit/s\", burst = \"64 kB\" }"),
         ("bottleneck.jitter", "uniform 0 s..1 ms"),
+        ("bottleneck.aggregate", "{ every = \"20 ms\", from = \"1 s\" }"),
         ("bottleneck.reorder", "{ probability = 0.01, delay = \"5 ms\" }"),
         ("bottleneck.duplicate", "0.5"),
     ];
     let scenario = base(DUMBBELL, &keys);
     let wanted = Impairments {
         policer: Some(PolicerRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        aggregate: Some(AggregateRule { every: Span::from_ms(20), from: Time::ZERO + Span::from_s(1) }),
         jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
         reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
         duplicate: 0.5,
@@ -533,6 +537,11 @@ fn datagrams_have_no_controller_and_everything_else_has_one() {
     let wanted =
         Traffic::OnOff { rate: Rate::from_bps(8000).unwrap(), on: Span::from_s(1), off: Span::from_s(2) };
     assert_eq!(base(DUMBBELL, &[("flow.F1.traffic", onoff)]).flows[0].traffic, wanted);
+    let limited = "{ kind = \"limited\", rate = \"0 bit/s\", from = \"2 s\", until = \"3 s\" }";
+    let wanted = Traffic::Limited { rate: None, from: Span::from_s(2), until: Span::from_s(3) };
+    assert_eq!(base(DUMBBELL, &[("flow.F1.traffic", limited)]).flows[0].traffic, wanted);
+    let late = mistakes(DUMBBELL, &[("flow.F1.traffic", &limited.replace("2 s", "4 s"))]);
+    assert!(late.contains("traffic: until, 3 s, must be after from, 4 s"), "{late}");
 }
 
 #[test]

@@ -30,8 +30,8 @@ pub fn accepted(seed: u64, number: u64, beside: &std::path::Path) -> Keys {
 /// Any scenario, valid or nearly so.
 pub fn any(chance: Chance) -> Keys {
     let mut draw = drawer(chance);
-    let mut keys =
-        draw.table(&SCENARIO, &["duration", "warmup", "bottleneck", "node", "link", "flow", "sweep"]);
+    let mut keys = draw
+        .table(&SCENARIO, &["duration", "warmup", "bottleneck", "node", "link", "flow", "expect", "sweep"]);
     let duration = draw.scale.duration.as_ps() as f64;
     keys.set("duration", Item::text(&value::span(duration)));
     if draw.chance.hits(0.5) {
@@ -48,8 +48,10 @@ pub fn any(chance: Chance) -> Keys {
 fn healing(chance: Chance) -> Keys {
     let mut draw = drawer(chance);
     let seconds = draw.scale.duration.as_secs().min(200.0);
-    let mut keys = draw
-        .table(&SCENARIO, &["duration", "warmup", "packet", "bottleneck", "node", "link", "flow", "sweep"]);
+    let mut keys = draw.table(
+        &SCENARIO,
+        &["duration", "warmup", "packet", "bottleneck", "node", "link", "flow", "expect", "sweep"],
+    );
     keys.set("duration", Item::text(&value::span((seconds + 100_000.0) * 1e12)));
     draw.scale.bps = draw.scale.bps.max(20_000.0);
     draw.scale.packets = draw.scale.packets.min(3000.0);

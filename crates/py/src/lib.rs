@@ -1,6 +1,7 @@
 //! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables, controllers written in
 //! Python are told what their sender sees. Conversions only; the meaning of a number is decided in `experiment`, `path` and `sim`, its use in Python.
 
+mod agents;
 mod count;
 mod guard;
 mod own;
@@ -22,6 +23,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Stopped", py.get_type::<run::Stopped>())?;
     module.add_class::<study::Scenario>()?;
     module.add_class::<own::PythonKind>()?;
+    module.add_class::<own::Driven>()?;
     module.add_class::<own_events::Window>()?;
     module.add_class::<own_events::Ack>()?;
     module.add_class::<own_events::Round>()?;
@@ -32,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Outcome>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(run::received, module)?)?;
+    module.add_function(wrap_pyfunction!(agents::step_agents, module)?)?;
     module.add_function(wrap_pyfunction!(study::read, module)?)?;
     module.add_function(wrap_pyfunction!(study::restored, module)?)?;
     module.add_function(wrap_pyfunction!(study::drawn, module)?)?;

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairhaul_cc::{
-    AckEvent, Cause, Congestion, Controller, Fault, Needs, Own, OwnKind, OwnMaker, OwnValue, OwnValues,
-    Pacing, Window as EngineWindow,
+    AckEvent, AgentKind, Cause, Congestion, Controller, Fault, Needs, Own, OwnKind, OwnMaker, OwnValue,
+    OwnValues, Pacing, Window as EngineWindow,
 };
 use fairhaul_units::{Span, Time};
 use pyo3::exceptions::PyTypeError;
@@ -307,4 +307,20 @@ impl Own for PythonController {
         });
         Box::new(copied.unwrap_or_else(|raised: PyErr| fail(raised, None)))
     }
+}
+
+/// The kind of controller that holds what a program decides.
+#[pyclass(frozen, name = "AgentKind", module = "fairhaul._core")]
+pub struct Driven;
+
+#[pymethods]
+impl Driven {
+    #[new]
+    fn new() -> Driven {
+        Driven
+    }
+}
+
+impl Driven {
+    pub const KIND: AgentKind = AgentKind;
 }

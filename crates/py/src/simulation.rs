@@ -182,6 +182,16 @@ impl Simulation {
         self.engine().as_mut().map(what).ok_or_else(over)
     }
 
+    /// Does something with the engine in any thread. After an error it is over.
+    pub fn with<T>(&self, what: impl FnOnce(&mut Engine, &Control) -> PyResult<T>) -> PyResult<T> {
+        let mut engine = self.engine();
+        let done = what(engine.as_mut().ok_or_else(over)?, &self.control);
+        if done.is_err() {
+            *engine = None;
+        }
+        done
+    }
+
     /// Does something with the engine, and with the interpreter's lock released. After an error it is over.
     fn go_on<T: Send>(
         &self,

@@ -8,15 +8,15 @@ use fairhaul_bpf::BpfKind;
 use fairhaul_cc::{OwnKind, OwnKinds};
 use fairhaul_controller::LibraryKind;
 use fairhaul_experiment::{
-    CostEstimate, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues,
-    recoveries, traffics,
+    CostEstimate, Expectation, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters,
+    describe, queues, recoveries, traffics,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::own::PythonKind;
+use crate::own::{Driven, PythonKind};
 
 create_exception!(
     fairhaul._core,
@@ -47,10 +47,11 @@ struct ScenarioText {
 /// Controllers of one's own by their names.
 type OwnClasses = BTreeMap<String, Given>;
 
-/// A class of Python, or the path of an eBPF object or of a shared library.
+/// A class of Python, what a program drives, or the path of an eBPF object or of a shared library.
 #[derive(FromPyObject, IntoPyObject)]
 pub enum Given {
     Class(Py<PythonKind>),
+    Driven(Py<Driven>),
     File(PathBuf),
 }
 
@@ -58,6 +59,7 @@ impl Given {
     fn clone_ref(&self, py: Python<'_>) -> Given {
         match self {
             Given::Class(class) => Given::Class(class.clone_ref(py)),
+            Given::Driven(driven) => Given::Driven(driven.clone_ref(py)),
             Given::File(path) => Given::File(path.clone()),
         }
     }
@@ -65,6 +67,7 @@ impl Given {
     fn kind(&self) -> Arc<dyn OwnKind> {
         match self {
             Given::Class(class) => class.get().kind(),
+            Given::Driven(_) => Arc::new(Driven::KIND),
             Given::File(path) if path.extension().is_some_and(|extension| extension == "o") => {
                 Arc::new(BpfKind { folder: PathBuf::new(), object: Some(path.clone()) })
             }
@@ -128,7 +131,7 @@ impl Scenario {
     /// The controllers of one's own that it knows: their files, or nothing for classes.
     fn own(&self) -> BTreeMap<String, Option<PathBuf>> {
         let file = |given: &Given| match given {
-            Given::Class(_) => None,
+            Given::Class(_) | Given::Driven(_) => None,
             Given::File(path) => Some(path.clone()),
         };
         self.source.own.iter().map(|(name, given)| (name.clone(), file(given))).collect()
@@ -155,11 +158,16 @@ impl Scenario {
         describe(&self.question)
     }
 
+    /// What is expected of the figures of its run, in the order of the file.
+    fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.question.expectations.iter().map(|it| expectation(py, it)).collect()
+    }
+
     /// A text that is the same for two scenarios whose runs with one seed give the same record: every value that
     /// an engine receives, but the title, the name of its source and the seed.
     fn identity(&self) -> String {
-        let (title, source) = (String::new(), String::new());
-        format!("{:?}", Question { title, source, seed: 0, ..Question::clone(&self.question) })
+        let (title, source, expectations) = (String::new(), String::new(), Vec::new());
+        format!("{:?}", Question { title, source, expectations, seed: 0, ..Question::clone(&self.question) })
     }
 
     /// What a notebook shows.
@@ -252,6 +260,20 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let words: Vec<_> = words.iter().map(|it| word(py, it)).collect::<PyResult<_>>()?;
         found.set_item(name, words)?;
     }
+    Ok(found)
+}
+
+fn expectation<'py>(py: Python<'py>, expectation: &Expectation) -> PyResult<Bound<'py, PyDict>> {
+    let Expectation { what, number, at_least, at_most, relative_to, source, from, until } = expectation;
+    let found = PyDict::new(py);
+    found.set_item("what", what)?;
+    found.set_item("number", number)?;
+    found.set_item("at_least", at_least)?;
+    found.set_item("at_most", at_most)?;
+    found.set_item("relative_to", relative_to)?;
+    found.set_item("source", source)?;
+    found.set_item("from_s", from.as_secs())?;
+    found.set_item("until_s", until.as_secs())?;
     Ok(found)
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fairhaul_cc::{Agent, Observed};
 use fairhaul_experiment::{EventRow, Record, Scenario};
 use fairhaul_units::{Span, Time};
 
@@ -131,6 +132,20 @@ impl Simulation {
     /// Packets that wait at a link or are being sent there.
     pub fn queued(&mut self, link: u32) -> u64 {
         self.engine.queued(link, self.now)
+    }
+
+    /// What the agent of a flow observed since the last call: sums over its open connections. From now on it sends at
+    /// `rate`, packets/s, or as acknowledgements arrive.
+    pub fn observe(&mut self, flow: u32, rate: Option<f64>) -> Observed {
+        let mut seen = Observed::default();
+        self.engine.own(flow, |own| {
+            if let Some(agent) = Agent::of(own) {
+                seen.add(agent.observed);
+                agent.observed = Observed::default();
+                agent.rate = rate;
+            }
+        });
+        seen
     }
 
     /// Sets window and threshold of the open connections of a flow, packets.

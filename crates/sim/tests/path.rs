@@ -61,6 +61,18 @@ fn jitter_of_up_to_4_ms_makes_the_round_trip_2_ms_longer() {
 }
 
 #[test]
+fn a_link_that_releases_bursts_delivers_all_packets_at_the_times_of_its_releases() {
+    // A packet at a time: the round trip is 20.1248 ms and the wait for a release of every 30 ms. The next packet leaves
+    // when the acknowledgement is back, about 10 ms after a release, and arrives with the next one.
+    let run = alone("aggregate = { every = \"30 ms\" }", 1, "sack");
+    within(1e-3, 30e-3, rtt_mean_s(&run), "round trip of single packets");
+    // 50 packets in a window leave within 5 ms, and arrive with one release.
+    let run = alone("aggregate = { every = \"30 ms\" }", 50, "sack");
+    within(0.02, 50.0 * 960.0 * 8.0 / 30e-3, run.goodput_bps(0), "goodput of 50 packets in each burst");
+    assert_eq!(total(&run, |row| row.retransmitted), 0.0);
+}
+
+#[test]
 fn jitter_that_keeps_the_order_retransmits_nothing_and_jitter_that_does_not_does() {
     for recovery in ["sack", "newreno", "reno"] {
         let ordered = alone("jitter = \"uniform 0 s..4 ms\"", 50, recovery);
@@ -212,6 +224,25 @@ fn an_application_on_for_a_third_of_the_time_gets_a_third_of_its_rate_through() 
     assert!((sent - 66_667.0).abs() < 3.0 * 2434.0, "{sent}");
     assert_eq!(total(&run, |row| row.lost), 0.0);
     assert!((total(&run, |row| row.goodput_bytes) / 960.0 - sent).abs() < 100.0);
+}
+
+#[test]
+fn an_application_limits_endless_data_to_its_rate_for_a_time() {
+    let bins = |text: &str, from: f64, until: f64| {
+        let run = sending(text, "", "controller = \"reno\"\nmax_window = 20");
+        let at = |bin: usize| run.record.grid.start(bin).as_secs();
+        let rows = run.record.flows[0].iter().enumerate();
+        rows.filter(|(bin, _)| (from..until).contains(&at(*bin))).map(|(_, row)| row.sent as f64).sum::<f64>()
+    };
+    // Without a limit the window of 20 packets goes once per round trip.
+    let free = bins("\"bulk\"", 20.0, 30.0);
+    let limited = r#"{ kind = "limited", rate = "1 Mbit/s", from = "10 s", until = "20 s" }"#;
+    // 1 Mbit/s are 125 packets of 1000 bytes a second.
+    within(0.01, 1250.0, bins(limited, 10.0, 20.0), "packets in the limited time");
+    within(0.01, free, bins(limited, 20.0, 30.0), "packets after it");
+    let pause = limited.replace("1 Mbit/s", "0 bit/s");
+    assert_eq!(bins(&pause, 10.0, 20.0), 0.0);
+    within(0.01, free, bins(&pause, 20.0, 30.0), "packets after a pause");
 }
 
 #[test]

@@ -20,8 +20,10 @@ import click
 from fairhaul import RunError, ScenarioError, __version__
 from fairhaul.cli.advise import advise
 from fairhaul.cli.attack import attack
+from fairhaul.cli.check import check
 from fairhaul.cli.click_ext import CommandGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
+from fairhaul.cli.evaluate import evaluate
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.listings import list_, schema
@@ -55,6 +57,8 @@ for command in (
     compare,
     advise,
     score,
+    evaluate,
+    check,
     attack,
     reproduce,
     report,
@@ -96,7 +100,7 @@ def _say(text: str) -> None:
 def status_of(args: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status."""
     try:
-        fairhaul.main(args=args, prog_name="fairhaul", standalone_mode=False)
+        status = fairhaul.main(args=args, prog_name="fairhaul", standalone_mode=False)
         sys.stdout.flush()
     except (click.ClickException, ScenarioError, Refused) as error:
         _show_mistake(error)
@@ -112,7 +116,8 @@ def status_of(args: Sequence[str] | None = None) -> int:
             raise
         _say("".join(lines).rstrip("\n"))
         return FAILED
-    return 0
+    # What a command gives to `Context.exit`.
+    return status if isinstance(status, int) else 0
 
 
 def _show_mistake(error: click.ClickException | ScenarioError | Refused) -> None:

@@ -32,7 +32,7 @@ def _paper(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
     return given
 
 
-def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple[Engine, ...]:
+def engines_of(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple[Engine, ...]:
     """Split the list of `--engine`."""
     engines: tuple[Engine, ...] = ("sim", "lab")
     words = [word.strip() for word in given.split(",")]
@@ -52,7 +52,7 @@ def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple
     metavar="sim|lab|sim,lab",
     default="sim",
     show_default=True,
-    callback=_engines,
+    callback=engines_of,
     help="sim: the simulator. lab: this machine's kernel, as root, beside the simulator's "
     "prediction.",
 )

@@ -149,6 +149,21 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     )
 
 
+def transport_of(name: str, what: str, profile: str | None = None) -> Transport:
+    """Read a controller as a comparison does, for something else: `what`, such as "a score".
+
+    Raises:
+        ScenarioError: it is no controller, or one that needs another queue.
+    """
+    reading = _Reading(profile)
+    kinds = reading.controllers([name])
+    if reading.mistakes:
+        wrong = (mistake.removeprefix("--") for mistake in reading.mistakes)
+        raise ScenarioError(*(text.replace("a comparison uses", f"{what} uses") for text in wrong))
+    (transport,) = kinds.values()
+    return transport
+
+
 def time_s(option: str, given: str) -> float:
     """Read a length of time that `option` gives, in seconds.
 
@@ -195,7 +210,7 @@ def keyed(text: str) -> tuple[Controller, list[str]]:
     kind, colon, rest = text.partition(":")
     found: Controller = {"kind": kind.strip()}
     mistakes = []
-    for pair in rest.split(",") if colon else ():
+    for pair in _pairs(rest) if colon else ():
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             mistakes.append(f"{pair.strip()!r} does not have the form key=value")
@@ -340,6 +355,17 @@ def _way_out(option: str, given: str) -> str:
         return f'; for example "{number} {units[0]}"'
     near = nearest(unit, units, cutoff=0.4)
     return f'; did you mean "{number} {near}"?' if near else ""
+
+
+def _pairs(text: str) -> list[str]:
+    """Split at commas that are not in parentheses, as those of the formulas of `law`."""
+    parts = [""]
+    for character in text:
+        if character == "," and parts[-1].count("(") <= parts[-1].count(")"):
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def _times(text: str) -> tuple[int, str]:

@@ -3,6 +3,9 @@
 A formula has numbers, `+ - * /`, brackets, the functions below, and figures as `fairhaul run
 --json` prints them, with the name of a flow, group or link for its place in the list. A name with
 `*` gives a list: `jain(flows["F*"].goodput_bps)`.
+
+The formulas of expectations also have lists that come from the record of a run, in `RECORDS`: every
+bin of a column, `max(flow_series.bbr.cwnd_packets)`, or every event, `count(events.bbr.timeout)`.
 """
 
 from __future__ import annotations
@@ -29,6 +32,13 @@ LISTS: Mapping[str, type] = {
     "links": LinkFigures,
 }
 TABLES: Mapping[str, type] = {"fairness": Fairness, "loss_episodes": LossEpisodes}
+# Of a flow or a link, lists that only the record of a run has; what a list is of is checked later.
+RECORDS: Mapping[str, str] = {
+    "flow_series": "flows",
+    "link_series": "links",
+    "events": "flows",
+    "modes": "flows",
+}
 WORDS = {"name", "group", "role", "controller", "profile", "jain_by_window"}
 OPERATORS: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -42,7 +52,13 @@ FUNCTIONS: Mapping[str, Callable[[Sequence[float]], Number]] = {
     "min": min,
     "max": max,
     "jain": jain,
+    "count": lambda values: float(len(values)),
+    "p95": lambda values: sorted(values)[math.ceil(0.95 * len(values)) - 1],
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
 }
+# Of a list of a record that is empty, because nothing happened.
+OF_NOTHING: Mapping[str, float] = {"sum": 0.0, "count": 0.0}
 
 
 class FormulaError(ValueError):
@@ -61,6 +77,11 @@ class Formula:
         return value if not isinstance(value, list) else None
 
     @property
+    def figures(self) -> list[tuple[str, str, str]]:
+        """Its figures: table, name of the flow or link, if any, and figure."""
+        return _figures(self.tree)
+
+    @property
     def bounds(self) -> Bounds:
         """The smallest and the largest value that it can have."""
         return bounds_of(self.tree)
@@ -76,26 +97,35 @@ class Formula:
             "groups": [flow["group"] for flow in scenario["flows"]],
             "links": [link["name"] for link in scenario["links"]],
         }
-        for what, name, _ in _figures(self.tree):
-            if name and not any(
-                fnmatchcase(candidate, _pattern(name)) for candidate in names[what]
-            ):
+        for table, name, _ in self.figures:
+            what = RECORDS.get(table, table)
+            if name and not any(matches(candidate, name) for candidate in names[what]):
                 known = list(dict.fromkeys(names[what]))
                 raise FormulaError(f"no {what.removesuffix('s')} {name!r}; {hint(name, known)}")
 
 
-def read_formula(text: str) -> Formula:
-    """Read a formula.
+def read_formula(text: str, *, records: bool = False) -> Formula:
+    """Read a formula; with `records` it may have the lists of `RECORDS`.
 
     Raises:
         FormulaError: it is not one, or has an unknown figure or function.
     """
     try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
         raise FormulaError(f"{text!r} is not a formula") from None
     _check(tree)
-    return Formula(tree=tree)
+    formula = Formula(tree=tree)
+    for table, name, figure in formula.figures:
+        if table in RECORDS and not records:
+            known = [*LISTS, *TABLES]
+            raise FormulaError(f"unknown figure '{table}.{name}.{figure}'; {hint(table, known)}")
+    return formula
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name is meant by one with `*` in a formula."""
+    return fnmatchcase(name, _pattern(pattern))
 
 
 def _check(node: ast.expr) -> None:
@@ -129,14 +159,16 @@ def _path(node: ast.expr) -> tuple[str, str, str]:
                 raise FormulaError(f"{ast.unparse(node)!r} is no figure of a run")
         words.insert(0, str(word))
     first = left.id
-    known = [*LISTS, *TABLES]
+    known = [*LISTS, *TABLES, *RECORDS]
     if first not in known:
         raise FormulaError(f"unknown figure {ast.unparse(node)!r}; {hint(first, known)}")
-    kind = LISTS.get(first) or TABLES[first]
-    count = 2 if first in LISTS else 1
+    count = 1 if first in TABLES else 2
     if len(words) != count:
-        form = f"{first}.NAME.FIGURE" if first in LISTS else f"{first}.FIGURE"
+        form = f"{first}.FIGURE" if first in TABLES else f"{first}.NAME.FIGURE"
         raise FormulaError(f"{ast.unparse(node)!r}: {form} is required")
+    if first in RECORDS:
+        return first, words[0], words[1]
+    kind = LISTS.get(first) or TABLES[first]
     figures = [name for name in kind.__annotations__ if name not in WORDS]
     if words[-1] not in figures:
         raise FormulaError(f"unknown figure {words[-1]!r}; {hint(words[-1], figures)}")
@@ -169,13 +201,18 @@ def _value(node: ast.expr, figures: Mapping[str, Any]) -> Number | list[float]:
         case ast.Call(func=ast.Name(id=name)):
             values = _value(node.args[0], figures)
             values = values if isinstance(values, list) else [] if values is None else [values]
-            return FUNCTIONS[name](values) if values else None
+            if values:
+                return FUNCTIONS[name](values)
+            nothing = any(table in RECORDS for table, _, _ in _figures(node))
+            return OF_NOTHING.get(name) if nothing else None
     return _figure(*_path(node), figures)
 
 
 def _figure(what: str, name: str, figure: str, figures: Mapping[str, Any]) -> Number | list[float]:
     """Look a figure up: in a table, or of one or several flows, groups or links."""
     rows = [figures[what]] if not name else _named(figures.get(what, ()), name)
+    if what in RECORDS:
+        return [float(value) for row in rows for value in row[figure]]
     values = [float(row[figure]) for row in rows if row.get(figure) is not None]
     if "*" in name:
         return values
@@ -183,7 +220,7 @@ def _figure(what: str, name: str, figure: str, figures: Mapping[str, Any]) -> Nu
 
 
 def _named(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
-    return [row for row in rows if fnmatchcase(row["name"], _pattern(name))]
+    return [row for row in rows if matches(row["name"], name)]
 
 
 def _joined(

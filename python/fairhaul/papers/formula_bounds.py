@@ -17,6 +17,10 @@ FUNCTIONS: Mapping[str, Callable[[Bounds], Bounds]] = {
     "min": lambda items: items,
     "max": lambda items: items,
     "jain": lambda _: FRACTION,
+    "count": lambda _: AT_LEAST_0,
+    "p95": lambda items: items,
+    "first": lambda items: items,
+    "last": lambda items: items,
 }
 
 

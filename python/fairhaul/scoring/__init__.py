@@ -15,10 +15,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core, own
-from fairhaul.comparison.question import Transport, read_question
+from fairhaul.comparison.question import transport_of
 from fairhaul.estimate import FRACTION, Estimate, estimate
 from fairhaul.results import SCHEMA
-from fairhaul.scenario import ScenarioError
 from fairhaul.scoring.cases import RIVALS, Figures, run_cases
 from fairhaul.scoring.parts import PARTS, parts_of
 from fairhaul.scoring.paths import PATHS, PUBLIC_DRAW, Path, drawn
@@ -159,31 +158,9 @@ def score(
     """
     over = drawn(whole(draw), whole(paths))
     with own.named([controller]) as (name,):
-        transport = _transport(name, profile)
+        transport = transport_of(name, "a score", profile)
         found = run_cases(over, transport, jobs=jobs, on_progress=on_progress)
     return combined(name, draw, profile, list(zip(over, found, strict=True)))
-
-
-def _transport(name: str, profile: str | None) -> Transport:
-    """Read a controller as `compare` does."""
-    try:
-        question = read_question(
-            [name],
-            rate="1 Gbit/s",
-            rtt="100 ms",
-            buffer="1 bdp",
-            size="1 TB",
-            against=None,
-            profile=profile,
-        )
-    except ScenarioError as error:
-        mistakes = [
-            str(of).removeprefix("--").replace("a comparison uses", "a score uses")
-            for of in error.args
-        ]
-        raise ScenarioError(*mistakes) from None
-    (transport,) = question.controllers.values()
-    return transport
 
 
 def combined(

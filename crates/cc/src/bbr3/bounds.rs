@@ -40,6 +40,8 @@ impl Bbr3Model {
 
     pub(super) fn go_down_from(&mut self, flight: f64, window: &Window, now: Time, limited: bool) {
         (self.too_high, self.probes) = (true, false);
+        // Unclear in [BBRV3]: whether a loss sets the bound if the application limited the probe. A case of the appendix
+        // expects an appropriate bound then, the pseudocode leaves it alone. The pseudocode is followed.
         if !limited {
             self.most = flight.max(self.parameters.kept * self.target(window));
         }

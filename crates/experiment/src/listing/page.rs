@@ -134,6 +134,7 @@ fn wanted(field: &Field) -> String {
             "a rate such as \"1 Gbit/s\", or see [Trace](#trace)".into()
         }
         Accepts::Table(_) if field.name == "policer" => "see [Policer](#policer)".into(),
+        Accepts::Table(_) if field.name == "aggregate" => "see [Aggregation](#aggregation)".into(),
         Accepts::Table(_) if field.name == "reorder" => "see [Reordering](#reordering)".into(),
         Accepts::Controller => "see [Controllers](#controllers)".into(),
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
@@ -151,10 +152,11 @@ fn wanted(field: &Field) -> String {
 }
 
 /// The keys of a link that have tables of their own, and the titles of their sections.
-const OF_LINK: [(&str, &str); 6] = [
+const OF_LINK: [(&str, &str); 7] = [
     ("loss", "Loss"),
     ("policer", "Policer"),
     ("jitter", "Jitter"),
+    ("aggregate", "Aggregation"),
     ("reorder", "Reordering"),
     ("schedule", "Schedule"),
     ("rate", "Trace"),

@@ -14,14 +14,16 @@ use super::reader::{
 use super::toml_tree::Node;
 use crate::{Grain, Recovery, Role, Rto, SlowStart, Sockbuf, Start, Traffic};
 
+mod expect;
 mod flow;
 mod impair;
 mod queue;
 mod schedule;
 mod traffic;
 
+pub(crate) use expect::ExpectKeys;
 pub(crate) use flow::{DelayedAck, Direction, Profile};
-pub(crate) use impair::{LossKeys, LossSpec, PolicerKeys, ReorderKeys};
+pub(crate) use impair::{AggregateKeys, LossKeys, LossSpec, PolicerKeys, ReorderKeys};
 pub(crate) use queue::QueueKeys;
 pub(crate) use schedule::{ChangeKeys, RateSpec, TraceKeys};
 pub(crate) use traffic::{SizeWords, TrafficWords};
@@ -63,6 +65,8 @@ table! {
     profile: Profile = in_words("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
         "Profile of the flows that do not set their own.";
     grain: Grain = default("\"packet\""), "What is simulated as one: see [Grain](grain.md).";
+    expect: Tables<ExpectKeys> = in_words("none"),
+        "What is expected of the figures of a run, for [`fairhaul check`](check.md).";
     sweep: Sweep = in_words("a single run"), "Keys to vary, with their values.";
 }
 
@@ -109,6 +113,8 @@ table! {
         "Drops data packets that exceed a rate, before the queue; in the direction of `loss`.";
     jitter: JitterRule = in_words("none"),
         "Random extra delay of every packet after the queue, in the direction of `loss`.";
+    aggregate: AggregateKeys = in_words("none"),
+        "Packets that are held after the queue and released in bursts, in the direction of `loss`.";
     reorder: ReorderKeys = in_words("none"),
         "Packets that are delayed after the queue so that others overtake them, in the direction of `loss`.";
     duplicate: Probability = in_words("none"),

@@ -50,6 +50,7 @@ impl<'a> FlowSpec<'a> {
         });
         let rtts = round_trips(keys, route.as_ref().map(|route| net.two_way(route)), notes);
         controlled(keys, notes);
+        limited(keys, notes);
         shared(keys, notes);
         Some(FlowSpec { keys, name: keys.name.value.as_deref()?, packet, route: route?, rtts: rtts? })
     }
@@ -174,6 +175,15 @@ fn controlled(keys: &FlowKeys, notes: &mut Notes) {
     if keys.ecn.value == Some(true) && !has_controller(keys) {
         let text = "not possible with \"cbr\" traffic, because UDP has no ECN feedback";
         keys.ecn.key.note(text, notes);
+    }
+}
+
+/// A time without an end before it has begun limits nothing.
+fn limited(keys: &FlowKeys, notes: &mut Notes) {
+    if let Traffic::Limited { from, until, .. } = keys.traffic.value
+        && from >= until
+    {
+        keys.traffic.key.note(format!("until, {until}, must be after from, {from}"), notes);
     }
 }
 

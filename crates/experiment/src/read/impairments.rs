@@ -1,9 +1,9 @@
 //! Resolves the impairments of a link other than losses: from their keys to the rules of `path`.
 
-use fairhaul_path::impair::{Impairments, PolicerRule, ReorderRule};
-use fairhaul_units::Bytes;
+use fairhaul_path::impair::{AggregateRule, Impairments, PolicerRule, ReorderRule};
+use fairhaul_units::{Bytes, Time};
 
-use super::fields::{LinkKeys, PolicerKeys, ReorderKeys};
+use super::fields::{AggregateKeys, LinkKeys, PolicerKeys, ReorderKeys};
 use super::mistake::Notes;
 
 /// The impairments of a link's table. What was wrong has been noted, and is left out.
@@ -11,6 +11,7 @@ pub(super) fn impairments(link: &LinkKeys, largest: Bytes, notes: &mut Notes) ->
     Impairments {
         policer: link.policer.value.as_ref().and_then(|keys| policer(keys, largest, notes)),
         jitter: link.jitter.value.filter(|rule| !rule.most.is_zero()),
+        aggregate: link.aggregate.value.as_ref().and_then(aggregate),
         reorder: link.reorder.value.as_ref().and_then(reorder).filter(|rule| rule.probability > 0.0),
         duplicate: link.duplicate.value.unwrap_or(0.0),
     }
@@ -27,4 +28,8 @@ fn policer(keys: &PolicerKeys, largest: Bytes, notes: &mut Notes) -> Option<Poli
 
 fn reorder(keys: &ReorderKeys) -> Option<ReorderRule> {
     Some(ReorderRule { probability: keys.probability.value?, delay: keys.delay.value? })
+}
+
+fn aggregate(keys: &AggregateKeys) -> Option<AggregateRule> {
+    Some(AggregateRule { every: keys.every.value?, from: Time::ZERO + keys.from.value })
 }

@@ -3,13 +3,14 @@
 //! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` (`sweep`, `range`) alter it (`assign`), the tables of keys
 //! (`fields`, written with `macros`) become structs that are read from it (`reader`, `kinds`, `quantities`,
 //! `parameters`), and `resolve` makes a scenario of their values (`link_graph`, `link_schedule`, `capacity_trace`,
-//! `impairments`, `loss_rules`, `flow_spec`). What schema and page are made from is in the language of `field`.
+//! `impairments`, `loss_rules`, `flow_spec`, `expectations`). What schema and page are made from is in the language of `field`.
 
 #[macro_use]
 mod macros;
 
 mod assign;
 mod capacity_trace;
+mod expectations;
 mod field;
 mod fields;
 mod flow_names;
@@ -45,6 +46,7 @@ pub use fields::SCENARIO;
 pub(crate) use fields::{QueueKeys, SizeWords, TrafficWords};
 pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, SourceSpan};
+pub(crate) use quantities::LONGEST_RUN;
 pub(crate) use reader::Choice;
 use sweep::{Axis, SweptKey, axes};
 use toml_tree::{Node, TomlValue, fragment, parse};

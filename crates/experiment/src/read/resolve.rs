@@ -8,6 +8,7 @@ use fairhaul_path::{LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
 use super::capacity_trace::Traces;
+use super::expectations::expectations;
 use super::fields::{FlowKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
 use super::impairments::impairments;
@@ -35,6 +36,7 @@ pub(super) fn resolve(
     if let Some(duration) = duration.filter(|duration| warmup >= *duration) {
         root.warmup.key.note(format!("{warmup} must be shorter than the run of {duration}"), notes);
     }
+    let expectations = expectations(root, notes);
     let net = LinkGraph::read(root, traces, notes);
     let tables = root.flow.value.as_deref().unwrap_or_default();
     flows_fit(tables, root.flow.key, notes)?;
@@ -64,6 +66,7 @@ pub(super) fn resolve(
         grain: root.grain.value,
         links: links?,
         flows: flows.into_iter().flatten().collect(),
+        expectations,
     })
 }
 
@@ -239,7 +242,7 @@ fn round_trips(duplex_link: usize, flow_specs: &[FlowSpec]) -> Vec<Span> {
             flow_specs.iter().filter(|spec| spec.route.crosses(duplex_link) && wanted(spec.traffic()));
         crossing.flat_map(|spec| spec.rtts.iter().copied()).collect()
     };
-    let bulk = of(|traffic| matches!(traffic, Traffic::Bulk));
+    let bulk = of(|traffic| matches!(traffic, Traffic::Bulk | Traffic::Limited { .. }));
     if bulk.is_empty() { of(|traffic| matches!(traffic, Traffic::Sized(_))) } else { bulk }
 }
 

@@ -1,6 +1,8 @@
 //! The traffic of a run: a thread for each sender and one for each receiver, with real sockets, and a thread that
 //! polls all senders.
 
+mod application;
+
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -252,20 +254,6 @@ impl TrafficRunner<'_> {
             0 if !self.ended.load(Ordering::Relaxed) => Ok(()),
             _ => Err(io::Error::other("the receiver did not receive all data")),
         }
-    }
-
-    /// Writes a full packet whenever the application has one ready, until the run is over.
-    fn write_when_ready(
-        &self,
-        stream: &mut TcpStream,
-        transfer: &LabTransfer,
-        mut source: Source,
-    ) -> io::Result<()> {
-        let payload = (transfer.options.segment - TIME_STAMPS).0 as usize;
-        while self.wait_until(source.next_at()) {
-            stream.write_all(&PAYLOAD[..payload])?;
-        }
-        Err(io::Error::other("the run has ended"))
     }
 
     /// Sends datagrams until the run is over. Lost datagrams are not retransmitted.

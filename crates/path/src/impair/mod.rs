@@ -1,11 +1,13 @@
 //! Impairments of a link, one file each.
 
+mod aggregate;
 mod duplicate;
 mod jitter;
 mod loss;
 mod policer;
 mod reorder;
 
+pub use aggregate::AggregateRule;
 pub use duplicate::Duplicate;
 pub use jitter::{Jitter, JitterRule};
 pub use loss::{Bursts, Loss, LossRule};
@@ -21,6 +23,8 @@ pub struct Impairments {
     pub policer: Option<PolicerRule>,
     /// Behind the queue, delays every packet by a random time.
     pub jitter: Option<JitterRule>,
+    /// Behind the queue, holds packets and releases them in bursts.
+    pub aggregate: Option<AggregateRule>,
     /// Behind the queue, holds some packets so that others overtake them.
     pub reorder: Option<ReorderRule>,
     /// Behind the queue, the probability that a packet arrives twice.
@@ -44,6 +48,7 @@ impl Impairments {
 pub struct Impaired {
     policer: Option<Policer>,
     jitter: Option<Jitter>,
+    aggregate: Option<AggregateRule>,
     reorder: Option<Reorder>,
     duplicate: Duplicate,
 }
@@ -54,6 +59,7 @@ impl Impaired {
         Impaired {
             policer: rules.policer.map(Policer::new),
             jitter: rules.jitter.map(|rule| Jitter::new(rule, stream("jitter"))),
+            aggregate: rules.aggregate,
             reorder: rules.reorder.map(|rule| Reorder::new(rule, stream("reorder"))),
             duplicate: Duplicate::new(rules.duplicate, stream("duplicate")),
         }
@@ -68,7 +74,8 @@ impl Impaired {
     /// behind it.
     pub fn cross(&mut self, arrives: Time) -> (Time, u8) {
         let jittered = self.jitter.as_mut().map_or(arrives, |jitter| jitter.delays(arrives));
-        let arrives = self.reorder.as_mut().map_or(jittered, |reorder| jittered + reorder.holds());
+        let released = self.aggregate.map_or(jittered, |rule| rule.releases(jittered));
+        let arrives = self.reorder.as_mut().map_or(released, |reorder| released + reorder.holds());
         (arrives, if self.duplicate.doubles() { 2 } else { 1 })
     }
 }

@@ -24,6 +24,9 @@ pub(super) struct Application {
     is_scheduled: bool,
 }
 
+/// Packets that are ready if all are.
+const ENDLESS: u64 = u64::MAX;
+
 impl Application {
     /// Nothing is ready yet.
     pub(super) fn new(source: Source) -> Application {
@@ -32,19 +35,47 @@ impl Application {
 
     #[cold]
     fn count_ready(&mut self, time: Time, sender: &mut Sender<Builtin>) {
-        if !self.is_scheduled {
-            self.ready += self.source.skip_until(time);
-            sender.ready(self.ready);
+        if self.is_scheduled || self.ready == ENDLESS {
+            return;
         }
+        // What is ready at `time` itself is an event where the sender waits for it.
+        if time > self.source.endless_from() {
+            self.ready = ENDLESS;
+        } else {
+            self.ready += self.source.skip_until(time);
+        }
+        sender.ready(self.ready);
+    }
+
+    /// An event of the application at `now`: one more packet is ready, or all are, or no more than `sent`.
+    fn advance(&mut self, now: Time, sent: u64) {
+        self.is_scheduled = false;
+        if now >= self.source.endless_from() {
+            self.ready = ENDLESS;
+            return;
+        }
+        if self.ready == ENDLESS {
+            // The time begins in which it limits its sender; a packet that is ready now counts.
+            self.ready = sent + self.source.skip_until(now + Span::from_ps(1));
+            return;
+        }
+        self.ready += 1;
     }
 }
 
 impl Connection {
     /// Opens the connection.
     pub fn open(&mut self, route: &Route, network: &mut Network) {
-        if self.application.is_some() {
-            self.sender.ready(0);
-            self.schedule_ready(network);
+        if let Some(application) = &mut self.application {
+            let limits_from = application.source.endless_until();
+            if let Some(from) = limits_from.filter(|from| *from > self.start) {
+                (application.ready, application.is_scheduled) = (ENDLESS, true);
+                self.sender.ready(ENDLESS);
+                network.events.push(from, EventKind::Ready.key(self.serial));
+            } else {
+                self.sender.ready(0);
+                self.schedule_ready(network);
+            }
         }
         if self.datagrams.is_none() {
             self.set_window(self.sender.window(), self.start, network);
@@ -81,12 +112,13 @@ impl Connection {
         }
     }
 
-    /// The application has one more packet ready: it waits for the window, or leaves as a datagram.
+    /// The application has one more packet ready, which waits for the window or leaves as a datagram; or it begins or
+    /// ends to limit its sender.
     pub fn on_ready(&mut self, now: Time, route: &Route, network: &mut Network) {
         let application = self.application.as_mut().expect("packets become ready where an application is");
-        application.is_scheduled = false;
         let number = application.ready;
-        application.ready += 1;
+        application.advance(now, self.sender.next());
+        let ready = application.ready;
         if self.datagrams.is_some() {
             let size = self.sender.config().packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
@@ -95,7 +127,7 @@ impl Connection {
             self.send_data(&mut data, now, route, network);
             self.schedule_ready(network);
         } else {
-            self.sender.ready(number + 1);
+            self.sender.ready(ready);
             self.send_ready(now, route, network);
         }
     }

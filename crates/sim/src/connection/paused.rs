@@ -1,6 +1,6 @@
 //! What can be seen of a connection while a run is paused, and changed.
 
-use fairhaul_cc::{ControllerChoice, Needs, Window};
+use fairhaul_cc::{ControllerChoice, Needs, Own, Window};
 use fairhaul_units::{Time, mix};
 
 use super::Connection;
@@ -19,6 +19,11 @@ impl Connection {
         if self.is_open() {
             self.sender.add_to(state);
         }
+    }
+
+    /// Its controller, if it is not one of the catalogue.
+    pub fn own(&mut self) -> Option<&mut dyn Own> {
+        self.sender.own()
     }
 
     /// Goes on with another window.

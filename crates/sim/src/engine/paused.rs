@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairhaul_cc::{Controller, Window};
+use fairhaul_cc::{Controller, Own, Window};
 use fairhaul_experiment::{EventRow, Scenario};
 use fairhaul_units::Time;
 
@@ -54,6 +54,17 @@ impl Engine {
     /// Packets that wait at a link or are being sent there.
     pub fn queued(&mut self, link: u32, now: Time) -> u64 {
         self.network.queued(link, now)
+    }
+
+    /// Shows the controllers of the open connections of a flow that are not of the catalogue.
+    pub fn own(&mut self, flow: u32, mut what: impl FnMut(&mut dyn Own)) {
+        self.each_open(|connection, _, _| {
+            if connection.flow() == flow
+                && let Some(own) = connection.own()
+            {
+                what(own);
+            }
+        });
     }
 
     /// Sets window and threshold of the open connections of a flow.

@@ -177,6 +177,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.ready = packets;
     }
 
+    /// The number of the next new packet: how many it has sent.
+    pub fn next(&self) -> u64 {
+        self.board.next()
+    }
+
     /// Whether more ready packets would change nothing: a whole burst that has not been sent is ready.
     pub fn has_burst_ready(&self) -> bool {
         self.ready - self.board.next() >= self.config.offload

@@ -118,6 +118,7 @@ impl Chain {
             grain: self.grain,
             links: links.collect(),
             flows: self.flows(),
+            expectations: Vec::new(),
         }
     }
 }

@@ -6,7 +6,9 @@ use fairhaul_cc::entries;
 use fairhaul_experiment::{
     Grain, Hold, ReceiverClock, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
-use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
+use fairhaul_path::impair::{
+    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
+};
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -284,15 +286,21 @@ fn impairments() -> impl Strategy<Value = Impairments> {
     let reorder = (0.001f64..0.3, 1u64..40)
         .prop_map(|(probability, ms)| ReorderRule { probability, delay: Span::from_ms(ms) });
     let duplicate = prop_oneof![3 => Just(0.0), 1 => 0.001f64..0.5];
+    let aggregate = (1u64..60, 0u64..500).prop_map(|(ms, from)| AggregateRule {
+        every: Span::from_ms(ms),
+        from: Time::ZERO + Span::from_ms(from),
+    });
     let some = (
         prop::option::weighted(0.3, policer),
         prop::option::weighted(0.4, jitter),
+        prop::option::weighted(0.3, aggregate),
         prop::option::weighted(0.4, reorder),
         duplicate,
     );
-    let some = some.prop_map(|(policer, jitter, reorder, duplicate)| Impairments {
+    let some = some.prop_map(|(policer, jitter, aggregate, reorder, duplicate)| Impairments {
         policer,
         jitter,
+        aggregate,
         reorder,
         duplicate,
     });
@@ -443,6 +451,11 @@ fn traffics() -> impl Strategy<Value = Traffic> {
             rate: super::chain::kbps(kbps),
             on: Span::from_ms(on),
             off: Span::from_ms(off),
+        }),
+        2 => (0u64..5000, 0u64..1500, 1u64..1500).prop_map(|(kbps, from, lasts)| Traffic::Limited {
+            rate: (kbps >= 200).then(|| super::chain::kbps(kbps)),
+            from: Span::from_ms(from),
+            until: Span::from_ms(from + lasts),
         }),
         1 => select(vec![100u64, 300, 777, 1000]).prop_map(|kbps| Traffic::Cbr { rate: super::chain::kbps(kbps) }),
     ]

@@ -28,6 +28,9 @@ pub struct Host {
     lead: Option<u32>,
     claimed: u64,
     source: Option<Source>,
+    /// A time without endless data, and the time of a packet in it.
+    limited: Option<(Time, Time, Option<Span>)>,
+    is_limited: bool,
     written: u64,
     /// The receiver of datagrams, instead of TCP.
     datagrams: Option<Datagrams>,
@@ -68,7 +71,16 @@ impl Host {
             in_order: 0,
             lead: flow.lead.filter(|_| transfer.size.is_some()),
             claimed: 0,
-            source: Source::of(scenario, transfer.flow, transfer.start),
+            source: Source::of(scenario, transfer.flow, transfer.start)
+                .filter(|_| !matches!(flow.traffic, Traffic::Limited { .. })),
+            limited: match flow.traffic {
+                Traffic::Limited { rate, from, until } if Time::ZERO + until > transfer.start => {
+                    let every = rate.map(|rate| rate.on_wire(flow.packet));
+                    Some(((Time::ZERO + from).max(transfer.start), Time::ZERO + until, every))
+                }
+                _ => None,
+            },
+            is_limited: false,
             written: 0,
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             overhead: flow.overhead,
@@ -81,6 +93,10 @@ impl Host {
             host.sender.ready(0);
         }
         host.await_ready(shared);
+        if let Some((from, ..)) = host.limited {
+            host.sender.ready(if from > transfer.start { u64::MAX } else { 0 });
+            shared.calendar.add(from, Event::Ready(serial));
+        }
         if host.datagrams.is_none() {
             host.send(transfer.start, shared);
         }
@@ -125,8 +141,27 @@ impl Host {
         }
     }
 
+    /// An application with endless data begins or ends to limit its sender, or has one more packet ready.
+    fn on_limited(&mut self, (_, until, every): (Time, Time, Option<Span>), now: Time, shared: &mut Shared) {
+        if now >= until {
+            self.written = u64::MAX;
+        } else {
+            if !self.is_limited {
+                (self.is_limited, self.written) = (true, self.sender.next());
+            }
+            self.written += u64::from(every.is_some());
+            let next = every.map_or(until, |every| until.min(now + every));
+            shared.calendar.add(next, Event::Ready(self.serial));
+        }
+        self.sender.ready(self.written);
+        self.send(now, shared);
+    }
+
     /// The application has one more packet ready.
     pub fn on_ready(&mut self, now: Time, shared: &mut Shared) {
+        if let Some(limited) = self.limited {
+            return self.on_limited(limited, now, shared);
+        }
         self.written += 1;
         if self.datagrams.is_some() {
             let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);

@@ -29,6 +29,8 @@ pub struct Link {
     loss: Option<Loss>,
     policer: Option<Policer>,
     jitter: Option<Jitter>,
+    /// Times between releases, and the first.
+    releases: Option<(Span, Time)>,
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
     schedule: Schedule,
@@ -68,6 +70,7 @@ impl Link {
             schedule: spec.schedule.clone(),
             policer: spec.impair.policer.map(Policer::new),
             jitter: spec.impair.jitter.map(|rule| Jitter::new(rule, chance("jitter"))),
+            releases: spec.impair.aggregate.map(|rule| (rule.every, rule.from)),
             reorder: spec.impair.reorder.map(|rule| Reorder::new(rule, chance("reorder"))),
             duplicate: Some(Duplicate::new(spec.impair.duplicate, chance("duplicate"))),
             recorded: true,
@@ -88,6 +91,7 @@ impl Link {
             loss: None,
             policer: None,
             jitter: None,
+            releases: None,
             reorder: None,
             duplicate: None,
             schedule: Schedule::default(),
@@ -108,6 +112,12 @@ impl Link {
         let mut arrives = now + changes.next().map_or(self.delay, |change| change.1);
         if let Some(jitter) = &mut self.jitter {
             arrives = jitter.delays(arrives);
+        }
+        if let Some((every, from)) = self.releases
+            && arrives > from
+            && !((arrives - from) % every).is_zero()
+        {
+            arrives += every - (arrives - from) % every;
         }
         if let Some(reorder) = &mut self.reorder {
             arrives += reorder.holds();
@@ -300,6 +310,7 @@ impl Link {
         let decides =
             self.aqm.is_some() || self.departure_queue.is_some() || self.mark != Capacity::Unlimited;
         let impairs = self.policer.is_some() || self.jitter.is_some() || self.reorder.is_some();
+        let impairs = impairs || self.releases.is_some();
         !decides && !impairs && self.loss.is_none() && self.fits(train)
     }
 

@@ -62,3 +62,11 @@ table! {
     probability: Probability = required, "Probability that a packet is delayed.";
     delay: Time<1, { 60 * SECOND }> = required, "Delay in addition to that of the link.";
 }
+
+table! {
+    AggregateKeys: "{ every = …, from = … }",
+        "A link that collects packets and delivers them in bursts, as radio links do: a packet waits for \
+         the next release. The acknowledgements of a burst leave the receiver together.";
+    every: Time<1_000_000, { 60 * SECOND }> = required, "Time between two releases.";
+    from: Time<0, RUN> = default("\"0 s\""), "First release; earlier packets are not held.";
+}

@@ -48,6 +48,13 @@ words! {
         on: Period = required, "Mean duration of an on period (exponential distribution).";
         off: Period = required, "Mean duration of an off period (exponential distribution).";
     } => Traffic::OnOff { rate: rate?, on: on?, off: off? };
+    "limited",
+        "Endless data, except for a time in which the application writes at a constant rate, or nothing. \
+         Data that the application had not written when this time began are not sent in it.", {
+        rate: RateOrZero = required, "Rate in this time, headers included; \"0 bit/s\" is a pause.";
+        from: Time<0, RUN> = default("\"0 s\""), "Start of this time.";
+        until: Time<1, RUN> = in_words("the end of the run"), "End of this time; later than `from`.";
+    } => Traffic::Limited { rate: rate?, from, until: until.unwrap_or(LONGEST_RUN) };
     "cbr",
         "UDP datagrams at a constant rate, without congestion control and without \
          acknowledgements. The record of such a flow has no round-trip time, no window and no \

@@ -1,6 +1,6 @@
 //! What can be seen of a sender while a run is paused, and changed.
 
-use fairhaul_cc::{Controller, Needs, Window};
+use fairhaul_cc::{Builtin, Controller, Needs, Own, Window};
 use fairhaul_units::real;
 
 use super::undo::UndoState;
@@ -36,5 +36,15 @@ impl<C: Controller + Clone> Sender<C> {
     pub fn provides(&self, needs: Needs) -> bool {
         let Needs { exact_echo, feedback_sum, rates, .. } = self.needs;
         (exact_echo, feedback_sum) == (needs.exact_echo, needs.feedback_sum) && (rates || !needs.rates)
+    }
+}
+
+impl Sender<Builtin> {
+    /// The controller, if it is not one of the catalogue.
+    pub fn own(&mut self) -> Option<&mut dyn Own> {
+        match &mut self.controller {
+            Builtin::Own(own) => Some(own.as_mut()),
+            _ => None,
+        }
     }
 }

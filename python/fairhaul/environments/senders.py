@@ -1,0 +1,124 @@
+"""Several senders of one run, each with an agent, as an environment of PettingZoo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
+
+from fairhaul.environments import rewards
+from fairhaul.environments.episode import Act, Episode, check_act
+from fairhaul.environments.observation import History, Step, information
+from fairhaul.environments.rewards import Reward
+from fairhaul.environments.scenario import PAIR, Episodes
+from fairhaul.environments.sender import actions, observations
+from fairhaul.scenario import Source
+
+Array = NDArray[np.float32]
+
+
+class SendersEnv(ParallelEnv):  # type: ignore[misc]
+    """The senders of several flows of one run; they decide together, once per longest round trip.
+
+    The agents have the names of their flows. Actions and observations are those of `SenderEnv`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "fairhaul_senders", "render_modes": []}
+
+    def __init__(
+        self,
+        scenario: Source | None = None,
+        *,
+        flows: Sequence[str] | None = None,
+        draw: Mapping[str, object] | None = None,
+        act: Act = "window",
+        reward: str | Reward = "power",
+        every: float | None = None,
+        history: int = 4,
+    ) -> None:
+        """Read the scenario; nothing runs yet. See `SenderEnv` for the arguments.
+
+        Args:
+            scenario: by default two senders over 10 Mbit/s and 40 ms, the second from 5 s on.
+            flows: the flows that agents drive; by default all.
+            draw: as in `SenderEnv`.
+            act: as in `SenderEnv`.
+            reward: as in `SenderEnv`, of each sender by its own step.
+            every: as in `SenderEnv`.
+            history: as in `SenderEnv`.
+
+        Raises:
+            ScenarioError: an argument is wrong.
+        """
+        check_act(act)
+        source = PAIR if scenario is None else scenario
+        self._episodes = Episodes(source, flows, draw, every_flow=True)
+        self._act, self._every_s, self._length = act, every, history
+        self._reward = rewards.reward(reward)
+        self._random = np.random.default_rng()
+        self._episode: Episode | None = None
+        self._histories: dict[str, History] = {}
+        self.possible_agents = list(self._episodes.flows)
+        self.agents: list[str] = []
+        self.observation_spaces = dict.fromkeys(self.possible_agents, observations(history))
+        self.action_spaces = dict.fromkeys(self.possible_agents, actions())
+
+    def observation_space(self, agent: str) -> spaces.Box[np.float32]:
+        """Give the space of an agent's observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Box[np.float32]:
+        """Give the space of an agent's actions."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Array], dict[str, dict[str, Any]]]:
+        """Begin an episode; `options["set"]` has keys of the scenario with values for it."""
+        if seed is not None:
+            self._random = np.random.Generator(np.random.PCG64(seed))
+        scenario = self._episodes.next(self._random, options)
+        senders = self._episodes.senders(scenario)
+        self._episode = Episode(scenario, senders, self._act, self._every_s)
+        self.agents = list(self.possible_agents)
+        self._histories = {agent: History(self._length) for agent in self.agents}
+        steps = dict(zip(self.agents, self._episode.begin(), strict=True))
+        return self._rows(steps), {agent: information(step) for agent, step in steps.items()}
+
+    def _rows(self, steps: Mapping[str, Step]) -> dict[str, Array]:
+        return {agent: self._histories[agent].add(step) for agent, step in steps.items()}
+
+    def step(
+        self, actions: dict[str, Array]
+    ) -> tuple[
+        dict[str, Array],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Decide for each agent, and run until the next decision.
+
+        Raises:
+            RuntimeError: no episode has begun.
+            RunError: the run failed.
+        """
+        if self._episode is None:
+            raise RuntimeError("call reset() before step()")
+        chosen = [float(np.ravel(actions[agent])[0]) for agent in self.agents]
+        steps = dict(zip(self.agents, self._episode.step(chosen), strict=True))
+        over = self._episode.is_over
+        result = (
+            self._rows(steps),
+            {agent: float(self._reward(step)) for agent, step in steps.items()},
+            dict.fromkeys(steps, False),
+            dict.fromkeys(steps, over),
+            {agent: information(step) for agent, step in steps.items()},
+        )
+        if over:
+            self.agents = []
+        return result

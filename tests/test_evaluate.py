@@ -1,0 +1,107 @@
+"""`fairhaul evaluate`: every heading has a place, and rows say what the runs were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairhaul
+from fairhaul import ScenarioError, cli
+from fairhaul.checking import files_of, read_cases
+from fairhaul.evaluation import SCENARIOS, Evaluation, evaluate, markdown, report, words
+from fairhaul.evaluation import rows as rows_module
+from fairhaul.evaluation.criteria import HEADINGS
+from fairhaul.expectations import MET, NOT_MET, UNDECIDED
+
+
+class Greedy(fairhaul.Controller):
+    """Hardly gives way."""
+
+    every = "round"
+
+    def on_round(self, window: Any, _report: Any) -> None:
+        """Add ten packets per round trip."""
+        window.growth = 10.0
+
+    def on_congestion(self, window: Any, _event: Any) -> None:
+        """Give up a fiftieth."""
+        window.give_up(0.02)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    """Evaluate two controllers by four of the scenarios."""
+    folder = tmp_path_factory.mktemp("scenarios")
+    for name in ("shallow-buffer", "call", "itself-by-rtt", "high-loss"):
+        text = (SCENARIOS / f"{name}.toml").read_text(encoding="utf-8")
+        for long, short in (('"120 s"', '"30 s"'), ('"90 s"', '"40 s"'), ('"60 s"', '"30 s"')):
+            text = text.replace(f"duration = {long}", f"duration = {short}")
+        (folder / f"{name}.toml").write_text(text.replace('warmup   = "30 s"', 'warmup = "10 s"'))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("fairhaul.evaluation.SCENARIOS", folder)
+        return evaluate(["cubic", Greedy], seeds=5)
+
+
+def test_every_heading_has_rows_or_a_reason_and_every_row_a_heading() -> None:
+    cases = read_cases(files_of([SCENARIOS]), [])
+    found = {
+        rows_module.SOURCE.match(expectation.source)[1]  # type: ignore[index]
+        for case in cases
+        for expectation in case.expectations
+    }
+    assert found == {heading.section for heading in HEADINGS if not heading.missing}
+    assert len(HEADINGS) == 25
+    for case in cases:
+        names = [flow["name"] for flow in json.loads(case.scenario.describe())["flows"]]
+        assert any(name.startswith("mine") for name in names), case.file
+
+
+def test_a_controller_that_hardly_gives_way_is_found_out(few: Evaluation) -> None:
+    assert few.controllers == ("cubic", "greedy")
+    assert few.verdict("5.1.3", "cubic") == MET
+    assert few.verdict("5.1.3", "greedy") == NOT_MET
+    assert few.verdict("7.10", "cubic") is None
+    relative = next(row for row in few.rows if row.expectation.relative_to)
+    # Relative to itself, in the same runs.
+    assert relative.found["cubic"].worst.by["sim"].values == (1.0,) * 5
+    assert [row.label for row in few.of("5.2.2")] == ["5.2.2a", "5.2.2b", "5.2.2c"]
+    margin = few.of("5.2.2")[1].found["cubic"].margin
+    assert margin is not None
+    assert margin[1] <= margin[0] <= margin[2]
+
+
+def test_it_is_written_as_page_markdown_and_json(few: Evaluation, tmp_path: Path) -> None:
+    page = report.write(few, tmp_path).read_text(encoding="utf-8")
+    text = markdown.write(few, tmp_path / "evaluation.md").read_text(encoding="utf-8")
+    for heading in HEADINGS:
+        assert f"{heading.section} {heading.title}" in text
+        assert heading.title in page
+    assert "Not evidenced here: connections here have one path." in text
+    command = words.commands(few)[0]
+    assert command in text
+    assert "--set 'flow.mine*.controller=\"cubic\"' --seeds 5" in command
+    written = few.to_dict()
+    assert json.loads(json.dumps(written)) == written
+    assert sum(bool(one["rows"]) for one in written["criteria"]) == 3
+    assert words.answer(few).startswith("Of 25 criteria: cubic: ")
+
+
+def test_verdicts_of_rows_are_combined() -> None:
+    assert rows_module.verdict_of([MET, UNDECIDED, NOT_MET]) == NOT_MET
+    assert rows_module.verdict_of([MET, UNDECIDED]) == UNDECIDED
+    assert rows_module.verdict_of([MET, MET]) == MET
+    assert rows_module.verdict_of([]) is None
+
+
+def test_mistakes_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ScenarioError, match='did you mean "cubic"'):
+        evaluate(["cubik"], seeds=1)
+    with pytest.raises(ScenarioError, match=r"xcp.*needs routers"):
+        evaluate(["xcp"], seeds=1)
+    assert cli.status_of(["evaluate"]) == 2
+    assert "fairhaul evaluate fhstcp cubic" in capsys.readouterr().err
+    assert cli.status_of(["evaluate", "cubic", "--quick", "--seeds", "3"]) == 2
+    assert "give one of them" in capsys.readouterr().err
