@@ -295,6 +295,13 @@ fn traffic(traffic: &Traffic) -> Value {
             "until_s": (*until < LONGEST_RUN).then_some(until.as_secs()),
         }),
         Traffic::Cbr { rate } => json!({ "kind": "cbr", "rate_bps": rate.as_bps() }),
+        Traffic::Vectors { file, vectors } => json!({
+            "kind": "vectors",
+            "file": file,
+            "connections": vectors.0.len(),
+            "digest": format!("{:016x}", vectors.digest()),
+        }),
+        Traffic::Answers { to, flow } => json!({ "kind": "answers", "to": to, "flow": flow }),
     }
 }
 

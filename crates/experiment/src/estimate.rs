@@ -8,7 +8,7 @@ use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Time};
 
 use crate::plan::expected;
-use crate::{Flow, Hop, Scenario, SizeLaw, Traffic};
+use crate::{Flow, Hop, Scenario, Side, SizeLaw, Traffic};
 
 /// Memory of a flow, of a transfer before it begins, of a row of a series and of a packet that waits, bytes.
 /// Measured with a million flows, ten million transfers and a hundred million packets.
@@ -74,7 +74,7 @@ fn sent(scenario: &Scenario) -> f64 {
     let mut packets = 0.0;
     for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
         let (asked, size) = (demand(flow, scenario), flow.packet.0 as f64);
-        let bytes = match (flow.traffic, bottleneck) {
+        let bytes = match (&flow.traffic, bottleneck) {
             (Traffic::Cbr { .. }, _) | (_, None) => asked,
             (_, Some(link)) => {
                 let granted = asked.min(left[link as usize]);
@@ -98,6 +98,11 @@ fn demand(flow: &Flow, scenario: &Scenario) -> f64 {
         Traffic::Cbr { rate } => return rate.as_bps() as f64 / 8.0 * seconds,
         Traffic::Short { size, .. } => expected(&flow.traffic, scenario.duration) * mean(size),
         Traffic::Web(web) => expected(&flow.traffic, scenario.duration) * mean(web.size),
+        Traffic::Vectors { ref vectors, .. } => vectors.payload(Side::Initiator) as f64,
+        Traffic::Answers { flow, .. } => match &scenario.flows[flow as usize].traffic {
+            Traffic::Vectors { vectors, .. } => vectors.payload(Side::Acceptor) as f64,
+            _ => 0.0,
+        },
     };
     asked.min(line)
 }
@@ -124,7 +129,7 @@ fn in_flight(scenario: &Scenario) -> f64 {
     let mut flows: Vec<Vec<&Flow>> = vec![Vec::new(); scenario.links.len()];
     for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
         if let (Traffic::Bulk | Traffic::Limited { .. } | Traffic::Sized(_), Some(link)) =
-            (flow.traffic, bottleneck)
+            (&flow.traffic, bottleneck)
         {
             flows[link as usize].push(flow);
         }

@@ -14,13 +14,14 @@ mod receiver_clock;
 mod record;
 mod scenario;
 mod source;
+mod vectors;
 
 pub use describe::describe;
 pub use estimate::CostEstimate;
 pub use grain::{LONGEST_TRAIN, TRAINS_PER_WINDOW};
 pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
-pub use plan::{Transfer, plan, plan_while};
+pub use plan::{NextTransfer, Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable, read, read_with};
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
@@ -29,6 +30,7 @@ pub use scenario::{
     Traffic, WebPages,
 };
 pub use source::Source;
+pub use vectors::{Side, Unit, Vector, Vectors};
 
 /// The tables of keys that the reader follows, for what draws or checks scenarios by them.
 pub mod table {

@@ -153,7 +153,10 @@ mod tests {
             ["drop_p", "delay_s"]
         );
         assert_eq!(names(recoveries()), ["sack", "newreno", "reno", "rack"]);
-        assert_eq!(names(traffics()), ["bulk", "sized", "short", "web", "onoff", "limited", "cbr"]);
+        assert_eq!(
+            names(traffics()),
+            ["bulk", "sized", "short", "web", "onoff", "limited", "cbr", "vectors", "answers"]
+        );
         assert_eq!(traffics()[3].keys[1].default, "5");
     }
 }

@@ -5,7 +5,8 @@
 
 use fairhaul_units::{Bytes, Chance, Span, Time};
 
-use crate::{Scenario, SizeLaw, Start, Traffic, WebPages};
+use crate::vectors::Placed;
+use crate::{Flow, Scenario, Side, SizeLaw, Start, Traffic, Vectors, WebPages};
 
 /// Sizes are cut here, so that a heavy tail stays a number; no run delivers as much.
 const LARGEST: f64 = 1e15;
@@ -17,13 +18,25 @@ const MOST_TRANSFERS: usize = 20_000_000;
 pub struct Transfer {
     /// Index of its flow in the scenario.
     pub flow: u32,
-    /// When its sender opens the connection.
+    /// When its sender opens the connection; `Time::NEVER`: when another transfer says so.
     pub start: Time,
     /// Payload, of all connections that carry it; `None`: without end.
     pub size: Option<Bytes>,
+    /// What starts once all of its payload has arrived.
+    pub next: Option<NextTransfer>,
 }
 
-/// The transfers of `scenario`, ordered by flow and then by start; all start before its end.
+/// The transfer that follows another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NextTransfer {
+    /// Its number in the plan.
+    pub transfer: u32,
+    /// How long after the arrival.
+    pub pause: Span,
+}
+
+/// The transfers of `scenario`, ordered by flow and then by start, those of connection vectors as in their file. All start
+/// before its end, or after another one.
 pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
     plan_while(scenario, || true).expect("nothing ends it")
 }
@@ -37,37 +50,96 @@ pub fn plan_while(scenario: &Scenario, goes_on: impl Fn() -> bool) -> Option<Vec
             return None;
         }
         let stream = |purpose| Chance::stream(scenario.seed, purpose, u64::from(index));
-        // Connections that carry one transfer start as the first of them.
-        let starts = Chance::stream(scenario.seed, "start", u64::from(flow.lead.unwrap_or(index)));
-        let start = Time::ZERO + begin(flow.start, &mut { starts });
+        let start = opens(scenario, index);
         let mut chance = stream("traffic");
         let first = transfers.len();
         let mut add = |start, size| {
             if start < end && goes_on() {
-                transfers.push(Transfer { flow: index, start, size });
+                transfers.push(Transfer { flow: index, start, size, next: None });
             }
         };
-        match flow.traffic {
+        match &flow.traffic {
             Traffic::Bulk | Traffic::OnOff { .. } | Traffic::Limited { .. } | Traffic::Cbr { .. } => {
                 add(start, None);
             }
-            Traffic::Sized(size) => add(start, Some(size)),
-            Traffic::Short { per_s, size } => {
+            Traffic::Sized(size) => add(start, Some(*size)),
+            &Traffic::Short { per_s, size } => {
                 poisson(start, end, per_s, &mut chance, &goes_on, |at, chance| {
                     add(at, Some(draw(size, chance)));
                 });
             }
             Traffic::Web(pages) => {
                 poisson(start, end, pages.sessions_per_s, &mut chance, &goes_on, |at, chance| {
-                    session(at, end, &pages, chance, &mut add);
+                    session(at, end, pages, chance, &mut add);
                 });
+            }
+            Traffic::Vectors { .. } | Traffic::Answers { .. } => {
+                if goes_on() {
+                    transfers.extend(units(scenario, index, end));
+                }
+                continue;
             }
         }
         // Sessions overlap; a stable sort keeps the objects of one page in the order drawn.
         transfers[first..].sort_by_key(|transfer| transfer.start);
         assert!(transfers.len() <= MOST_TRANSFERS, "a scenario is refused when it expects half as many");
     }
+    for (index, flow) in (0u32..).zip(&scenario.flows) {
+        if let Traffic::Vectors { vectors, .. } = &flow.traffic {
+            link(vectors, scenario, index, &mut transfers);
+        }
+    }
     goes_on().then_some(transfers)
+}
+
+/// When a flow opens: connections that carry one transfer with the first of them, and answers with what they answer.
+fn opens(scenario: &Scenario, index: u32) -> Time {
+    let flow = &scenario.flows[index as usize];
+    let with = match flow.traffic {
+        Traffic::Answers { flow, .. } => flow,
+        _ => flow.lead.unwrap_or(index),
+    };
+    let mut starts = Chance::stream(scenario.seed, "start", u64::from(with));
+    Time::ZERO + begin(scenario.flows[with as usize].start, &mut starts)
+}
+
+/// The units of connection vectors that a flow writes, in the order of their file.
+fn units(scenario: &Scenario, index: u32, end: Time) -> Vec<Transfer> {
+    let (side, vectors) = match &scenario.flows[index as usize].traffic {
+        Traffic::Vectors { vectors, .. } => (Side::Initiator, vectors),
+        &Traffic::Answers { flow, .. } => match &scenario.flows[flow as usize].traffic {
+            Traffic::Vectors { vectors, .. } => (Side::Acceptor, vectors),
+            _ => unreachable!("reading a scenario finds the flow that is answered"),
+        },
+        _ => unreachable!("only connection vectors have units"),
+    };
+    let mine = vectors.placed(opens(scenario, index), end).filter(|placed| placed.unit.side == side);
+    mine.map(|Placed { unit, at }| Transfer {
+        flow: index,
+        start: at.unwrap_or(Time::NEVER),
+        size: Some(unit.size),
+        next: None,
+    })
+    .collect()
+}
+
+/// Makes each unit of a conversation follow the one before it; `index` is the flow of the initiators.
+fn link(vectors: &Vectors, scenario: &Scenario, index: u32, transfers: &mut [Transfer]) {
+    let answers = |flow: &Flow| matches!(flow.traffic, Traffic::Answers { flow, .. } if flow == index);
+    let acceptors = scenario.flows.iter().position(answers).map_or(index, |flow| flow as u32);
+    let first = |flow| transfers.partition_point(|transfer| transfer.flow < flow) as u32;
+    let (mut initiator, mut acceptor) = (first(index), first(acceptors));
+    let mut before = None;
+    let end = Time::ZERO + scenario.duration;
+    for Placed { unit, at } in vectors.placed(opens(scenario, index), end) {
+        let mine = if unit.side == Side::Initiator { &mut initiator } else { &mut acceptor };
+        if let (None, Some(before)) = (at, before) {
+            let before: &mut Transfer = &mut transfers[before as usize];
+            before.next = Some(NextTransfer { transfer: *mine, pause: unit.pause });
+        }
+        before = Some(*mine);
+        *mine += 1;
+    }
 }
 
 /// How many transfers a flow of `traffic` is expected to make in `duration`, at most.
@@ -80,6 +152,11 @@ pub(crate) fn expected(traffic: &Traffic, duration: Span) -> f64 {
         | Traffic::Cbr { .. } => 1.0,
         Traffic::Short { per_s, .. } => per_s * duration.as_secs(),
         Traffic::Web(web) => web.sessions_per_s * duration.as_secs() * web.pages * web.objects,
+        // Of both sides.
+        Traffic::Vectors { vectors, .. } => {
+            (vectors.count(Side::Initiator) + vectors.count(Side::Acceptor)) as f64
+        }
+        Traffic::Answers { .. } => 0.0,
     }
 }
 

@@ -4,12 +4,13 @@
 //! become that many; a capacity in time or in bdp has become packets.
 
 use std::num::NonZeroU8;
+use std::sync::Arc;
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Rate, SENDER, Span, Time};
 
-use crate::{Grid, ReceiverClock, grid};
+use crate::{Grid, ReceiverClock, Vectors, grid};
 
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
@@ -253,7 +254,7 @@ pub struct WebPages {
 }
 
 /// What a flow has to send.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Without end.
     Bulk,
@@ -290,6 +291,20 @@ pub enum Traffic {
     Cbr {
         /// In packets on the wire.
         rate: Rate,
+    },
+    /// What the initiators of connection vectors write, each unit a connection of its own.
+    Vectors {
+        /// The name of their file.
+        file: String,
+        /// The connections.
+        vectors: Arc<Vectors>,
+    },
+    /// What the acceptors of the same connections write.
+    Answers {
+        /// The name of the flow of the initiators.
+        to: String,
+        /// Its index.
+        flow: u32,
     },
 }
 

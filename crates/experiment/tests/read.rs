@@ -211,7 +211,7 @@ fn what_is_left_out_has_its_default() {
     let flow = &base(DUMBBELL, &[]).flows[2];
     assert_eq!((flow.name.as_str(), flow.group.as_str()), ("F2[1]", "F2[1]"));
     assert_eq!(
-        (flow.recovery, flow.traffic, flow.start),
+        (flow.recovery, flow.traffic.clone(), flow.start),
         (Recovery::Sack, Traffic::Bulk, Start::At(Span::ZERO))
     );
     assert_eq!((flow.initial_window, flow.initial_ssthresh), (2.0, f64::INFINITY));
@@ -989,4 +989,65 @@ fn mistakes_in_a_schedule_or_a_trace_are_reported_with_their_lines() {
     assert!(
         schedule("\"later\"").starts_with("schedule: wanted a list in which each entry is a table { at = …")
     );
+}
+
+/// A scenario beside a file of connection vectors in which both sides write; `more` follows its flow `requests`.
+fn with_vectors(more: &str) -> Result<Study, String> {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("vectors");
+    std::fs::create_dir_all(&folder).expect("a folder of the test");
+    std::fs::write(folder.join("site.cvec"), "SEQ 0\n> 5\n< 7\n").expect("a file of the test");
+    let text = format!(
+        "{DUMBBELL}\n[[flow]]\nname = \"requests\"\ncontroller = \"reno\"\n\
+         traffic = {{ kind = \"vectors\", file = \"site.cvec\" }}\n{more}"
+    );
+    read(&text, folder.join("site.toml").to_str().expect("a path in UTF-8"), &[])
+        .map_err(|mistakes| mistakes.0[0].text.clone())
+}
+
+#[test]
+fn connection_vectors_need_a_flow_that_answers() {
+    let answer = |more: &str| {
+        let text = "[[flow]]\nname = \"responses\"\ncontroller = \"reno\"\ndirection = \"reverse\"\n";
+        format!("{text}traffic = {{ kind = \"answers\", to = \"requests\" }}\n{more}\n")
+    };
+    let study = with_vectors(&answer("")).unwrap();
+    assert_eq!(study.base.flows[4].traffic, Traffic::Answers { to: "requests".into(), flow: 3 });
+    let transfers = plan(&study.base);
+    assert_eq!((transfers[3].next.map(|next| next.transfer), transfers[4].start), (Some(4), Time::NEVER));
+    let why = |more: &str| with_vectors(more).unwrap_err();
+    assert!(
+        why("").starts_with("traffic: the acceptors of the file write, too; add a [[flow]]"),
+        "{}",
+        why("")
+    );
+    assert_eq!(why(&answer("start = \"1 s\"")), "start: the flow starts with \"requests\", which it answers");
+    assert_eq!(
+        why(&answer("count = 2")),
+        "count: one flow plays the connections of a file; remove \"count\""
+    );
+    let other = answer("").replace("to = \"requests\"", "to = \"request\"");
+    assert_eq!(
+        why(&other),
+        "traffic: no flow \"request\" has \"vectors\" traffic; did you mean \"requests\"?"
+    );
+    let missing =
+        "[[flow]]\nname = \"x\"\ncontroller = \"reno\"\ntraffic = { kind = \"vectors\", file = \"y\" }";
+    assert_eq!(why(missing), "traffic: y: file not found");
+}
+
+#[test]
+fn the_reverse_direction_may_have_a_rate_and_a_queue_of_its_own() {
+    let text = DUMBBELL.replace(
+        "queue = { kind = \"droptail\", capacity = \"1 bdp\" }",
+        "queue = { kind = \"droptail\", capacity = \"1 bdp\" }\nreverse_rate = \"100 Mbit/s\"\n\
+         reverse_queue = { kind = \"codel\", capacity = \"12 ms\" }\n\
+         schedule = [{ at = \"1 s\", rate = \"2 Gbit/s\", delay = \"30 ms\" }]",
+    );
+    let links = read(&text, "asymmetric.toml", &[]).unwrap().base.links;
+    assert_eq!(links[1].rate, Rate::from_bps(100_000_000).unwrap());
+    assert_eq!(links[1].queue.entry.name, "codel");
+    // 12 ms x 100 Mbit/s = 150 packets of 1000 B.
+    assert_eq!(links[1].capacity, Capacity::Packets(150));
+    assert!(links[0].schedule.rates.is_some() && links[1].schedule.rates.is_none());
+    assert_eq!(links[0].schedule.delays, links[1].schedule.delays);
 }

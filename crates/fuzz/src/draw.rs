@@ -182,9 +182,28 @@ fn flows(draw: &mut Draw, nodes: u64, keys: &mut Keys) {
             let rtt = draw.accepted(&Accepts::RoundTrips);
             flow.set("rtt", rtt);
         }
-        flows.push(Item::Table(flow));
+        let answer = (traffic.as_deref() == Some("vectors")).then(|| answers(&flow, number));
+        flow.take("count")
+            .filter(|_| answer.is_none())
+            .into_iter()
+            .for_each(|count| flow.set("count", count));
+        flows.extend([Some(flow), answer].into_iter().flatten().map(Item::Table));
     }
     keys.set("flow", Item::List(flows));
+}
+
+/// The flow of the acceptors that answers the initiators of `flow`.
+fn answers(flow: &Keys, number: u64) -> Keys {
+    let mut answer = Keys::default();
+    for key in ["from", "to", "controller", "rtt"] {
+        flow.get(key).into_iter().for_each(|value| answer.set(key, value.clone()));
+    }
+    answer.set("name", Item::text(&format!("f{number}a")));
+    answer.set("direction", Item::text("reverse"));
+    let to = Item::text(&format!("f{number}"));
+    let traffic = vec![("kind".into(), Item::text("answers")), ("to".into(), to)];
+    answer.set("traffic", Item::Table(Keys(traffic)));
+    answer
 }
 
 /// Puts the changes of a schedule in the order of their times, each once.

@@ -116,6 +116,7 @@ impl Draw {
                 let most = if self.chance.hits(odd) { 1e5 } else { 300.0 };
                 Some(number(self.spread(1.0, most)))
             }
+            ("file", _) => Some(Item::text("connections.cvec")),
             ("trace", _) => Some(Item::text(self.one(&TRACES))),
             // About a round trip; otherwise the run would end before anything arrives.
             ("delay", Accepts::Span { .. }) => Some(Item::text(&self.near_rtt(LONGEST_WAY))),

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Builtin;
 use fairhaul_experiment::{
-    PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer, TransferRow,
+    NextTransfer, PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer,
 };
 use fairhaul_path::{Admission, Wire};
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Span, Time, mix};
@@ -44,6 +44,8 @@ pub struct Connection {
     /// The receiving end of datagrams, which have no other sender than the source.
     datagrams: Option<Box<Datagrams>>,
     in_order: u64,
+    /// The transfer that starts once all has arrived.
+    next: Option<NextTransfer>,
     wires: Vec<Wire>,
     data: PacketCounts,
     acks: PacketCounts,
@@ -89,6 +91,7 @@ impl Connection {
             share: Share::of(flow, transfer),
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default),
             in_order: 0,
+            next: transfer.next,
             route: index,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data: PacketCounts::default(),
@@ -137,16 +140,6 @@ impl Connection {
     /// What it takes for itself, bytes.
     pub fn memory(&self) -> u64 {
         size_of::<Connection>() as u64 + self.sender.memory()
-    }
-
-    /// Its transfer, as far as it came.
-    pub fn transfer(&self) -> TransferRow {
-        TransferRow {
-            flow: self.flow,
-            start_s: self.start.as_secs(),
-            end_s: self.end.map_or(f64::NAN, Time::as_secs),
-            bytes: self.in_order,
-        }
     }
 
     /// Sends the packets that may leave, and schedules the timer.

@@ -67,7 +67,7 @@ impl Engine {
         let grid = scenario.grid();
         let never_begun = |t: &Transfer| TransferRow {
             flow: t.flow,
-            start_s: t.start.as_secs(),
+            start_s: if t.start == Time::NEVER { f64::NAN } else { t.start.as_secs() },
             end_s: f64::NAN,
             bytes: 0,
         };
@@ -246,6 +246,11 @@ impl Engine {
         let serial = self.starts[self.started];
         self.started += 1;
         self.next_start = self.start_of_next();
+        self.open(serial);
+    }
+
+    /// Opens the connection of a transfer at its start.
+    fn open(&mut self, serial: u32) {
         let transfer = &self.transfers[serial as usize];
         let index = self.routes.of[transfer.flow as usize];
         let route = &self.routes.all[index as usize];
@@ -289,6 +294,10 @@ impl Engine {
     fn timer(&mut self, now: Time, key: EventKey) {
         let Engine { network, connections, routes, .. } = self;
         network.events.pop();
+        if key.kind() == EventKind::Begin {
+            self.transfers[key.serial() as usize].start = now;
+            return self.open(key.serial());
+        }
         let Some(connection) = &mut connections[key.serial() as usize] else {
             return; // the connection is over
         };
@@ -298,7 +307,9 @@ impl Engine {
             EventKind::DelayedAck => connection.on_delayed_ack(now, route, network),
             EventKind::Paced => connection.on_paced(now, route, network),
             EventKind::Timer => connection.on_timer(now, route, network),
-            EventKind::Data(_) | EventKind::Ack(_) => unreachable!("a packet is no timer"),
+            EventKind::Data(_) | EventKind::Ack(_) | EventKind::Begin => {
+                unreachable!("a packet is no timer, and a connection that begins has none")
+            }
         }
         if connection.is_over() {
             self.end(key.serial());
@@ -358,6 +369,8 @@ impl Engine {
             return Err(RunError::Stopped);
         }
         assert!(self.network.balances(), "a link lost a packet");
+        // What would have followed a transfer that did not arrive.
+        self.rows.retain(|row| row.start_s.is_finite());
         let goes_on = || !self.control.is_stopped();
         let record = self.network.ledger.close_while("sim", self.rows, goes_on);
         Ok((record.ok_or(RunError::Stopped)?, self.network.trace))

@@ -32,6 +32,8 @@ pub enum EventKind {
     Paced,
     /// The retransmission timer may have expired.
     Timer,
+    /// The connection begins, because what it follows has arrived.
+    Begin,
 }
 
 /// Set in every key of a connection, and in no link's.
@@ -42,7 +44,7 @@ const KIND_BITS: u32 = 10;
 /// The codes of acknowledgements begin here, those of timers there.
 const FIRST_ACK: u16 = MOST_LEGS as u16;
 const FIRST_TIMER: u16 = 2 * FIRST_ACK;
-const LAST_TIMER: u16 = FIRST_TIMER + 3;
+const LAST_TIMER: u16 = FIRST_TIMER + 4;
 
 /// Rings of a run, at most.
 pub const MOST_RINGS: u32 = 1 << RING_BITS;
@@ -93,13 +95,15 @@ impl EventKey {
     pub fn kind(self) -> EventKind {
         const SECOND: u16 = FIRST_TIMER + 1;
         const THIRD: u16 = FIRST_TIMER + 2;
+        const FOURTH: u16 = FIRST_TIMER + 3;
         match self.code() {
             leg @ 0..FIRST_ACK => EventKind::Data(leg),
             leg @ FIRST_ACK..FIRST_TIMER => EventKind::Ack(leg - FIRST_ACK),
             FIRST_TIMER => EventKind::Ready,
             SECOND => EventKind::DelayedAck,
             THIRD => EventKind::Paced,
-            _ => EventKind::Timer,
+            FOURTH => EventKind::Timer,
+            _ => EventKind::Begin,
         }
     }
 }
@@ -119,7 +123,8 @@ impl EventKind {
             EventKind::Ready => FIRST_TIMER,
             EventKind::DelayedAck => FIRST_TIMER + 1,
             EventKind::Paced => FIRST_TIMER + 2,
-            EventKind::Timer => LAST_TIMER,
+            EventKind::Timer => FIRST_TIMER + 3,
+            EventKind::Begin => LAST_TIMER,
         };
         let kind = u64::from(serial) << KIND_BITS | u64::from(code);
         EventKey(CONNECTION | kind << RING_BITS | u64::from(ring))
@@ -142,8 +147,9 @@ mod tests {
             EventKind::Ready,
             EventKind::DelayedAck,
             EventKind::Paced,
+            EventKind::Timer,
         ];
-        for kind in kinds.into_iter().chain([EventKind::Timer]) {
+        for kind in kinds.into_iter().chain([EventKind::Begin]) {
             let key = kind.key_in_ring(u32::MAX, MOST_RINGS - 1);
             assert_eq!((key.serial(), key.kind(), key.ring()), (u32::MAX, kind, MOST_RINGS - 1));
         }

@@ -174,8 +174,8 @@ pub fn compile(scenario: &Scenario, in_steps: bool, control: &Control) -> Option
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
         let mut compiler = Compiler::new(&links, index, &mut slots, &mut reach);
         let forward = compiler.legs(&flow.forward, false, &mut data);
-        if flow.delayed_ack.is_some() {
-            compiler.reach(links.hosts()); // the receiver has a timer
+        if flow.delayed_ack.is_some() || has_followers(flow) {
+            compiler.reach(links.hosts()); // the receiver has a timer, or begins the next transfer
         }
         let reverse = compiler.legs(&flow.reverse, true, &mut acks);
         assert!(forward.len().max(reverse.len()) <= MOST_LEGS, "a route is of bounded length");
@@ -280,12 +280,17 @@ impl<'a> Compiler<'a> {
     }
 }
 
+/// Whether a transfer of `flow` may begin another one when it arrives.
+fn has_followers(flow: &fairhaul_experiment::Flow) -> bool {
+    matches!(flow.traffic, Traffic::Vectors { .. } | Traffic::Answers { .. })
+}
+
 /// Which links one connection alone feeds, in one direction, without loss or another impairment, whose
 /// queue decides on arrival. Rates and delays may change there, unless packets then overtake each other.
 fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     let mut feeders = vec![0u32; scenario.links.len()];
     for flow in &scenario.flows {
-        let single = !matches!(flow.traffic, Traffic::Short { .. } | Traffic::Web(_));
+        let single = !matches!(flow.traffic, Traffic::Short { .. } | Traffic::Web(_)) && !has_followers(flow);
         for link in flow.links() {
             feeders[link as usize] += if single { 1 } else { 2 };
         }

@@ -47,6 +47,45 @@ const CONTROLLERS: &str = r#"
 `controllers/`. A controller is given by its name alone, `controller = "reno"`, or with parameters, `controller = { kind = "fhstcp", c = 10 }`.
 "#;
 
+const VECTORS: &str = r#"
+## Connection vectors
+
+A file records what the two ends of many connections wrote, in the original format of Tmix [TMIX]:
+
+```text
+SEQ 6851 1 21217 555382
+> 245
+t 51257
+< 1213
+CONC 1429381 2 2 26876 793318
+c> 222
+c< 726
+t> 62436
+c> 10
+```
+
+`SEQ` begins a conversation, with its start in microseconds: the initiator writes 245 B, and 51.257 ms after they have arrived the acceptor answers with 1213 B.
+`CONC` begins a connection in which each side writes at its own times; a time is that since the last line of its side. Lines `w`, `r`, `l` and `m` (windows, round-trip
+times, loss, segment sizes) are skipped, because the scenario gives these, and so are sizes of zero. A line that begins with `#` is a comment.
+
+Two flows of opposite directions play a file. Each unit, which is what one side writes at once, has a connection of its own, as the transfers of `short` and `web` do:
+
+```toml
+[[flow]]
+name       = "requests"
+controller = "cubic"
+traffic    = { kind = "vectors", file = "site.cvec" }
+
+[[flow]]
+name       = "responses"
+direction  = "reverse"
+controller = "cubic"
+traffic    = { kind = "answers", to = "requests" }
+```
+
+A slow network therefore slows a conversation down. The lab does not play connection vectors.
+"#;
+
 const RULES: &str = r#"
 ## Derived quantities
 
@@ -115,6 +154,7 @@ pub fn page() -> String {
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
     words(&mut page, "Slow start", "slow_start", "kind", &super::words::<SlowStart>());
     words(&mut page, "Traffic", "traffic", "kind", &traffics());
+    page.push_str(VECTORS);
     words(&mut page, "Size distributions", "size", "law", &super::words::<SizeWords>());
     page.push_str(RULES);
     page

@@ -13,6 +13,8 @@ use fairhaul_units::{Rate, Span};
 
 use super::mistake::clip;
 use super::quantities::{FASTEST_BPS, LONGEST_RUN};
+use super::vector_file;
+use crate::Vectors;
 
 /// A long day in milliseconds fits; beyond it a file is probably no trace.
 const MOST_LINES: usize = 2_000_000;
@@ -28,17 +30,18 @@ pub(super) struct CapacityTrace {
     pub(super) mean: Rate,
 }
 
-/// The traces of a scenario, each read once for all runs of a sweep.
+/// The traces and connection vectors of a scenario, each file read once for all runs of a sweep.
 pub(super) struct Traces {
     folder: PathBuf,
     read: RefCell<BTreeMap<(String, bool), Result<CapacityTrace, String>>>,
+    vectors: RefCell<BTreeMap<String, Result<Arc<Vectors>, String>>>,
 }
 
 impl Traces {
     /// Those beside `scenario`.
     pub(super) fn beside(scenario: &Path) -> Traces {
         let folder = scenario.parent().unwrap_or(Path::new("")).to_owned();
-        Traces { folder, read: RefCell::default() }
+        Traces { folder, read: RefCell::default(), vectors: RefCell::default() }
     }
 
     /// The trace in the file of that name; else a phrase that says where in the file what is wrong.
@@ -52,6 +55,15 @@ impl Traces {
                 .map_err(|why| format!("{name}: {why}"))
         };
         self.read.borrow_mut().entry((name.to_owned(), repeat)).or_insert_with(load).clone()
+    }
+
+    /// The connection vectors in the file of that name; else the same.
+    pub(super) fn vectors(&self, name: &str) -> Result<Arc<Vectors>, String> {
+        let load = || {
+            let text = text(&self.folder.join(name)).map_err(|why| format!("{name}: {why}"))?;
+            vector_file::parse(&text).map(Arc::new).map_err(|(line, why)| format!("{name}:{line}: {why}"))
+        };
+        self.vectors.borrow_mut().entry(name.to_owned()).or_insert_with(load).clone()
     }
 }
 
@@ -77,7 +89,7 @@ fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     File::open(path).map_err(message)?.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(message)?;
     let fits = text.len() as u64 <= MOST_BYTES && text.lines().count() <= MOST_LINES;
-    if fits { Ok(text) } else { Err(format!("the trace is too long; at most {MOST_LINES} lines")) }
+    if fits { Ok(text) } else { Err(format!("the file is too long; at most {MOST_LINES} lines")) }
 }
 
 /// A trace as it stands in its file.

@@ -106,7 +106,11 @@ table! {
     LinkKeys: "[bottleneck] or [[link]]", "What both have.";
     rate: RateSpec = required, "Rate of the link in each direction; a trace gives the rate over time.";
     delay: Way = required, "One-way propagation delay.";
-    queue: QueueKeys = required, "The queue of the link; the reverse direction has an identical one.";
+    queue: QueueKeys = required, "The queue of the link.";
+    reverse_rate: Rate = in_words("that of `rate`, with its changes"),
+        "Rate of the reverse direction, where the two differ; a trace or a schedule then changes the rate of the \
+         other direction only.";
+    reverse_queue: QueueKeys = in_words("one like `queue`"), "The queue of the reverse direction.";
     loss: LossSpec = in_words("none"),
         "Loss of data packets after the queue, in the forward direction only (in a graph: from `from` to `to`).";
     policer: PolicerKeys = in_words("none"),

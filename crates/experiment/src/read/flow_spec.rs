@@ -3,6 +3,8 @@
 use fairhaul_cc::{Controller, ControllerChoice};
 use fairhaul_units::{Bytes, HEADER, Span};
 
+use super::capacity_trace::Traces;
+use super::exchange::with_file;
 use super::field::Accepts;
 use super::fields::{DelayedAck, Direction, FlowKeys, Profile};
 use super::flow_names::indexed;
@@ -24,6 +26,8 @@ pub(super) struct FlowSpec<'a> {
     pub(super) route: LinkRoute,
     /// Of each flow.
     pub(super) rtts: Vec<Span>,
+    /// What each of its flows sends.
+    traffic: Traffic,
 }
 
 impl<'a> FlowSpec<'a> {
@@ -33,7 +37,7 @@ impl<'a> FlowSpec<'a> {
         keys: &'a FlowKeys,
         packet: Bytes,
         duration: Option<Span>,
-        net: &LinkGraph,
+        (net, traces): (&LinkGraph, &Traces),
         notes: &mut Notes,
     ) -> Option<FlowSpec<'a>> {
         let packet = keys.packet.value.unwrap_or(packet);
@@ -52,12 +56,14 @@ impl<'a> FlowSpec<'a> {
         controlled(keys, notes);
         limited(keys, notes);
         shared(keys, notes);
-        Some(FlowSpec { keys, name: keys.name.value.as_deref()?, packet, route: route?, rtts: rtts? })
+        let traffic = with_file(keys, traces, notes)?;
+        let name = keys.name.value.as_deref()?;
+        Some(FlowSpec { keys, name, packet, route: route?, rtts: rtts?, traffic })
     }
 
     /// What each of its flows sends.
     pub(super) fn traffic(&self) -> &Traffic {
-        &self.keys.traffic.value
+        &self.traffic
     }
 
     /// Whether its controller asks routers how fast to be.
@@ -89,7 +95,7 @@ impl<'a> FlowSpec<'a> {
             ecn: keys.ecn.value.unwrap_or_else(|| controller.build().needs().exact_echo),
             controller,
             recovery: keys.recovery.value,
-            traffic: keys.traffic.value,
+            traffic: self.traffic.clone(),
             start: keys.start.value,
             rtt: Span::ZERO,
             forward: Vec::new(),

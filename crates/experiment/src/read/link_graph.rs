@@ -21,20 +21,33 @@ const MOST_LINKS: usize = 5000;
 /// A link as the file describes it: both directions.
 pub(super) struct DuplexLink<'a> {
     pub(super) name: String,
-    pub(super) rate: Rate,
+    /// The direction from `from` to `to`, and the other one.
+    pub(super) directions: [LinkDirection<'a>; 2],
     pub(super) delay: Span,
-    /// What changes, but for what it loses.
-    pub(super) schedule: Schedule,
     /// Of the rates that it ever has.
     fastest: Rate,
-    /// What its queue holds, and from where it marks.
-    pub(super) capacity: Keyed<CapacitySpec>,
-    pub(super) mark: Option<Keyed<CapacitySpec>>,
-    pub(super) queue: &'a QueueKeys,
     /// Its table, for what it does to packets.
     pub(super) keys: &'a LinkKeys,
     from: usize,
     to: usize,
+}
+
+/// What the directions of a link may differ in.
+pub(super) struct LinkDirection<'a> {
+    pub(super) rate: Rate,
+    /// What changes, but for what it loses.
+    pub(super) schedule: Schedule,
+    /// What its queue holds, and from where it marks.
+    pub(super) capacity: Keyed<CapacitySpec>,
+    pub(super) mark: Option<Keyed<CapacitySpec>>,
+    pub(super) queue: &'a QueueKeys,
+}
+
+impl<'a> LinkDirection<'a> {
+    fn new(rate: Rate, schedule: Schedule, queue: &'a QueueKeys) -> Option<LinkDirection<'a>> {
+        let (capacity, mark) = (queue.limits.capacity.present()?, queue.limits.mark.present());
+        Some(LinkDirection { rate, schedule, capacity, mark, queue })
+    }
 }
 
 /// All links.
@@ -56,9 +69,15 @@ pub(super) struct LinkRoute {
 }
 
 impl LinkRoute {
-    /// Its links, as data pass them.
-    pub(super) fn duplex_links<'a>(&'a self, net: &'a LinkGraph) -> impl Iterator<Item = &'a DuplexLink<'a>> {
-        self.links.iter().map(|link| net.duplex_link(*link))
+    /// Its links, each with its direction, as data pass them.
+    pub(super) fn directions<'a>(
+        &'a self,
+        net: &'a LinkGraph,
+    ) -> impl Iterator<Item = (&'a DuplexLink<'a>, &'a LinkDirection<'a>)> {
+        self.links.iter().map(|&link| {
+            let duplex_link = net.duplex_link(link);
+            (duplex_link, &duplex_link.directions[link as usize % 2])
+        })
     }
 }
 
@@ -172,7 +191,7 @@ impl<'a> LinkGraph<'a> {
 
     /// The rate of the slowest link on the way.
     pub(super) fn slowest(&self, route: &LinkRoute) -> Rate {
-        let rates = route.links.iter().map(|link| self.duplex_link(*link).rate);
+        let rates = route.directions(self).map(|(_, one)| one.rate);
         rates.min().expect("a way has at least one link")
     }
 
@@ -231,15 +250,16 @@ fn read_link<'a>(
 ) -> Option<DuplexLink<'a>> {
     let LinkSchedule { rate, fastest, schedule } = link_schedule(keys, traces, notes)?;
     let queue = keys.queue.value.as_ref()?;
+    let back = match keys.reverse_rate.value {
+        Some(rate) => (rate, Schedule { rates: None, ..schedule.clone() }),
+        None => (rate, schedule.clone()),
+    };
+    let other = keys.reverse_queue.value.as_ref().unwrap_or(queue);
     Some(DuplexLink {
         name,
-        rate,
-        fastest,
-        schedule,
+        directions: [LinkDirection::new(rate, schedule, queue)?, LinkDirection::new(back.0, back.1, other)?],
+        fastest: fastest.max(back.0),
         delay: keys.delay.value?,
-        capacity: queue.limits.capacity.present()?,
-        mark: queue.limits.mark.present(),
-        queue,
         keys,
         from,
         to,

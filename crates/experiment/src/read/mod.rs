@@ -10,6 +10,7 @@ mod macros;
 
 mod assign;
 mod capacity_trace;
+mod exchange;
 mod expectations;
 mod field;
 mod fields;
@@ -30,6 +31,7 @@ mod reader;
 mod resolve;
 mod sweep;
 mod toml_tree;
+mod vector_file;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -8,11 +8,12 @@ use fairhaul_path::{LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
 use super::capacity_trace::Traces;
+use super::exchange::pair;
 use super::expectations::expectations;
 use super::fields::{FlowKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
 use super::impairments::impairments;
-use super::link_graph::{DuplexLink, LinkGraph};
+use super::link_graph::{DuplexLink, LinkDirection, LinkGraph};
 use super::link_schedule::losses;
 use super::loss_rules::loss_rule;
 use super::mistake::Notes;
@@ -41,8 +42,10 @@ pub(super) fn resolve(
     let tables = root.flow.value.as_deref().unwrap_or_default();
     flows_fit(tables, root.flow.key, notes)?;
     let packet = root.packet.value;
-    let flow_specs: Vec<FlowSpec> =
-        tables.iter().filter_map(|keys| FlowSpec::read(keys, packet, duration, &net, notes)).collect();
+    let flow_specs: Vec<FlowSpec> = tables
+        .iter()
+        .filter_map(|keys| FlowSpec::read(keys, packet, duration, (&net, traces), notes))
+        .collect();
     affordable(&flow_specs, duration, root.flow.key, notes);
     let largest = tables.iter().map(|keys| keys.packet.value.unwrap_or(packet)).max().unwrap_or(packet);
     routers_fit(&net, root.link.key, notes);
@@ -56,7 +59,8 @@ pub(super) fn resolve(
     });
     let flows: Option<Vec<_>> =
         flow_specs.iter().zip(bases).map(|(spec, base)| spec.flows(base, &net)).collect();
-    let flows = flows.filter(|_| flow_specs.len() == tables.len())?;
+    let mut flows = flows.filter(|_| flow_specs.len() == tables.len())?;
+    pair(tables, &mut flows, notes);
     Some(Scenario {
         title: root.title.value.clone().unwrap_or_else(|| stem.to_owned()),
         source: root.source.value.clone(),
@@ -113,11 +117,12 @@ const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 
 /// There are not more XCP routers than a header tells apart.
 fn routers_fit(net: &LinkGraph, key: Key, notes: &mut Notes) {
-    let routers = 2 * net.duplex_links.iter().filter(|link| answers(link)).count();
+    let routers =
+        net.duplex_links.iter().flat_map(|link| &link.directions).filter(|one| answers(one)).count();
     if routers > MOST_ROUTERS {
         let text = format!(
             "{} links with the queue \"xcp\" are too many; at most {}",
-            routers / 2,
+            routers.div_ceil(2),
             MOST_ROUTERS / 2
         );
         notes.note(key.origin, text);
@@ -125,20 +130,19 @@ fn routers_fit(net: &LinkGraph, key: Key, notes: &mut Notes) {
 }
 
 /// Whether the queue of a link answers senders.
-fn answers(link: &DuplexLink) -> bool {
-    link.queue.choice.entry.answers
+fn answers(one: &LinkDirection) -> bool {
+    one.queue.choice.entry.answers
 }
 
 /// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
 /// theirs to guess ("virtual"), or is found out by loss.
 fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
     for spec in flow_specs.iter().filter(|spec| spec.asks_routers()) {
-        let duplex_links = || spec.route.duplex_links(net);
-        if duplex_links().any(answers) {
+        if spec.route.directions(net).any(|(_, one)| answers(one)) {
             continue;
         }
         let names: Vec<String> =
-            duplex_links().map(|duplex_link| format!("\"{}\"", duplex_link.name)).collect();
+            spec.route.directions(net).map(|(link, _)| format!("\"{}\"", link.name)).collect();
         let text = format!(
             "\"xcp\" needs routers that assign its rate, and no link on the path of its data ({}) \
              has such a queue; set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose \
@@ -157,37 +161,51 @@ fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSp
         let loss = keys.loss.value.as_ref().and_then(|spec| loss_rule(spec, flows.tables, notes));
         let losses = losses(keys, flows.tables, notes);
         let impair = impairments(keys, flows.largest, notes);
-        let Some(capacity) = limit(index, duplex_link, duplex_link.capacity, flows, notes) else { continue };
-        let mark = duplex_link.mark.and_then(|mark| limit(index, duplex_link, mark, flows, notes));
-        if let (Some(of), Some(mark)) = (duplex_link.mark, mark) {
-            below(mark, capacity, of.key, flows.largest, notes);
-        }
-        let mark = mark.unwrap_or(Capacity::Unlimited);
-        let site = Site { rate: duplex_link.rate, delay: duplex_link.delay, capacity, mark };
-        let Some(queue) = queue(duplex_link.queue, &site, flows.largest, notes) else { continue };
-        let link = LinkSpec {
-            name: duplex_link.name.clone(),
-            rate: duplex_link.rate,
-            delay: duplex_link.delay,
-            capacity,
-            mark,
-            queue,
-            loss: None,
-            impair: Impairments::default(),
-            schedule: duplex_link.schedule.clone(),
-        };
-        let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
-        let schedule = Schedule { losses, ..link.schedule.clone() };
-        links.push(LinkSpec { loss, impair, schedule, ..link });
-        links.push(reverse);
+        let [there, back] = &duplex_link.directions;
+        let forward = direction(index, duplex_link, there, flows, notes);
+        // What both have in common is wrong once.
+        let same = !(keys.reverse_rate.key.given || keys.reverse_queue.key.given);
+        let reverse = if same { forward.clone() } else { direction(index, duplex_link, back, flows, notes) };
+        let (Some(forward), Some(reverse)) = (forward, reverse) else { continue };
+        let schedule = Schedule { losses, ..forward.schedule.clone() };
+        links.push(LinkSpec { loss, impair, schedule, ..forward });
+        links.push(LinkSpec { name: format!("{} (reverse)", reverse.name), ..reverse });
     }
     (links.len() == 2 * net.duplex_links.len()).then_some(links)
+}
+
+/// A direction of a link, without what it does to packets behind its queue.
+fn direction(
+    index: usize,
+    duplex_link: &DuplexLink,
+    one: &LinkDirection,
+    flows: &Flows,
+    notes: &mut Notes,
+) -> Option<LinkSpec> {
+    let capacity = limit(index, one.rate, one.capacity, flows, notes)?;
+    let mark = one.mark.and_then(|mark| limit(index, one.rate, mark, flows, notes));
+    if let (Some(of), Some(mark)) = (one.mark, mark) {
+        below(mark, capacity, of.key, flows.largest, notes);
+    }
+    let mark = mark.unwrap_or(Capacity::Unlimited);
+    let site = Site { rate: one.rate, delay: duplex_link.delay, capacity, mark };
+    Some(LinkSpec {
+        name: duplex_link.name.clone(),
+        rate: one.rate,
+        delay: duplex_link.delay,
+        capacity,
+        mark,
+        queue: queue(one.queue, &site, flows.largest, notes)?,
+        loss: None,
+        impair: Impairments::default(),
+        schedule: one.schedule.clone(),
+    })
 }
 
 /// A limit of the queue before a wire, in packets or bytes.
 fn limit(
     index: usize,
-    duplex_link: &DuplexLink,
+    rate: Rate,
     of: Keyed<CapacitySpec>,
     flows: &Flows,
     notes: &mut Notes,
@@ -200,12 +218,11 @@ fn limit(
             Err(format!("{bytes} is less than one packet of {largest}"))
         }
         CapacitySpec::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
-        CapacitySpec::Time(time) => packets_in(time, duplex_link.rate, largest).map(Capacity::Packets),
+        CapacitySpec::Time(time) => packets_in(time, rate, largest).map(Capacity::Packets),
         // A mean is only right when all of its flows could be read.
         CapacitySpec::Bdp(_) if flows.flow_specs.len() < flows.tables.len() => return None,
         CapacitySpec::Bdp(millionths) => {
-            bdp(millionths, duplex_link.rate, &round_trips(index, flows.flow_specs), largest)
-                .map(Capacity::Packets)
+            bdp(millionths, rate, &round_trips(index, flows.flow_specs), largest).map(Capacity::Packets)
         }
     };
     packets.map_err(|text| of.key.note(text, notes)).ok()

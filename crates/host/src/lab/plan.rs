@@ -234,6 +234,10 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
             Bytes(MOST_SEGMENT) + HEADER
         ),
     );
+    refuse(
+        matches!(flow.traffic, Traffic::Vectors { .. } | Traffic::Answers { .. }),
+        "traffic: the lab does not play connection vectors",
+    );
     refuse(!flow.recovery.reports(), "recovery: the kernel uses selective acknowledgements; use \"sack\"");
     refuse(
         matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStartPp),

@@ -1,15 +1,26 @@
 //! What a connection records in the ledger of the run and in the packet trace of its flow.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{NO_WINDOW, PacketWhat};
+use fairhaul_experiment::{NO_WINDOW, NextTransfer, PacketWhat, TransferRow};
 use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
+use crate::event_key::EventKind;
 use crate::network::Network;
 use crate::packet_trace::TraceRecorder;
 use crate::tcp::Outcome;
 
 impl Connection {
+    /// Its transfer, as far as it came.
+    pub fn transfer(&self) -> TransferRow {
+        TransferRow {
+            flow: self.flow,
+            start_s: self.start.as_secs(),
+            end_s: self.end.map_or(f64::NAN, Time::as_secs),
+            bytes: self.in_order,
+        }
+    }
+
     /// A data packet was delivered.
     pub(super) fn deliver(
         &mut self,
@@ -22,6 +33,19 @@ impl Connection {
         let payload = data.payload();
         if network.ledger.delivered(self.flow, payload, fresh, in_order, now) {
             self.in_order += in_order;
+        }
+        if self.next.is_some() {
+            self.begin_next(now, network);
+        }
+    }
+
+    /// Has the next transfer begin once all of this one has arrived.
+    #[cold]
+    fn begin_next(&mut self, now: Time, network: &mut Network) {
+        if self.sender.config().size == Some(self.in_order)
+            && let Some(NextTransfer { transfer, pause }) = self.next.take()
+        {
+            network.events.push(now + pause, EventKind::Begin.key(transfer));
         }
     }
 

@@ -215,7 +215,7 @@ impl ChainFlow {
             controller: ControllerChoice::named(if datagrams { "reno" } else { self.controller })
                 .expect("a name of the catalogue"),
             recovery: self.recovery,
-            traffic: self.traffic,
+            traffic: self.traffic.clone(),
             start: self.start,
             rtt: Span::ZERO, // no engine asks
             forward: between(data),

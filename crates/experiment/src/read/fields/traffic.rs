@@ -1,5 +1,6 @@
 //! The keys of the traffic of a flow.
 
+use super::super::exchange::unread;
 use super::*;
 use crate::{SizeLaw, WebPages};
 
@@ -61,6 +62,16 @@ words! {
          loss events, so `stationary` does not judge it.", {
         rate: Rate = required, "Rate, headers included.";
     } => Traffic::Cbr { rate: rate? };
+    "vectors",
+        "What the initiators of recorded connections write, from a file of connection vectors; see \
+         [Connection vectors](#connection-vectors).", {
+        file: String = required, "File name, relative to the folder of the scenario.";
+    } => unread(file?);
+    "answers",
+        "What the acceptors of these connections write: a unit follows the one that it answers once that has \
+         arrived.", {
+        to: String = required, "Name of the flow of `vectors` traffic that it answers.";
+    } => Traffic::Answers { to: to?, flow: 0 };
 }
 
 either! {
