@@ -294,7 +294,11 @@ fn traffic(traffic: &Traffic) -> Value {
             "from_s": from.as_secs(),
             "until_s": (*until < LONGEST_RUN).then_some(until.as_secs()),
         }),
-        Traffic::Cbr { rate } => json!({ "kind": "cbr", "rate_bps": rate.as_bps() }),
+        Traffic::Cbr { rate, until } => json!({
+            "kind": "cbr",
+            "rate_bps": rate.as_bps(),
+            "until_s": (*until < LONGEST_RUN).then_some(until.as_secs()),
+        }),
         Traffic::Vectors { file, vectors } => json!({
             "kind": "vectors",
             "file": file,

@@ -95,7 +95,7 @@ fn demand(flow: &Flow, scenario: &Scenario) -> f64 {
         Traffic::Bulk | Traffic::Limited { .. } => f64::INFINITY,
         Traffic::Sized(Bytes(size)) => size as f64,
         Traffic::OnOff { rate, .. } => rate.as_bps() as f64 / 8.0 * seconds,
-        Traffic::Cbr { rate } => return rate.as_bps() as f64 / 8.0 * seconds,
+        Traffic::Cbr { rate, until } => return rate.as_bps() as f64 / 8.0 * seconds.min(until.as_secs()),
         Traffic::Short { size, .. } => expected(&flow.traffic, scenario.duration) * mean(size),
         Traffic::Web(web) => expected(&flow.traffic, scenario.duration) * mean(web.size),
         Traffic::Vectors { ref vectors, .. } => vectors.payload(Side::Initiator) as f64,
@@ -116,7 +116,7 @@ fn mean(size: SizeLaw) -> f64 {
 /// Packets of a constant rate that the sender has handed over and is still at work on: each takes up to the
 /// `overhead`, none leaves before those ahead of it, so that nearly all take that long.
 fn ahead(flow: &Flow, scenario: &Scenario) -> f64 {
-    let Traffic::Cbr { rate } = flow.traffic else { return 0.0 };
+    let Traffic::Cbr { rate, .. } = flow.traffic else { return 0.0 };
     let seconds = flow.overhead.min(scenario.duration).as_secs();
     let packets = rate.as_bps() as f64 / 8.0 / flow.packet.0 as f64 * seconds / 2.0;
     if packets < 1.0 { 0.0 } else { packets }

@@ -291,6 +291,8 @@ pub enum Traffic {
     Cbr {
         /// In packets on the wire.
         rate: Rate,
+        /// Up to here.
+        until: Span,
     },
     /// What the initiators of connection vectors write, each unit a connection of its own.
     Vectors {

@@ -26,6 +26,8 @@ pub struct Source {
     lasts: Span,
     /// The end of the run, after which no time on or off is drawn.
     end: Time,
+    /// From then on no packet is ready.
+    stops: Time,
 }
 
 /// The time in which an application with endless data limits its sender.
@@ -43,7 +45,7 @@ impl Source {
         let flow = &scenario.flows[index as usize];
         let (rate, law) = match flow.traffic {
             Traffic::OnOff { rate, on, off } => (rate, Some((on, off))),
-            Traffic::Cbr { rate } => (rate, None),
+            Traffic::Cbr { rate, .. } => (rate, None),
             Traffic::Limited { rate, from, until } => {
                 let (from, until) = ((Time::ZERO + from).max(start), Time::ZERO + until);
                 let limited = LimitedTime { until, is_silent: rate.is_none() };
@@ -56,8 +58,12 @@ impl Source {
         let lasts = law.map_or(Span::ZERO, |(on, _)| wait(on.as_secs(), &mut chance));
         let every = rate.on_wire(flow.packet);
         let end = Time::ZERO + scenario.duration;
+        let stops = match flow.traffic {
+            Traffic::Cbr { until, .. } => Time::ZERO + until,
+            _ => Time::NEVER,
+        };
         let (before, limited) = (Span::ZERO, None);
-        Some(Source { every, law, limited, chance, next: 0, began: start, before, lasts, end })
+        Some(Source { every, law, limited, chance, next: 0, began: start, before, lasts, end, stops })
     }
 
     fn limited(scenario: &Scenario, every: Span, from: Time, limited: LimitedTime) -> Source {
@@ -73,6 +79,7 @@ impl Source {
             before: Span::ZERO,
             lasts: Span::ZERO,
             end,
+            stops: Time::NEVER,
         }
     }
 
@@ -105,7 +112,7 @@ impl Source {
             }
             return self.next - first;
         }
-        let time = time.min(self.end + Span::from_ps(1));
+        let time = time.min(self.end + Span::from_ps(1)).min(self.stops);
         while self.peek() < time {
             let on = time - self.began;
             let on = self.law.map_or(on, |_| on.min(self.lasts));
@@ -128,7 +135,8 @@ impl Source {
                 self.lasts = wait(on.as_secs(), &mut self.chance);
             }
         }
-        self.began + (due - self.before)
+        let at = self.began + (due - self.before);
+        if at < self.stops { at } else { Time::NEVER }
     }
 }
 
@@ -165,6 +173,15 @@ mod tests {
     fn a_constant_rate_of_8_mbit_per_s_is_a_packet_of_1000_bytes_each_millisecond() {
         let times_s = times(r#"{ kind = "cbr", rate = "8 Mbit/s" }"#, "", 1001);
         assert_eq!((times_s[0], times_s[1], times_s[1000]), (1.0, 1.001, 2.0));
+    }
+
+    #[test]
+    fn a_constant_rate_ends_before_its_last_time() {
+        let mut source = source(r#"{ kind = "cbr", rate = "8 Mbit/s", until = "1.002 s" }"#, "");
+        let mut counted = source.clone();
+        let times = [0, 1, 2, 3].map(|_| source.next_at());
+        assert_eq!(times.map(|at| at < Time::NEVER), [true, true, false, false]);
+        assert_eq!(counted.skip_until(Time::ZERO + Span::from_s(9)), 2);
     }
 
     #[test]

@@ -527,7 +527,10 @@ fn datagrams_have_no_controller_and_everything_else_has_one() {
     };
     let cbr = "traffic = { kind = \"cbr\", rate = \"8 kbit/s\" }";
     let scenario = base(&flow(cbr), &[]);
-    assert_eq!(scenario.flows[0].traffic, Traffic::Cbr { rate: Rate::from_bps(8000).unwrap() });
+    assert_eq!(
+        scenario.flows[0].traffic,
+        Traffic::Cbr { rate: Rate::from_bps(8000).unwrap(), until: Span::from_s(100 * 86_400) }
+    );
     assert!(fairhaul_experiment::describe(&scenario).contains("\"controller\":\"none\""));
     let both = mistakes(&flow(&format!("{cbr}\ncontroller = \"reno\"")), &[]);
     assert!(both.contains("controller: not possible with \"cbr\" traffic"), "{both}");

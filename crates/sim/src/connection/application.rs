@@ -108,7 +108,10 @@ impl Connection {
         let application = self.application.as_mut().expect("packets become ready where an application is");
         if !application.is_scheduled {
             application.is_scheduled = true;
-            network.events.push(application.source.next_at(), EventKind::Ready.key(self.serial));
+            let ready = application.source.next_at();
+            if ready < Time::NEVER {
+                network.events.push(ready, EventKind::Ready.key(self.serial));
+            }
         }
     }
 

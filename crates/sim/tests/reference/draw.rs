@@ -457,7 +457,10 @@ fn traffics() -> impl Strategy<Value = Traffic> {
             from: Span::from_ms(from),
             until: Span::from_ms(from + lasts),
         }),
-        1 => select(vec![100u64, 300, 777, 1000]).prop_map(|kbps| Traffic::Cbr { rate: super::chain::kbps(kbps) }),
+        1 => (select(vec![100u64, 300, 777, 1000]), 1u64..8000).prop_map(|(kbps, until)| Traffic::Cbr {
+            rate: super::chain::kbps(kbps),
+            until: Span::from_ms(until),
+        }),
     ]
 }
 

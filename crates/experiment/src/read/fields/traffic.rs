@@ -61,7 +61,8 @@ words! {
          acknowledgements. The record of such a flow has no round-trip time, no window and no \
          loss events, so `stationary` does not judge it.", {
         rate: Rate = required, "Rate, headers included.";
-    } => Traffic::Cbr { rate: rate? };
+        until: Time<1, RUN> = in_words("the end of the run"), "When it stops.";
+    } => Traffic::Cbr { rate: rate?, until: until.unwrap_or(LONGEST_RUN) };
     "vectors",
         "What the initiators of recorded connections write, from a file of connection vectors; see \
          [Connection vectors](#connection-vectors).", {
