@@ -14,6 +14,7 @@ mod receiver_clock;
 mod record;
 mod scenario;
 mod source;
+mod traffic;
 mod vectors;
 
 pub use describe::describe;
@@ -26,10 +27,10 @@ pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable,
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Expectation, Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
-    Traffic, WebPages,
+    Expectation, Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start,
 };
 pub use source::Source;
+pub use traffic::{SizeLaw, Traffic, WebPages};
 pub use vectors::{Side, Unit, Vector, Vectors};
 
 /// The tables of keys that the reader follows, for what draws or checks scenarios by them.
