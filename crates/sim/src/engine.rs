@@ -26,7 +26,7 @@ pub struct Engine {
     scenario: Arc<Scenario>,
     routes: Routes,
     transfers: Vec<Transfer>,
-    /// Transfers by start; those before `started` have begun.
+    /// Transfers by start, but for those that follow another one; those before `started` have begun.
     starts: Vec<u32>,
     started: usize,
     /// When the next one begins.
@@ -62,7 +62,9 @@ impl Engine {
         trains: Option<Trains>,
     ) -> Result<Engine, RunError> {
         let transfers = plan_while(&scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
-        let mut starts: Vec<u32> = (0..transfers.len() as u32).collect();
+        // Those that follow another transfer begin when it has arrived.
+        let has_start = |serial: &u32| transfers[*serial as usize].start != Time::NEVER;
+        let mut starts: Vec<u32> = (0..transfers.len() as u32).filter(has_start).collect();
         starts.sort_by_key(|&serial| (transfers[serial as usize].start, serial));
         let grid = scenario.grid();
         let never_begun = |t: &Transfer| TransferRow {

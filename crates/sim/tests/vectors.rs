@@ -61,6 +61,19 @@ fn an_answer_follows_the_arrival_of_what_it_answers() {
 }
 
 #[test]
+fn an_answer_begins_once_although_other_connections_open_later() {
+    // The answer begins at 41.296 ms, before the second connection opens.
+    let rows =
+        rounded(&transfers("once", "SEQ 0 1 1 1\n> 960\nt 10000\n< 960\nSEQ 60000 1 2 1\n> 960\n", ""));
+    let took = 2 * 10_048 + 11_200 + 10_048;
+    let answered = 2 * 10_048 + 11_200 + 10_000;
+    assert_eq!(
+        rows,
+        [(0, 0, took, 960), (0, 60_000, 60_000 + took, 960), (1, answered, answered + took, 960),]
+    );
+}
+
+#[test]
 fn both_sides_of_a_concurrent_connection_write_at_their_own_times() {
     let file = "CONC 1000 2 1 1 1\nc> 5\nt> 7000\nc> 6\nt< 20000\nc< 7\n";
     let begun: Vec<(u32, i64, u64)> = rounded(&transfers("concurrent", file, ""))
