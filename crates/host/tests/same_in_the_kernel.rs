@@ -4,6 +4,11 @@
 //! controller starts from the same window and gets as many packets as the kernel delivered; at each reduction its
 //! new window is compared. A sample is up to 10 ms late and in whole packets, so the two may differ by two
 //! packets plus 1 %.
+//!
+//! A rule may depend on whether a window is above or below that of the reduction before (BIC and CUBIC converge
+//! fast below it), and one packet decides. So at each reduction three controllers go on, reduced from one packet
+//! less than the sample, from the sample, and from one packet more; the one that ends its climb nearest to the
+//! kernel counts, and goes on alone.
 
 mod common;
 
@@ -69,7 +74,7 @@ fn controller(name: &str, settings: &[(&'static str, f64)]) -> Builtin {
 #[derive(Debug, Default)]
 struct Followed {
     /// Climbs of 300 ms or more: since when, the window at their beginning, at their end, and the
-    /// controller's there.
+    /// nearest controller's there.
     climbs: Vec<(Time, f64, f64, f64)>,
     /// Falls: when, the threshold that the kernel had after, and the controller's.
     falls: Vec<(Time, f64, f64)>,
@@ -83,9 +88,32 @@ fn climbs(before: &Info, after: &Info) -> bool {
     avoids(before) && avoids(after) && before.ssthresh == after.ssthresh && after.cwnd >= before.cwnd
 }
 
-fn follow(samples: &[Sample], controller: &mut Builtin) -> Followed {
+/// Leaves the controller whose window is nearest to the kernel's, and returns its window.
+fn keep_nearest(rules: &mut Vec<(Builtin, Window)>, kernel: f64) -> f64 {
+    let distance = |rule: &(Builtin, Window)| (rule.1.cwnd - kernel).abs();
+    rules.sort_by(|one, other| distance(one).total_cmp(&distance(other)));
+    rules.truncate(1);
+    rules[0].1.cwnd
+}
+
+/// The controllers after a reduction from one packet less than the kernel's window, from that window, and from
+/// one packet more.
+fn reduced(rule: &Builtin, now: Time, before: &Info, srtt: Span) -> Vec<(Builtin, Window)> {
+    let reduce = |packets: f64| {
+        let mut rule = rule.clone();
+        let cwnd = f64::from(before.cwnd) + packets;
+        let mut window = Window { cwnd, ssthresh: before.ssthresh.map_or(1e9, f64::from) };
+        let event = Congestion { cause: Cause::Loss, now, in_flight: cwnd, srtt };
+        rule.on_congestion(&mut window, &event);
+        (rule, window)
+    };
+    [0.0, -1.0, 1.0].map(reduce).into()
+}
+
+fn follow(samples: &[Sample], controller: Builtin) -> Followed {
     let mut followed = Followed::default();
-    let mut climb: Option<(Time, f64, Window)> = None;
+    let mut rules = vec![(controller, Window { cwnd: 0.0, ssthresh: 0.0 })];
+    let mut climb: Option<(Time, f64)> = None;
     let mut round = Time::ZERO;
     // After a climb that ends without a reduction, or a longer time without a sample, the controller has missed
     // acknowledgements. A rule may depend on them until the next reduction, so until then nothing is compared.
@@ -97,35 +125,41 @@ fn follow(samples: &[Sample], controller: &mut Builtin) -> Followed {
         follows &= !missed;
         if follows && climbs(before, after) {
             let whole = f64::from(before.cwnd);
-            let ssthresh = f64::from(before.ssthresh.expect("it avoids congestion"));
-            let (_, _, window) = climb.get_or_insert((pair[0].0, whole, Window { cwnd: whole, ssthresh }));
+            if climb.is_none() {
+                climb = Some((pair[0].0, whole));
+                let ssthresh = f64::from(before.ssthresh.expect("it avoids congestion"));
+                rules.iter_mut().for_each(|(_, window)| *window = Window { cwnd: whole, ssthresh });
+            }
             let new_round = *now >= round + srtt;
             if new_round {
                 round = *now;
             }
             let packets = f64::from(after.delivered - before.delivered);
             let ack = acknowledgement(*now, packets, srtt, after, new_round);
-            controller.on_delivery(window, &ack);
-            controller.on_ack(window, &ack);
+            for (rule, window) in &mut rules {
+                rule.on_delivery(window, &ack);
+                rule.on_ack(window, &ack);
+            }
             continue;
         }
         let ended = climb.take();
-        if let Some((since, from, window)) = ended
-            && pair[0].0.since(since) >= Span::from_ms(300)
-        {
-            followed.climbs.push((since, from, f64::from(before.cwnd), window.cwnd));
+        if let Some((since, from)) = ended {
+            let kernel = f64::from(before.cwnd);
+            let rule = keep_nearest(&mut rules, kernel);
+            if pair[0].0.since(since) >= Span::from_ms(300) {
+                followed.climbs.push((since, from, kernel, rule));
+            }
         }
         if after.ca_state == CaState::Recovery && before.ca_state != CaState::Recovery {
-            let mut window =
-                Window { cwnd: f64::from(before.cwnd), ssthresh: before.ssthresh.map_or(1e9, f64::from) };
-            let event = Congestion { cause: Cause::Loss, now: *now, in_flight: window.cwnd, srtt };
-            controller.on_congestion(&mut window, &event);
+            rules = reduced(&rules[0].0, *now, before, srtt);
             let threshold = after.ssthresh.expect("recovery sets it");
             if follows {
-                followed.falls.push((*now, threshold.into(), window.ssthresh));
+                followed.falls.push((*now, threshold.into(), rules[0].1.ssthresh));
             }
             follows = !missed;
-            controller.on_recovered(&mut window, *now);
+            for (rule, window) in &mut rules {
+                rule.on_recovered(window, *now);
+            }
         } else {
             follows &= ended.is_none();
         }
@@ -170,7 +204,7 @@ fn holds(twin: &str, set: &[(&str, &str)], settings: &[(&'static str, f64)], pac
     }
     let _held = common::beside_its_like();
     let followed = common::until_it_counts(|| {
-        let mut followed = follow(&samples(twin, set), &mut controller(twin, settings));
+        let mut followed = follow(&samples(twin, set), controller(twin, settings));
         followed.climbs.retain(|climb| climb.0 > SETTLED);
         followed.falls.retain(|fall| fall.0 > SETTLED);
         eprintln!("{twin}: {followed:.1?}");
@@ -231,8 +265,8 @@ fn ghstcp_is_between_reno_and_highspeed() {
     let _held = common::beside_its_like();
     let climbs = common::until_it_counts(|| {
         let samples = samples("ghstcp", &[]);
-        let slow = follow(&samples, &mut controller("reno", &[])).climbs;
-        let fast = follow(&samples, &mut controller("highspeed", &[])).climbs;
+        let slow = follow(&samples, controller("reno", &[])).climbs;
+        let fast = follow(&samples, controller("highspeed", &[])).climbs;
         let pairs: Vec<_> = slow.into_iter().zip(fast).filter(|(slow, _)| slow.0 > SETTLED).collect();
         if pairs.is_empty() { Err("it never climbed".to_owned()) } else { Ok(pairs) }
     });
