@@ -1,0 +1,145 @@
+"""`fairhaul suite tcpeval`: the Common TCP Evaluation Suite [TCPEVAL].
+
+The files: `vectors`, `generator`, `load` and `traffic` (what is offered), `network` and `links`
+(where), `basic`, `latency` and `fairness` (the tests), `cases` (a run), `results` (what was
+measured, kept so that an interrupted suite goes on), `tables`, and `report` (how it is written).
+`docs/suite.md` describes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import own
+from fairhaul._core import ScenarioError
+from fairhaul.comparison.question import transport_of
+from fairhaul.files import replace
+from fairhaul.nearest import nearest
+from fairhaul.runs import for_each
+from fairhaul.scenario import read_one
+from fairhaul.tcpeval import basic, fairness, latency
+from fairhaul.tcpeval.cases import STANDARD, Case, Effort, Figures
+from fairhaul.tcpeval.results import Results
+from fairhaul.tcpeval.traffic import Traffic
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.runs import OnProgress
+    from fairhaul.tcpeval.load import Offered
+
+__all__ = ["TESTS", "Done", "tcpeval"]
+
+Cases = Callable[[Mapping[str, Any], Traffic, Effort], Iterator[Case]]
+
+TESTS: Mapping[str, Cases] = {
+    "basic": basic.basic,
+    "tradeoff": basic.tradeoff,
+    "ramp-up": latency.ramp_up,
+    "transients": latency.transients,
+    "impact": basic.impact,
+    "fairness": fairness.fairness,
+    "bottlenecks": fairness.bottlenecks,
+}
+SEEDS, QUICK_SEEDS = 3, 1
+# How much shorter the times of a quick suite are.
+QUICK = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The results of a suite."""
+
+    controllers: tuple[str, ...]
+    """What is under test; `reno` was run in the same places for comparison."""
+    effort: Effort
+    cases: Mapping[str, tuple[Case, ...]]
+    """By test."""
+    figures: Mapping[str, Figures]
+    """By the name of the case."""
+    offered: Mapping[str, Offered]
+    """By the folder of the traffic."""
+    generated: bool
+    """Whether the traffic was generated, and not that of the user's traces."""
+
+
+def tcpeval(
+    controllers: Sequence[str | type[own.Controller]],
+    *,
+    out: Path,
+    quick: bool = False,
+    seeds: int | None = None,
+    only: Sequence[str] = (),
+    vectors: Path | None = None,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Done:
+    """Run the suite for controllers, and for standard TCP beside them.
+
+    Args:
+        controllers: names such as `"cubic"` and `"fhstcp:c=20"`, or classes of your own.
+        out: the directory of scenarios, traffic and results. Runs that it has are not repeated.
+        quick: a tenth of the draft's times, and one seed instead of three.
+        seeds: the number of seeds.
+        only: the tests, by default all of `TESTS`.
+        vectors: the directory of the nine traces; by default traffic is generated.
+        jobs: the number of runs at a time; by default one per core.
+        on_progress: called with the progress of the runs of one test after the other.
+
+    Raises:
+        ScenarioError: a controller, a test or a trace is wrong.
+        RunError: a run failed; the results of those before it are kept.
+    """
+    for test in only:
+        if test not in TESTS:
+            raise ScenarioError(f"--only {test}: no test of the suite{nearest(test, list(TESTS))}")
+    number = seeds or (QUICK_SEEDS if quick else SEEDS)
+    effort = Effort(seeds=number, shorter=QUICK if quick else 1.0, only=tuple(only or TESTS))
+    traffic = Traffic(out, vectors)
+    results = Results(out)
+    cases: dict[str, tuple[Case, ...]] = {}
+    with own.named(controllers) as names:
+        by_name = {name: _controller(name) for name in [STANDARD, *names]}
+        for test in effort.only:
+            cases[test] = tuple(TESTS[test](by_name, traffic, effort))
+            _run(cases[test], out, results, jobs, on_progress)
+    return Done(
+        controllers=tuple(names),
+        effort=effort,
+        cases=cases,
+        figures=results.figures,
+        offered=traffic.made,
+        generated=vectors is None,
+    )
+
+
+def _controller(name: str) -> Any:
+    transport = transport_of(name, "the suite")
+    if transport.connections > 1:
+        raise ScenarioError(
+            f"{name}: the connections of the suite open and close; name one controller, not "
+            "parallel TCP"
+        )
+    controller = transport.controller
+    return controller["kind"] if len(controller) == 1 else controller
+
+
+def _run(
+    cases: Sequence[Case],
+    out: Path,
+    results: Results,
+    jobs: int | None,
+    on_progress: OnProgress | None,
+) -> None:
+    for case in cases:
+        replace(case.file(out), case.text.encode())
+    missing = [case for case in cases if not results.has(case)]
+    plan = [read_one(case.file(out)) for case in missing]
+
+    def then(index: int, record: Record) -> None:
+        results.add(missing[index], missing[index].measure(record))
+
+    if plan:
+        for_each(plan, then, jobs=jobs, on_progress=on_progress)
