@@ -33,6 +33,7 @@ from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.results import results
 from fairhaul.cli.run import run
 from fairhaul.cli.score import score
+from fairhaul.cli.suite import suite
 from fairhaul.cli.sweep import sweep
 from fairhaul.host import Refused
 from fairhaul.printable import printable
@@ -60,6 +61,7 @@ for command in (
     evaluate,
     check,
     attack,
+    suite,
     reproduce,
     report,
     kernel,

@@ -17,18 +17,18 @@ from fairhaul import own
 from fairhaul._core import ScenarioError
 from fairhaul.comparison.question import transport_of
 from fairhaul.files import replace
-from fairhaul.nearest import nearest
+from fairhaul.nearest import hint
+from fairhaul.results import SCHEMA
 from fairhaul.runs import for_each
 from fairhaul.scenario import read_one
 from fairhaul.tcpeval import basic, fairness, latency
 from fairhaul.tcpeval.cases import STANDARD, Case, Effort, Figures
 from fairhaul.tcpeval.results import Results
-from fairhaul.tcpeval.traffic import Traffic
+from fairhaul.tcpeval.traffic import Made, Traffic
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.runs import OnProgress
-    from fairhaul.tcpeval.load import Offered
 
 __all__ = ["TESTS", "Done", "tcpeval"]
 
@@ -59,13 +59,27 @@ class Done:
     """By test."""
     figures: Mapping[str, Figures]
     """By the name of the case."""
-    offered: Mapping[str, Offered]
+    traffic: Mapping[str, Made]
     """By the folder of the traffic."""
     generated: bool
     """Whether the traffic was generated, and not that of the user's traces."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give the object that `fairhaul suite tcpeval --json` prints."""
+        from fairhaul.tcpeval.tables import rows
 
-def tcpeval(
+        return {
+            "schema": SCHEMA,
+            "document": "draft-irtf-iccrg-tcpeval-01",
+            "controllers": list(self.controllers),
+            "seeds": self.effort.seeds,
+            "shorter": self.effort.shorter,
+            "traffic": "generated" if self.generated else "traces",
+            "tests": {test: [row.to_dict() for row in rows(self, test)] for test in self.cases},
+        }
+
+
+def tcpeval(  # noqa: PLR0913
     controllers: Sequence[str | type[own.Controller]],
     *,
     out: Path,
@@ -94,7 +108,7 @@ def tcpeval(
     """
     for test in only:
         if test not in TESTS:
-            raise ScenarioError(f"--only {test}: no test of the suite{nearest(test, list(TESTS))}")
+            raise ScenarioError(f"--only {test}: no test of the suite; {hint(test, list(TESTS))}")
     number = seeds or (QUICK_SEEDS if quick else SEEDS)
     effort = Effort(seeds=number, shorter=QUICK if quick else 1.0, only=tuple(only or TESTS))
     traffic = Traffic(out, vectors)
@@ -110,7 +124,7 @@ def tcpeval(
         effort=effort,
         cases=cases,
         figures=results.figures,
-        offered=traffic.made,
+        traffic=traffic.made,
         generated=vectors is None,
     )
 

@@ -10,12 +10,12 @@ from fairhaul.measures import measure
 from fairhaul.tcpeval import network
 from fairhaul.tcpeval.cases import STANDARD, Case, Effort, Figures
 from fairhaul.tcpeval.links import ACCESS, BASIC, Basic, Times
-from fairhaul.tcpeval.load import Offered, Wanted
+from fairhaul.tcpeval.load import Wanted
 from fairhaul.tcpeval.network import Ends
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
-    from fairhaul.tcpeval.traffic import Traffic
+    from fairhaul.tcpeval.traffic import Made, Traffic
 
 # Parts of the product of rate and 100 ms [TCPEVAL, 5.1.1].
 BUFFERS = (0.1, 0.2, 0.5, 1.0, 2.0)
@@ -32,7 +32,7 @@ def basic(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterato
     for of in BASIC:
         for load in of.times:
             for seed in range(1, effort.seeds + 1):
-                folder, offered = _offered(of, load, traffic, effort, seed)
+                made = _made(of, load, traffic, effort, seed)
                 for name, controller in names.items():
                     title = f"{of.title}, load {load:.0%}, {name}"
                     yield Case(
@@ -40,7 +40,7 @@ def basic(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterato
                         point=(of.name, f"{load:.0%}"),
                         controller=name,
                         seed=seed,
-                        text=_text(of, title, seed, offered, [(folder, "", controller)]),
+                        text=_text(of, title, seed, made, [("", controller)]),
                         measure=central_link,
                     )
 
@@ -48,7 +48,7 @@ def basic(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterato
 def tradeoff(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterator[Case]:
     """Run the access link at a load of 85 % with buffers from 10 to 200 %."""
     for seed in range(1, effort.seeds + 1):
-        folder, offered = _offered(ACCESS, 0.85, traffic, effort, seed)
+        made = _made(ACCESS, 0.85, traffic, effort, seed)
         for part in BUFFERS:
             buffer = f"{round(1000 * part * MEAN_RTT_S)} ms"
             of = replace(ACCESS, link=replace(ACCESS.link, buffer=buffer))
@@ -59,7 +59,7 @@ def tradeoff(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iter
                     point=(f"{part:.0%}",),
                     controller=name,
                     seed=seed,
-                    text=_text(of, title, seed, offered, [(folder, "", controller)]),
+                    text=_text(of, title, seed, made, [("", controller)]),
                     measure=central_link,
                 )
 
@@ -69,22 +69,20 @@ def impact(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterat
     for load, times in CAMPS.items():
         of = replace(ACCESS, times={load / 2: times})
         for seed in range(1, effort.seeds + 1):
-            folder, offered = _offered(of, load / 2, traffic, effort, seed)
+            made = _made(of, load / 2, traffic, effort, seed)
             for name, controller in names.items():
-                camps = [(folder, "A-", names[STANDARD]), (folder, "B-", controller)]
+                camps = [("A-", names[STANDARD]), ("B-", controller)]
                 yield Case(
                     test="impact",
                     point=(f"{load:.0%}",),
                     controller=name,
                     seed=seed,
-                    text=_text(of, f"Two camps, load {load:.0%}, {name}", seed, offered, camps),
+                    text=_text(of, f"Two camps, load {load:.0%}, {name}", seed, made, camps),
                     measure=camp_goodput,
                 )
 
 
-def _offered(
-    of: Basic, load: float, traffic: Traffic, effort: Effort, seed: int
-) -> tuple[str, Offered]:
+def _made(of: Basic, load: float, traffic: Traffic, effort: Effort, seed: int) -> Made:
     times = of.times[load]
     central_s = 2 * of.link.delay_s
     edges = [network.edges_s(path, of.left_s, of.right_s) for path in network.PATHS]
@@ -100,24 +98,22 @@ def _offered(
     return traffic.make(f"{of.name}-{round(100 * load)}", wanted, seed)
 
 
-def _text(
-    of: Basic, title: str, seed: int, offered: Offered, camps: list[tuple[str, str, Any]]
-) -> str:
+def _text(of: Basic, title: str, seed: int, made: Made, camps: list[tuple[str, Any]]) -> str:
     flows = [
         network.exchanges(
             path,
-            trace,
+            sizes,
             Ends(
                 controller=controller,
                 rtt_s=2 * (network.edges_s(path, of.left_s, of.right_s) + of.link.delay_s),
-                folder=folder,
+                folder=made.folder,
                 name=f"{prefix}{path}",
             ),
         )
-        for folder, prefix, controller in camps
-        for path, trace in offered.paths.items()
+        for prefix, controller in camps
+        for path, sizes in made.sizes.items()
     ]
-    times = offered.warmup_s, offered.length_s
+    times = made.warmup_s, made.length_s
     return network.scenario(title, times, seed, of.link.text(), flows)
 
 
@@ -132,13 +128,15 @@ def central_link(record: Record) -> Figures:
     return figures | _transfer_times(record)
 
 
-def _transfer_times(record: Record) -> Figures:
+def _transfer_times(record: Record) -> dict[str, float | None]:
     """Give the median time of transfers that start in the test and end, by their size."""
     import polars as pl
 
     rows = record.transfer.filter(pl.col("start_s") >= record.meta["scenario"]["warmup_s"])
     took = (pl.col("end_s") - pl.col("start_s")).alias("took_s")
-    ended = rows.filter(pl.col("end_s").is_not_nan() & pl.col("end_s").is_not_null()).with_columns(took)
+    ended = rows.filter(pl.col("end_s").is_not_nan() & pl.col("end_s").is_not_null()).with_columns(
+        took
+    )
     small = ended.filter(pl.col("bytes") <= 10_000)["took_s"].median()
     large = ended.filter(pl.col("bytes") >= 1_000_000)["took_s"].median()
     return {"small_transfer_s": _number(small), "large_transfer_s": _number(large)}

@@ -21,7 +21,7 @@ from fairhaul.tcpeval.network import Ends, Link
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
-    from fairhaul.tcpeval.traffic import Traffic
+    from fairhaul.tcpeval.traffic import Made, Traffic
 
 ROUND_TRIPS_MS = (10, 20, 40, 80, 160)
 BUFFERS = (0.25, 0.5, 1.0, 2.0)
@@ -29,24 +29,24 @@ BUFFERS = (0.25, 0.5, 1.0, 2.0)
 
 def fairness(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterator[Case]:
     """Run two flows, with equal round trips and with one of 160 ms, over other traffic."""
-    kinds = [("equal", ms, ms) for ms in ROUND_TRIPS_MS]
-    kinds += [("unequal", 160, ms) for ms in ROUND_TRIPS_MS[:-1]]
+    kinds = [(ms, ms) for ms in ROUND_TRIPS_MS]
+    kinds += [(160, ms) for ms in ROUND_TRIPS_MS[:-1]]
     for capacity in CAPACITIES:
         for seed in range(1, effort.seeds + 1):
-            folder, offered = background(capacity, traffic, effort, seed)
-            lasts_s = offered.length_s - offered.warmup_s
+            made = background(capacity, traffic, effort, seed)
+            lasts_s = made.length_s - made.warmup_s
             for part in BUFFERS:
                 buffer = f"{round(1000 * part * MEAN_RTT_S)} ms"
                 link = Link(rate=capacity, delay_s=CENTRAL_S, buffer=buffer, access="1 Gbit/s")
-                for kind, first_ms, second_ms in kinds:
+                for first_ms, second_ms in kinds:
                     for name, controller in names.items():
-                        flows = background_flows(folder, offered, controller)
+                        flows = background_flows(made, controller)
                         flows += _pair(controller, first_ms, second_ms, lasts_s)
                         title = f"{first_ms} and {second_ms} ms at {capacity}, {name}"
                         # Measured once both flows have started.
                         times = 0.1 * lasts_s, lasts_s
                         yield Case(
-                            test=f"fairness-{kind}",
+                            test="fairness",
                             point=(capacity, f"{part:.0%}", f"{first_ms}, {second_ms} ms"),
                             controller=name,
                             seed=seed,
@@ -64,9 +64,7 @@ def _pair(controller: object, first_ms: int, second_ms: int, lasts_s: float) -> 
     starts = (equal, equal) if first_ms == second_ms else (early, late)
     return [
         network.flow(name, controller, {"rtt": f"{ms} ms", "start": start})
-        for name, ms, start in zip(
-            ("first", "second"), (first_ms, second_ms), starts, strict=True
-        )
+        for name, ms, start in zip(("first", "second"), (first_ms, second_ms), starts, strict=True)
     ]
 
 
@@ -97,7 +95,41 @@ LOT_BPS, LOT_RTT_S = 100e6, 0.06
 
 
 def bottlenecks(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterator[Case]:
-    """Run a parking lot of three bottlenecks: one source crosses all, each other one crosses one."""
+    """Run a parking lot: one source crosses all three bottlenecks, each other one crosses one."""
+    lot = _parking_lot()
+    for load, times in LOADS.items():
+        wanted = Wanted(
+            capacity_bps=LOT_BPS,
+            load=load,
+            both_directions=False,
+            warmup_s=effort.seconds(times.warmup_s),
+            test_s=effort.seconds(times.test_s),
+            prefill_s=effort.seconds(times.prefill_s),
+            rtt_s=LOT_RTT_S,
+        )
+        for seed in range(1, effort.seeds + 1):
+            each = {
+                source: traffic.make(f"lot-{round(100 * load)}-{source}", wanted, seed, (PATH,))
+                for source in SOURCES
+            }
+            warmup_s = max(made.warmup_s for made in each.values())
+            length_s = min(made.length_s for made in each.values())
+            for name, controller in names.items():
+                flows = [_source(source, made, controller) for source, made in each.items()]
+                title = f"Three bottlenecks, load {2 * load:.0%}, {name}"
+                yield Case(
+                    test="bottlenecks",
+                    point=(f"{2 * load:.0%}",),
+                    controller=name,
+                    seed=seed,
+                    text=network.scenario(title, (warmup_s, length_s), seed, lot, flows),
+                    measure=single_over_multiple,
+                )
+
+
+def _parking_lot() -> str:
+    """Write three links, one behind the other."""
+    nodes = [network.table("[[node]]", {"name": name}) for name in ROUTERS]
     links = [
         network.table(
             "[[link]]",
@@ -113,50 +145,18 @@ def bottlenecks(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> I
         )
         for name, there, back in zip("CBA", ROUTERS, ROUTERS[1:], strict=False)
     ]
-    nodes = [network.table("[[node]]", {"name": name}) for name in ROUTERS]
-    lot = "\n".join([*nodes, *links])
-    for load, times in LOADS.items():
-        wanted = Wanted(
-            capacity_bps=LOT_BPS,
-            load=load,
-            both_directions=False,
-            warmup_s=effort.seconds(times.warmup_s),
-            test_s=effort.seconds(times.test_s),
-            prefill_s=effort.seconds(times.prefill_s),
-            rtt_s=LOT_RTT_S,
-        )
-        for seed in range(1, effort.seeds + 1):
-            made = {
-                source: traffic.make(f"lot-{round(100 * load)}-{source}", wanted, seed, (PATH,))
-                for source in SOURCES
-            }
-            warmup_s = max(offered.warmup_s for _, offered in made.values())
-            length_s = min(offered.length_s for _, offered in made.values())
-            for name, controller in names.items():
-                flows = [
-                    network.exchanges(
-                        PATH,
-                        offered.paths[PATH],
-                        Ends(
-                            controller=controller,
-                            rtt_s=LOT_RTT_S,
-                            folder=folder,
-                            name=source,
-                            nodes=SOURCES[source],
-                        ),
-                    )
-                    for source, (folder, offered) in made.items()
-                ]
-                title = f"Three bottlenecks, load {2 * load:.0%}, {name}"
-                text = network.scenario(title, (warmup_s, length_s), seed, lot, flows)
-                yield Case(
-                    test="bottlenecks",
-                    point=(f"{2 * load:.0%}",),
-                    controller=name,
-                    seed=seed,
-                    text=text,
-                    measure=single_over_multiple,
-                )
+    return "\n".join([*nodes, *links])
+
+
+def _source(name: str, made: Made, controller: object) -> str:
+    ends = Ends(
+        controller=controller,
+        rtt_s=LOT_RTT_S,
+        folder=made.folder,
+        name=name,
+        nodes=SOURCES[name],
+    )
+    return network.exchanges(PATH, made.sizes[PATH], ends)
 
 
 def single_over_multiple(record: Record) -> Figures:
@@ -166,5 +166,5 @@ def single_over_multiple(record: Record) -> Figures:
     for flow in measured["flows"]:
         goodput[flow["name"].split("-")[0]] += flow["goodput_bps"]
     single = sum(of for name, of in goodput.items() if name != "all") / (len(SOURCES) - 1)
-    dropped = max(link["drop_rate"] for link in measured["links"])
+    dropped = max(link["drop_rate"] or 0.0 for link in measured["links"])
     return {"ratio": single / goodput["all"] if goodput["all"] else None, "drop_rate": dropped}

@@ -1,4 +1,4 @@
-"""Traffic in place of the traces of the suite, which are not distributed with it.
+"""Traffic that stands for the traces of the suite, which are not distributed with it.
 
 Users open connections as a Poisson process. In each, requests and responses alternate, with
 pauses of the server and of the user; the sizes of responses are heavy-tailed.
@@ -26,7 +26,7 @@ def mean_response_bytes() -> float:
     least, shape, most = RESPONSE_BYTES
     ratio = least / most
     norm = shape / (shape - 1) * least / (1 - ratio**shape)
-    return norm * (1 - ratio ** (shape - 1))
+    return float(norm * (1 - ratio ** (shape - 1)))
 
 
 def connections_per_s(bits_per_s: float) -> float:
@@ -76,4 +76,5 @@ def _responses(count: int, rng: np.random.Generator) -> Floats:
     least, shape, most = RESPONSE_BYTES
     unit = rng.random(count)
     tail = (least / most) ** shape
-    return np.ceil(least * (1 - unit * (1 - tail)) ** (-1 / shape))
+    sizes: Floats = np.ceil(least * (1 - unit * (1 - tail)) ** (-1 / shape))
+    return sizes

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairhaul.tcpeval import network
 from fairhaul.tcpeval.cases import Case, Effort, Figures
-from fairhaul.tcpeval.load import Offered, Wanted
+from fairhaul.tcpeval.load import Wanted
 from fairhaul.tcpeval.network import Ends, Link
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
-    from fairhaul.tcpeval.traffic import Traffic
+    from fairhaul.tcpeval.traffic import Made, Traffic
 
 CENTRAL_S = 0.002
 # Warm-up and prefilling of both capacities [TCPEVAL, Table 9]; the warm-up at 10 Mbit/s is that of
@@ -27,11 +26,24 @@ BIN_S = 3.0
 # Round trips of the flow that is there and of the new one.
 ROUND_TRIPS_MS = ((80, 80), (120, 30), (30, 120))
 MEAN_RTT_S = 0.1
+# (1500 * 10^n) bytes [TCPEVAL, 5.2.3], as far as a link of 1 Gbit/s comes.
+SIZES = tuple(1500 * 10**power for power in range(1, 8))
 
 
-def background(
-    capacity: str, traffic: Traffic, effort: Effort, seed: int
-) -> tuple[str, Offered]:
+def size_key(size: int) -> str:
+    """Give the key of the time to this number of bytes."""
+    return f"s_to_{size}_bytes"
+
+
+def size_name(size: int) -> str:
+    """Write a number of bytes: `150 kB`."""
+    unit, scale = next(
+        (u, s) for u, s in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)) if size >= s
+    )
+    return f"{size / scale:g} {unit}"
+
+
+def background(capacity: str, traffic: Traffic, effort: Effort, seed: int) -> Made:
     """Make traffic of half the capacity, as for the basic scenarios."""
     bps, warmup_s, prefill_s = CAPACITIES[capacity]
     wanted = Wanted(
@@ -44,21 +56,21 @@ def background(
         rtt_s=MEAN_RTT_S,
         bin_s=BIN_S,
     )
-    return traffic.make(f"background-{capacity.split()[0]}", wanted, seed)
+    return traffic.make(f"background-{capacity.split(maxsplit=1)[0]}", wanted, seed)
 
 
-def background_flows(folder: str, offered: Offered, controller: object) -> list[str]:
+def background_flows(made: Made, controller: object) -> list[str]:
     """Write the flows of the background."""
     ends = {
         path: Ends(
             controller=controller,
             rtt_s=2 * (network.edges_s(path) + CENTRAL_S),
-            folder=folder,
+            folder=made.folder,
             name=path,
         )
-        for path in offered.paths
+        for path in made.sizes
     }
-    return [network.exchanges(path, trace, ends[path]) for path, trace in offered.paths.items()]
+    return [network.exchanges(path, sizes, ends[path]) for path, sizes in made.sizes.items()]
 
 
 def ramp_up(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterator[Case]:
@@ -66,19 +78,19 @@ def ramp_up(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Itera
     for capacity in CAPACITIES:
         link = Link(rate=capacity, delay_s=CENTRAL_S, buffer="80 ms", access="1 Gbit/s")
         for seed in range(1, effort.seeds + 1):
-            folder, offered = background(capacity, traffic, effort, seed)
+            made = background(capacity, traffic, effort, seed)
             for there, new in ROUND_TRIPS_MS:
                 for name, controller in names.items():
-                    flows = background_flows(folder, offered, controller)
+                    flows = background_flows(made, controller)
                     flows.append(network.flow("there", controller, {"rtt": f"{there} ms"}))
                     begins = {
                         "rtt": f"{new} ms",
-                        "start": network.seconds(offered.warmup_s),
+                        "start": network.seconds(made.warmup_s),
                         "initial_ssthresh": 10,
                     }
                     flows.append(network.flow("new", controller, begins))
                     title = f"Ramp-up at {capacity}, {there} and {new} ms, {name}"
-                    times = offered.warmup_s, offered.length_s
+                    times = made.warmup_s, made.length_s
                     yield Case(
                         test="ramp-up",
                         point=(capacity, f"{there}, {new} ms"),
@@ -98,12 +110,10 @@ def time_of_bytes(record: Record) -> Figures:
     ends = np.append(rows["t_s"].to_numpy()[1:], record.meta["scenario"]["duration_s"])
     received = np.cumsum(rows["goodput_bytes"].to_numpy())
     figures: dict[str, float | None] = {}
-    wanted = 15_000.0
-    while wanted <= 1e12:
-        place = int(np.searchsorted(received, wanted))
+    for size in SIZES:
+        place = int(np.searchsorted(received, size))
         late = place == len(received)
-        figures[f"s_to_{wanted:.0f}_bytes"] = None if late else float(ends[place]) - start_s
-        wanted *= 10
+        figures[size_key(size)] = None if late else float(ends[place]) - start_s
     return figures
 
 
@@ -113,13 +123,15 @@ AFTER_S = 100.0
 UDP_BPS = 75e6
 STEPS, EACH_BPS = 30, 2.5e6
 CAPACITY_BPS, RTT_S = 100e6, 0.1
+# Of the path, which the window reaches after the datagrams have ended [TCPEVAL, 5.3.3].
+PARTS = (0.6, 0.8, 0.9)
 
 
 def transients(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterator[Case]:
     """Let datagrams of 75 Mbit/s end, begin, or begin in steps, beside one flow."""
     del traffic  # there is no other
-    # Differs from [TCPEVAL, 5.3.1]: edges are ten times as fast as the link. Edges of the same rate, which here have
-    # no limit, would hold the queue of the flow under test.
+    # Differs from [TCPEVAL, 5.3.1]: edges are ten times as fast as the link. Edges of the same
+    # rate, which here have no limit, would hold the queue of the flow under test.
     link = Link(rate="100 Mbit/s", delay_s=0.01, buffer="1024 packets", access="1 Gbit/s")
     for seed in range(1, effort.seeds + 1):
         for kind, udp in (("decrease", _ends()), ("increase", _begins()), ("steps", _steps())):
@@ -133,9 +145,7 @@ def transients(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> It
                     controller=name,
                     seed=seed,
                     text=network.scenario(title, times, seed, link.text(), [flow, *udp]),
-                    measure=partial(window_after, part=(0.6, 0.8, 0.9))
-                    if kind == "decrease"
-                    else dropped_datagrams,
+                    measure=window_after if kind == "decrease" else dropped_datagrams,
                 )
 
 
@@ -165,7 +175,7 @@ def _steps() -> list[str]:
     return [_udp(f"udp{step}", EACH_BPS, STEP_S + step) for step in range(STEPS)]
 
 
-def window_after(record: Record, part: tuple[float, ...]) -> Figures:
+def window_after(record: Record) -> Figures:
     """Give when the window reaches parts of the path, and its largest change in a round trip."""
     import polars as pl
 
@@ -176,7 +186,7 @@ def window_after(record: Record, part: tuple[float, ...]) -> Figures:
     path_packets = CAPACITY_BPS * RTT_S / 8 / 1500
     figures: dict[str, float | None] = {}
     last = len(windows)
-    for wanted in part:
+    for wanted in PARTS:
         reached = np.flatnonzero(windows >= wanted * path_packets)
         last = int(reached[0]) if len(reached) else len(windows)
         figures[f"s_to_{wanted:.0%}"] = float(times[last] - STEP_S) if len(reached) else None

@@ -127,9 +127,7 @@ def _judged(paths: Mapping[str, Trace], wanted: Wanted) -> tuple[float, float]:
     return load, 2 * abs(second - last) / max(second + last, 1.0)
 
 
-def _prefilled(
-    paths: Mapping[str, Trace], wanted: Wanted
-) -> tuple[dict[str, Trace], float]:
+def _prefilled(paths: Mapping[str, Trace], wanted: Wanted) -> tuple[dict[str, Trace], float]:
     """Start those connections early that last; give the time over which they start, too."""
     kept = {}
     total = 0.0

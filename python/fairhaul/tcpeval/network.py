@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fairhaul.scenario import toml
-from fairhaul.tcpeval.vectors import LARGE, SMALL, Trace, file_name
+from fairhaul.tcpeval.vectors import LARGE, file_name
 
 # One-way delays of the edges: nodes 1 to 3 on the left, 4 to 6 on the right.
 LEFT_S = {1: 0.0, 2: 0.012, 3: 0.025}
@@ -78,13 +78,11 @@ def flow(name: str, controller: object, keys: Table) -> str:
     return table("[[flow]]", {"name": name, "controller": controller, **keys})
 
 
-def exchanges(path: str, trace: Trace, ends: Ends) -> str:
-    """Write the flows that play the connections of a path, for each size of packets."""
+def exchanges(path: str, sizes: Iterable[int], ends: Ends) -> str:
+    """Write the flows that play the connections of a path, for each of these sizes of packets."""
     nodes = {} if ends.nodes is None else {"from": ends.nodes[0], "to": ends.nodes[1]}
     parts = []
-    for size in (LARGE, SMALL):
-        if not trace.has(size):
-            continue
+    for size in sizes:
         asks = f"{ends.name}-{size}-up"
         common = {"rtt": seconds(ends.rtt_s), "packet": f"{size} B", **nodes}
         file = f"{ends.folder}/{file_name(path, size)}"

@@ -18,7 +18,7 @@ class Results:
     """The figures of the runs so far, in a file that is written anew after each run."""
 
     def __init__(self, out: Path) -> None:
-        """Read what the directory has; results of another version are left out."""
+        """Read what the directory has; results of another version are ignored."""
         self._file = out / FILE
         self._lock = threading.Lock()
         self._kept: dict[str, dict[str, object]] = {}

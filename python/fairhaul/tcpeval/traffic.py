@@ -10,11 +10,26 @@ import numpy as np
 
 from fairhaul._core import ScenarioError
 from fairhaul.tcpeval.generator import connections_per_s, generate
-from fairhaul.tcpeval.load import Offered, Wanted, offer
+from fairhaul.tcpeval.load import Wanted, offer
 from fairhaul.tcpeval.network import PATHS
 from fairhaul.tcpeval.vectors import Trace, read
 
 FOLDER = "traffic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """Files of traffic, without their contents."""
+
+    folder: str
+    """As a scenario names it."""
+    sizes: Mapping[str, Sequence[int]]
+    """The sizes of packets of each path."""
+    warmup_s: float
+    length_s: float
+    load: float
+    wanted: float
+    """The load that was requested."""
 
 
 @dataclass
@@ -24,13 +39,11 @@ class Traffic:
     out: Path
     given: Path | None
     """The directory of `r4s1.org` to `r6s3.org`."""
-    made: dict[str, Offered] = field(default_factory=dict)
-    """What was made so far, by name."""
+    made: dict[str, Made] = field(default_factory=dict)
+    """What was made so far, by folder."""
 
-    def make(
-        self, name: str, wanted: Wanted, seed: int, paths: Sequence[str] = PATHS
-    ) -> tuple[str, Offered]:
-        """Make the traffic of a name once; give its folder, as a scenario names it."""
+    def make(self, name: str, wanted: Wanted, seed: int, paths: Sequence[str] = PATHS) -> Made:
+        """Make the traffic of a name once."""
         folder = f"{FOLDER}/{name}-{seed}"
         if folder not in self.made:
             rng = np.random.default_rng([seed, *name.encode()])
@@ -38,8 +51,15 @@ class Traffic:
             (self.out / folder).mkdir(parents=True, exist_ok=True)
             for path, trace in offered.paths.items():
                 trace.write(self.out / folder, path)
-            self.made[folder] = offered
-        return folder, self.made[folder]
+            self.made[folder] = Made(
+                folder=folder,
+                sizes={path: trace.sizes() for path, trace in offered.paths.items()},
+                warmup_s=offered.warmup_s,
+                length_s=offered.length_s,
+                load=offered.load,
+                wanted=wanted.load,
+            )
+        return self.made[folder]
 
     def _traces(
         self, wanted: Wanted, paths: Sequence[str], rng: np.random.Generator

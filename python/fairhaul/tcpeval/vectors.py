@@ -84,20 +84,21 @@ class Trace:
         payload = np.where(self.is_small, SMALL, LARGE) - HEADERS
         each = (self.down_bytes + self.up_bytes) / np.maximum(self.units, 1)
         rounds = 2 + np.log2(1 + each / (FIRST_PACKETS * payload))
-        return self.pauses_s + rtt_s * self.units * rounds
+        lasts: Floats = self.pauses_s + rtt_s * self.units * rounds
+        return lasts
 
     def write(self, folder: Path, name: str) -> None:
         """Write a file for each size of packets, such as `r4s1-1500.cvec`."""
         for size, chosen in ((LARGE, ~self.is_small), (SMALL, self.is_small)):
             lines = [f"# Connections with packets of {size} B\n"]
-            for index in np.flatnonzero(chosen):
+            for index in np.flatnonzero(chosen).tolist():
                 start_us = round(self.start_s[index] * US)
                 lines.append(f"{self.kind[index]} {start_us}\n{self.body[index]}")
             replace(folder / file_name(name, size), "".join(lines).encode())
 
-    def has(self, size: int) -> bool:
-        """Say whether a connection has packets of this size."""
-        return bool((self.is_small == (size == SMALL)).any())
+    def sizes(self) -> list[int]:
+        """Give the sizes of packets that connections have, of `LARGE` and `SMALL`."""
+        return [size for size in (LARGE, SMALL) if (self.is_small == (size == SMALL)).any()]
 
 
 def file_name(name: str, size: int) -> str:
@@ -107,7 +108,8 @@ def file_name(name: str, size: int) -> str:
 
 def _bits(payload: Floats, is_small: NDArray[np.bool_]) -> Floats:
     each = np.where(is_small, SMALL, LARGE) - HEADERS
-    return 8 * (payload + HEADERS * np.ceil(payload / each))
+    bits: Floats = 8 * (payload + HEADERS * np.ceil(payload / each))
+    return bits
 
 
 def read(path: Path, rng: np.random.Generator) -> Trace:
@@ -167,7 +169,7 @@ class _Connection:
             return
         if word in {"w", "r", "l"}:
             return
-        number = int(given.split()[0])
+        number = int(given.split(maxsplit=1)[0])
         if word in {">", "c>"}:
             self.up, self.units = self.up + number, self.units + 1
         elif word in {"<", "c<"}:
