@@ -111,11 +111,10 @@ def tcpeval(  # noqa: PLR0913
             raise ScenarioError(f"--only {test}: no test of the suite; {hint(test, list(TESTS))}")
     number = seeds or (QUICK_SEEDS if quick else SEEDS)
     effort = Effort(seeds=number, shorter=QUICK if quick else 1.0, only=tuple(only or TESTS))
-    traffic = Traffic(out, vectors)
-    results = Results(out)
     cases: dict[str, tuple[Case, ...]] = {}
     with own.named(controllers) as names:
         by_name = {name: _controller(name) for name in [STANDARD, *names]}
+        traffic, results = Traffic(out, vectors), Results(out)
         for test in effort.only:
             cases[test] = tuple(TESTS[test](by_name, traffic, effort))
             _run(cases[test], out, results, jobs, on_progress)
