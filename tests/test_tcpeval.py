@@ -159,7 +159,7 @@ def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
     found = json.loads(capsys.readouterr().out)
     assert (tmp_path / "results.json").read_bytes() == kept
     full = found["tests"]["impact"][1]
-    assert full["point"] == ["100%"]
+    assert full["point"] == ["100 %"]
     # Scalable TCP gives way less than standard TCP, so camp A loses.
     assert full["figures"]["loss"]["mean"] < 1 < full["figures"]["gain"]["mean"]
 

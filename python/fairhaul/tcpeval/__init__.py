@@ -110,7 +110,11 @@ def tcpeval(  # noqa: PLR0913
         if test not in TESTS:
             raise ScenarioError(f"--only {test}: no test of the suite; {hint(test, list(TESTS))}")
     number = seeds or (QUICK_SEEDS if quick else SEEDS)
-    effort = Effort(seeds=number, shorter=QUICK if quick else 1.0, only=tuple(only or TESTS))
+    effort = Effort(
+        seeds=number,
+        shorter=QUICK if quick else 1.0,
+        only=tuple(test for test in TESTS if not only or test in only),
+    )
     cases: dict[str, tuple[Case, ...]] = {}
     with own.named(controllers) as names:
         by_name = {name: _controller(name) for name in [STANDARD, *names]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures import measure
 from fairhaul.tcpeval import network
-from fairhaul.tcpeval.cases import STANDARD, Case, Effort, Figures
+from fairhaul.tcpeval.cases import STANDARD, Case, Effort, Figures, percent
 from fairhaul.tcpeval.links import ACCESS, BASIC, Basic, Times
 from fairhaul.tcpeval.load import Wanted
 from fairhaul.tcpeval.network import Ends
@@ -34,10 +34,10 @@ def basic(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterato
             for seed in range(1, effort.seeds + 1):
                 made = _made(of, load, traffic, effort, seed)
                 for name, controller in names.items():
-                    title = f"{of.title}, load {load:.0%}, {name}"
+                    title = f"{of.title}, load {percent(load)}, {name}"
                     yield Case(
                         test="basic",
-                        point=(of.name, f"{load:.0%}"),
+                        point=(of.name, f"{percent(load)}"),
                         controller=name,
                         seed=seed,
                         text=_text(of, title, seed, made, [("", controller)]),
@@ -53,10 +53,10 @@ def tradeoff(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iter
             buffer = f"{round(1000 * part * MEAN_RTT_S)} ms"
             of = replace(ACCESS, link=replace(ACCESS.link, buffer=buffer))
             for name, controller in names.items():
-                title = f"Access link, load 85 %, buffer of {part:.0%}, {name}"
+                title = f"Access link, load 85 %, buffer of {percent(part)}, {name}"
                 yield Case(
                     test="tradeoff",
-                    point=(f"{part:.0%}",),
+                    point=(f"{percent(part)}",),
                     controller=name,
                     seed=seed,
                     text=_text(of, title, seed, made, [("", controller)]),
@@ -74,10 +74,10 @@ def impact(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterat
                 camps = [("A-", names[STANDARD]), ("B-", controller)]
                 yield Case(
                     test="impact",
-                    point=(f"{load:.0%}",),
+                    point=(f"{percent(load)}",),
                     controller=name,
                     seed=seed,
-                    text=_text(of, f"Two camps, load {load:.0%}, {name}", seed, made, camps),
+                    text=_text(of, f"Two camps, load {percent(load)}, {name}", seed, made, camps),
                     measure=camp_goodput,
                 )
 

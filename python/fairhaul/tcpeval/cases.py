@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,11 @@ Measure = Callable[["Record"], Figures]
 
 STANDARD = "reno"
 """Standard TCP: with SACK, without ECN [TCPEVAL, 6.1]."""
+
+
+def percent(part: float, digits: int = 0) -> str:
+    """Write a part as in `60 %`."""
+    return f"{100 * part:.{digits}f} %"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +41,7 @@ class Case:
     def name(self) -> str:
         """The name of the file of the scenario, without its ending."""
         words = [self.test, *self.point, self.controller, str(self.seed)]
-        kept = ["".join(c if c.isalnum() or c in ".-" else "-" for c in word) for word in words]
-        return "_".join(kept)
+        return "_".join(re.sub(r"[^\w.]+", "-", word).strip("-") for word in words)
 
     def file(self, out: Path) -> Path:
         """Give the path of the scenario."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures import measure
 from fairhaul.tcpeval import network
-from fairhaul.tcpeval.cases import Case, Effort, Figures
+from fairhaul.tcpeval.cases import Case, Effort, Figures, percent
 from fairhaul.tcpeval.latency import (
     CAPACITIES,
     CENTRAL_S,
+    FAST_EDGES,
     MEAN_RTT_S,
     background,
     background_flows,
@@ -37,7 +38,7 @@ def fairness(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iter
             lasts_s = made.length_s - made.warmup_s
             for part in BUFFERS:
                 buffer = f"{round(1000 * part * MEAN_RTT_S)} ms"
-                link = Link(rate=capacity, delay_s=CENTRAL_S, buffer=buffer, access="1 Gbit/s")
+                link = Link(rate=capacity, delay_s=CENTRAL_S, buffer=buffer, access=FAST_EDGES)
                 for first_ms, second_ms in kinds:
                     for name, controller in names.items():
                         flows = background_flows(made, controller)
@@ -47,7 +48,7 @@ def fairness(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iter
                         times = 0.1 * lasts_s, lasts_s
                         yield Case(
                             test="fairness",
-                            point=(capacity, f"{part:.0%}", f"{first_ms}, {second_ms} ms"),
+                            point=(capacity, f"{percent(part)}", f"{first_ms}, {second_ms} ms"),
                             controller=name,
                             seed=seed,
                             text=network.scenario(title, times, seed, link.text(), flows),
@@ -116,10 +117,10 @@ def bottlenecks(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> I
             length_s = min(made.length_s for made in each.values())
             for name, controller in names.items():
                 flows = [_source(source, made, controller) for source, made in each.items()]
-                title = f"Three bottlenecks, load {2 * load:.0%}, {name}"
+                title = f"Three bottlenecks, load {percent(2 * load)}, {name}"
                 yield Case(
                     test="bottlenecks",
-                    point=(f"{2 * load:.0%}",),
+                    point=(f"{percent(2 * load)}",),
                     controller=name,
                     seed=seed,
                     text=network.scenario(title, (warmup_s, length_s), seed, lot, flows),

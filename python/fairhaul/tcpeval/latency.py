@@ -20,6 +20,9 @@ CENTRAL_S = 0.002
 # Warm-up and prefilling of both capacities [TCPEVAL, Table 9]; the warm-up at 10 Mbit/s is that of
 # the second seed, the longest.
 CAPACITIES = {"10 Mbit/s": (10e6, 114.0, 500.0), "1 Gbit/s": (1e9, 102.0, 200.0)}
+# Differs from [TCPEVAL, 5.2.1, 5.3.1, 6.2.1]: edges are at least ten times as fast as the link. Edges
+# of its rate, whose queues have no limit here, would hold the queue of an endless flow.
+FAST_EDGES = "10 Gbit/s"
 BACKGROUND = 0.5
 TEST_S = 600.0
 BIN_S = 3.0
@@ -76,7 +79,7 @@ def background_flows(made: Made, controller: object) -> list[str]:
 def ramp_up(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterator[Case]:
     """Start a flow without slow start beside one that is there, over traffic of half the link."""
     for capacity in CAPACITIES:
-        link = Link(rate=capacity, delay_s=CENTRAL_S, buffer="80 ms", access="1 Gbit/s")
+        link = Link(rate=capacity, delay_s=CENTRAL_S, buffer="80 ms", access=FAST_EDGES)
         for seed in range(1, effort.seeds + 1):
             made = background(capacity, traffic, effort, seed)
             for there, new in ROUND_TRIPS_MS:
@@ -130,9 +133,7 @@ PARTS = (0.6, 0.8, 0.9)
 def transients(names: Mapping[str, Any], traffic: Traffic, effort: Effort) -> Iterator[Case]:
     """Let datagrams of 75 Mbit/s end, begin, or begin in steps, beside one flow."""
     del traffic  # there is no other
-    # Differs from [TCPEVAL, 5.3.1]: edges are ten times as fast as the link. Edges of the same
-    # rate, which here have no limit, would hold the queue of the flow under test.
-    link = Link(rate="100 Mbit/s", delay_s=0.01, buffer="1024 packets", access="1 Gbit/s")
+    link = Link(rate="100 Mbit/s", delay_s=0.01, buffer="1024 packets", access=FAST_EDGES)
     for seed in range(1, effort.seeds + 1):
         for kind, udp in (("decrease", _ends()), ("increase", _begins()), ("steps", _steps())):
             for name, controller in names.items():
@@ -189,7 +190,7 @@ def window_after(record: Record) -> Figures:
     for wanted in PARTS:
         reached = np.flatnonzero(windows >= wanted * path_packets)
         last = int(reached[0]) if len(reached) else len(windows)
-        figures[f"s_to_{wanted:.0%}"] = float(times[last] - STEP_S) if len(reached) else None
+        figures[f"s_to_{wanted:g}"] = float(times[last] - STEP_S) if len(reached) else None
     rising = windows[: last + 1]
     bins = max(round(RTT_S / float(times[1] - times[0])), 1)
     changes = np.abs(rising[bins:] - rising[:-bins]) if len(rising) > bins else np.zeros(1)

@@ -12,7 +12,7 @@ from fairhaul.report import write as write_page
 from fairhaul.report.charts import Curve, Look, Scale, bars, curves
 from fairhaul.report.look import colour, dash
 from fairhaul.tcpeval import Done
-from fairhaul.tcpeval.cases import STANDARD
+from fairhaul.tcpeval.cases import STANDARD, percent
 from fairhaul.tcpeval.latency import SIZES, size_key
 from fairhaul.tcpeval.links import BASIC
 from fairhaul.tcpeval.tables import COLUMNS, POINTS, TITLES, Row, heads, rows
@@ -52,7 +52,7 @@ def answer(done: Done) -> str:
         gain, loss = row.figures["gain"], row.figures["loss"]
         if gain is not None and loss is not None:
             sentences.append(
-                f"At a load of {row.point[0]} connections that change to {row.controller} get "
+                f"At a load of {row.point[0]}, connections that change to {row.controller} get "
                 f"{gain.mean:.3g} times the goodput, and connections that stay with standard TCP "
                 f"{loss.mean:.3g} times."
             )
@@ -67,7 +67,7 @@ def method(done: Done) -> list[str]:
         else "Traffic is that of the given traces."
     )
     far = [
-        f"{folder} {made.load:.1%}"
+        f"{folder} {percent(made.load, 1)}"
         for folder, made in sorted(done.traffic.items())
         if abs(made.load / made.wanted - 1) > LOAD_OFF
     ]
@@ -99,7 +99,8 @@ def departures() -> list[str]:
         *links,
         "Two camps: their load is together that of the draft's link of 100 Mbit/s.",
         "Several bottlenecks: the draft does not say how large buffers are; they hold 100 ms.",
-        "Transients: edges are ten times as fast as the link, not of its rate.",
+        "Ramp-up, transients and fairness: edges are at least ten times as fast as the link; queues of "
+        "edges of its rate, which have no limit here, would hold the queue of an endless flow.",
     ]
 
 
@@ -110,7 +111,7 @@ def write(done: Done, out: Path) -> Path:
     return write_page(
         out / PAGE,
         f"Common TCP Evaluation Suite: {', '.join(done.controllers)}",
-        f"How do {', '.join(done.controllers)} behave in the Common TCP Evaluation Suite?",
+        f"What do the tests of the suite find for {', '.join(done.controllers)}?",
         answer(done),
         sections,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairhaul.estimate import AT_LEAST_0, FRACTION, Bounds, Estimate, estimate, text
 from fairhaul.tcpeval import Done
-from fairhaul.tcpeval.cases import STANDARD, Figures
+from fairhaul.tcpeval.cases import STANDARD, Figures, percent
 from fairhaul.tcpeval.latency import PARTS, SIZES, size_key, size_name
 
 TITLES = {
@@ -36,11 +36,9 @@ def _part(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
-def _ms(value: float) -> str:
-    return f"{1000 * value:.3g} ms"
-
-
-def _s(value: float) -> str:
+def _time(value: float) -> str:
+    if value < 1:
+        return f"{1000 * value:.3g} ms"
     return f"{value:.3g} s" if value < 1000 else f"{value:.0f} s"
 
 
@@ -64,19 +62,24 @@ DROPS = Column(key="drop_rate", head="dropped", form=_part, bounds=FRACTION)
 CENTRAL = (
     Column(key="utilization", head="utilization", form=_part, bounds=FRACTION),
     DROPS,
-    Column(key="queue_s", head="mean queue", form=_ms),
+    Column(key="queue_s", head="mean queue", form=_time),
     Column(key="utilization_up", head="upwards", form=_part, bounds=FRACTION, detail=True),
     Column(key="drop_rate_up", head="dropped upwards", form=_part, bounds=FRACTION, detail=True),
-    Column(key="queue_s_up", head="queue upwards", form=_ms, detail=True),
-    Column(key="small_transfer_s", head="10 kB or less", form=_ms),
-    Column(key="large_transfer_s", head="1 MB or more", form=_s),
+    Column(key="queue_s_up", head="queue upwards", form=_time, detail=True),
+    Column(key="small_transfer_s", head="up to 10 kB", form=_time),
+    Column(key="large_transfer_s", head="from 1 MB", form=_time),
 )
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "basic": CENTRAL,
     "tradeoff": CENTRAL,
-    "ramp-up": tuple(Column(key=size_key(size), head=size_name(size), form=_s) for size in SIZES),
+    "ramp-up": tuple(
+        Column(key=size_key(size), head=size_name(size), form=_time) for size in SIZES
+    ),
     "transients": (
-        *(Column(key=f"s_to_{part:.0%}", head=f"{part:.0%} of path", form=_s) for part in PARTS),
+        *(
+            Column(key=f"s_to_{part:g}", head=f"{percent(part)} of path", form=_time)
+            for part in PARTS
+        ),
         Column(key="most_change_packets", head="most packets in an RTT", form=_number),
         Column(key="dropped_packets", head="datagrams dropped", form=_number),
     ),
