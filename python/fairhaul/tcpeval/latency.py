@@ -20,8 +20,8 @@ CENTRAL_S = 0.002
 # Warm-up and prefilling of both capacities [TCPEVAL, Table 9]; the warm-up at 10 Mbit/s is that of
 # the second seed, the longest.
 CAPACITIES = {"10 Mbit/s": (10e6, 114.0, 500.0), "1 Gbit/s": (1e9, 102.0, 200.0)}
-# Differs from [TCPEVAL, 5.2.1, 5.3.1, 6.2.1]: edges are at least ten times as fast as the link. Edges
-# of its rate, whose queues have no limit here, would hold the queue of an endless flow.
+# Differs from [TCPEVAL, 5.2.1, 5.3.1, 6.2.1]: edges are at least ten times as fast as the link.
+# Edges of its rate, whose queues have no limit here, would hold the queue of an endless flow.
 FAST_EDGES = "10 Gbit/s"
 BACKGROUND = 0.5
 TEST_S = 600.0
