@@ -99,8 +99,8 @@ def departures() -> list[str]:
         *links,
         "Two camps: their load is together that of the draft's link of 100 Mbit/s.",
         "Several bottlenecks: the draft does not say how large buffers are; they hold 100 ms.",
-        "Ramp-up, transients and fairness: edges are at least ten times as fast as the link, because "
-        "edges of its rate, whose queues have no limit here, would hold the queue of an endless flow.",
+        "Ramp-up, transients and fairness: edges are at least ten times as fast as the link. Edges "
+        "of its rate, whose queues have no limit here, would hold the queue of an endless flow.",
     ]
 
 
