@@ -125,6 +125,32 @@ def test_the_exit_status_says_whether_an_expectation_is_not_met(
     assert "Fewer than 5 seeds decide nothing." in out
 
 
+def test_runs_that_a_store_has_are_not_repeated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = written(tmp_path, FULL)
+    command = ["check", str(file), "--json", "--out", str(tmp_path / "kept")]
+    assert status_of(["check", str(file), "--json"]) == 0
+    without = capsys.readouterr().out
+    assert status_of(command) == 0
+    assert capsys.readouterr().out == without
+    monkeypatch.setattr("fairhaul.runs.for_each", lambda plan, *_, **__: [None] * len(plan))
+    assert status_of(command) == 0
+    assert capsys.readouterr().out == without
+    # Another bound needs no other run, another number does.
+    file.write_text(file.read_text().replace("at_least", "at_most"))
+    assert status_of(command) == 1
+    file.write_text(file.read_text().replace("utilization", "drop_rate"))
+    with pytest.raises(KeyError):
+        status_of(command)
+
+
+def test_a_cluster_requires_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["check", str(written(tmp_path, FULL))], ["evaluate", "cubic"]):
+        assert status_of([*command, "--dask", "tcp://127.0.0.1:9"]) == 2
+        assert "--dask requires --out" in capsys.readouterr().err
+
+
 def test_a_sweep_is_checked_at_each_of_its_points(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

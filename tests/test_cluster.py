@@ -50,6 +50,19 @@ def test_a_cluster_gives_the_same_store_as_this_machine(tmp_path: Path, workers:
     assert len(Store(tmp_path / "there")) == 18
 
 
+def test_a_cluster_checks_as_this_machine_does(
+    tmp_path: Path, workers: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expect = '[[expect]]\nwhat = "full"\nnumber = "links.bottleneck.utilization"\nat_least = 0.5\n'
+    file = file_of(tmp_path, SWEEP + expect + 'source = "ours"\n')
+    there = ["--out", str(tmp_path / "there"), "--dask", workers.scheduler_address]
+    status = cli.status_of(["check", str(file), "--json"])
+    here = capsys.readouterr().out
+    assert cli.status_of(["check", str(file), "--json", *there]) == status
+    assert capsys.readouterr().out == here
+    assert len(Store(tmp_path / "there")) == 6 * 5
+
+
 def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, workers: Any) -> None:
     text = SWEEP.replace('"2 s"', '"20 s"').replace("20 Mbit/s", "200 Mbit/s")
     scenarios = fairhaul.read(text)
@@ -94,10 +107,12 @@ class deadly:  # noqa: N801
     def __init__(self, bad: tuple[int, dict[str, str]]) -> None:
         self.bad = bad
 
-    def __call__(self, scenarios: list[fairhaul.Scenario], digests: list[str]) -> object:
+    def __call__(
+        self, scenarios: list[fairhaul.Scenario], digests: list[str], compute: Any
+    ) -> object:
         if any((s.seed, dict(s.variant)) == self.bad for s in scenarios):
             os.kill(os.getpid(), signal.SIGKILL)
-        return cluster.run_task(scenarios, digests)
+        return cluster.run_task(scenarios, digests, compute)
 
 
 def test_a_worker_of_another_build_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -23,7 +24,7 @@ from fairhaul.expectations import (
     read_expectations,
 )
 from fairhaul.host import Refused
-from fairhaul.runs import Engine, OnProgress, for_each
+from fairhaul.runs import Engine, OnProgress
 from fairhaul.scenario import (
     Controllers,
     Settings,
@@ -31,8 +32,9 @@ from fairhaul.scenario import (
     titled,
     toml,
     variant,
-    with_seeds,
 )
+from fairhaul.store import jobs_of
+from fairhaul.sweeps.values import Keeping, values
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -41,6 +43,8 @@ __all__ = ["Case", "Check", "Checked", "check", "check_scenarios", "files_of", "
 
 SCHEMA = 1
 SEEDS = 5
+# Of what is computed for an expectation; a store has the numbers of each version.
+VERSION = 1
 
 Path_ = str | PathLike[str]
 # The numbers of the expectations of a case in a run, or why the run is not valid.
@@ -147,7 +151,7 @@ class Check:
         }
 
 
-def check(
+def check(  # noqa: PLR0913
     files: Path_ | Sequence[Path_],
     overrides: Settings | None = None,
     *,
@@ -156,6 +160,7 @@ def check(
     on_progress: OnProgress | None = None,
     engine: Engine | Sequence[Engine] = "sim",
     controllers: Controllers | None = None,
+    keeping: Keeping | None = None,
 ) -> Check:
     """Run scenarios, and judge their expectations by the 95 % intervals over the seeds.
 
@@ -168,6 +173,7 @@ def check(
         on_progress: called with the progress about ten times a second, in the calling thread.
         engine: `"sim"`, `"lab"`, or both.
         controllers: controllers of your own, by the names that the scenarios use for them.
+        keeping: the store that keeps the numbers of simulated runs; what it has is not run again.
 
     Raises:
         ScenarioError: a scenario or an expectation is wrong; `args` are all mistakes.
@@ -179,7 +185,9 @@ def check(
     with own.known(controllers):
         settings = [(key, toml(value)) for key, value in (overrides or {}).items()]
         cases = read_cases(files_of(given), settings)
-    return check_scenarios(cases, engines, seeds=seeds, jobs=jobs, on_progress=on_progress)
+    return check_scenarios(
+        cases, engines, seeds=seeds, jobs=jobs, on_progress=on_progress, keeping=keeping
+    )
 
 
 def files_of(given: Sequence[Path_]) -> list[Path]:
@@ -250,6 +258,7 @@ def check_scenarios(
     seeds: int = SEEDS,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
+    keeping: Keeping | None = None,
 ) -> Check:
     """Run every case on every engine, and judge its expectations.
 
@@ -257,7 +266,7 @@ def check_scenarios(
     """
     values: dict[Engine, list[Runs | str]] = {}
     if "sim" in engines:
-        values["sim"] = _run(cases, "sim", seeds, jobs, on_progress)
+        values["sim"] = _run(cases, "sim", seeds, jobs, on_progress, keeping)
     if "lab" in engines:
         values["lab"] = _in_the_lab(cases, seeds, jobs, on_progress)
     done = []
@@ -285,20 +294,32 @@ def _run(
     seeds: int,
     jobs: int | None,
     on_progress: OnProgress | None,
+    keeping: Keeping | None = None,
 ) -> list[Runs | str]:
     """Give the numbers of each valid run of each case; why runs are not valid if none is."""
-    wanted = [(case, scenario) for case in cases for scenario in case.runs]
-    plan = [seeded for _, scenario in wanted for seeded in with_seeds(scenario, seeds)]
-
-    def then(index: int, record: Record) -> Run:
-        trust = record.meta.get("trust", {"valid": True})
-        if not trust["valid"]:
-            return "; ".join(trust["reasons"])
-        return numbers(record, wanted[index // seeds][0].expectations)
-
-    runs = for_each(plan, then, jobs=jobs, on_progress=on_progress, engine=engine)
+    plan = [
+        job
+        for case in cases
+        for scenario in case.runs
+        for job in jobs_of(scenario, seeds, engine, _of(case.expectations))
+    ]
+    runs = values(plan, expected, keeping, at_once=jobs, on_progress=on_progress, engine=engine)
     parts = iter([runs[start : start + seeds] for start in range(0, len(runs), seeds)])
     return [_compared(case, [next(parts) for _ in case.runs]) for case in cases]
+
+
+def expected(scenario: Scenario, record: Record) -> Run:
+    """Compute the numbers of the expectations of a scenario in a run of it."""
+    trust = record.meta.get("trust", {"valid": True})
+    if not trust["valid"]:
+        return "; ".join(trust["reasons"])
+    return numbers(record, read_expectations(scenario))
+
+
+def _of(expectations: Sequence[Expectation]) -> str:
+    """Name the numbers of expectations: a store finds them by it."""
+    wanted = [(of.number, of.from_s, of.until_s) for of in expectations]
+    return f"expectations {VERSION} {hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
 
 
 def _compared(case: Case, parts: Sequence[Sequence[Run]]) -> Runs | str:

@@ -14,8 +14,10 @@ from fairhaul.cli.reproduce import engines_of
 from fairhaul.cli.run import (
     Overrides,
     controller_option,
+    dask_option,
     jobs_option,
     json_option,
+    kept_in,
     set_option,
 )
 
@@ -57,7 +59,14 @@ FAILED = 1
     metavar="FILE",
     help="Write the verdicts as JUnit XML, for CI.",
 )
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep the numbers of simulated runs in this store. Runs that it has are not repeated.",
+)
 @jobs_option
+@dask_option
 @json_option
 @click.pass_context
 def check(  # noqa: PLR0913, PLR0917
@@ -68,7 +77,9 @@ def check(  # noqa: PLR0913, PLR0917
     seeds: int,
     strict: bool,
     junit: Path | None,
+    out: Path | None,
     jobs: int | None,
+    dask: str | None,
     json_: bool,
 ) -> None:
     """Run scenarios, and check what their [[expect]] say.
@@ -81,9 +92,12 @@ def check(  # noqa: PLR0913, PLR0917
 
     if junit is not None and not junit.absolute().parent.is_dir():
         raise click.BadParameter(f"{junit.parent} is no directory", param_hint="--junit")
+    keeping = kept_in(out, dask)
     cases = read_cases(files_of(files), overrides)
     with progress() as on_progress:
-        done = check_scenarios(cases, engines, seeds=seeds, jobs=jobs, on_progress=on_progress)
+        done = check_scenarios(
+            cases, engines, seeds=seeds, jobs=jobs, on_progress=on_progress, keeping=keeping
+        )
     if junit is not None:
         from fairhaul.expectations.junit import write_junit
 

@@ -11,7 +11,13 @@ from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.reproduce import engines_of
-from fairhaul.cli.run import controller_option, jobs_option, json_option
+from fairhaul.cli.run import (
+    controller_option,
+    dask_option,
+    jobs_option,
+    json_option,
+    kept_in,
+)
 
 if TYPE_CHECKING:
     from fairhaul.evaluation import Evaluation
@@ -26,7 +32,8 @@ if TYPE_CHECKING:
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write report.html, evaluation.md, evaluation.json and the scenarios into DIR.",
+    help="Write report.html, evaluation.md, evaluation.json and the scenarios into DIR, and keep "
+    "the numbers of simulated runs in DIR/runs. Runs that it has are not repeated.",
 )
 @click.option(
     "--engine",
@@ -40,14 +47,16 @@ if TYPE_CHECKING:
 )
 @controller_option
 @jobs_option
+@dask_option
 @json_option
-def evaluate(
+def evaluate(  # noqa: PLR0913, PLR0917
     controllers: tuple[str, ...],
     quick: bool,
     seeds: int | None,
     out: Path | None,
     engines: tuple[Engine, ...],
     jobs: int | None,
+    dask: str | None,
     json_: bool,
 ) -> None:
     """Evaluate controllers by the criteria of RFC 9743 (BCP 133), sections 5 to 7.
@@ -62,9 +71,15 @@ def evaluate(
     if quick and seeds is not None:
         raise click.UsageError("--quick is 5 seeds, and --seeds another number: give one of them")
     number = seeds or (QUICK if quick else SEEDS)
+    keeping = kept_in(None if out is None else out / "runs", dask)
     with progress() as on_progress:
         done = evaluated(
-            controllers, seeds=number, engines=engines, jobs=jobs, on_progress=on_progress
+            controllers,
+            seeds=number,
+            engines=engines,
+            keeping=keeping,
+            jobs=jobs,
+            on_progress=on_progress,
         )
     page = None if out is None else _write(done, out)
     if json_:

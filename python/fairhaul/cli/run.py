@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fairhaul.results import RunFigures
     from fairhaul.runs import Engine
     from fairhaul.scenario import Scenario
+    from fairhaul.sweeps.values import Keeping
 
 
 Overrides = list[tuple[str, str]]
@@ -82,6 +83,11 @@ controller_option = click.option(
     help="Let the scenario use a controller of your own: FILE.py:CLASS, an eBPF object (.o) or a "
     "shared library (.so); may be repeated. Python files and libraries are run.",
 )
+dask_option = click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786.",
+)
 json_option = click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
 )
@@ -92,6 +98,19 @@ engine_option = click.option(
     show_default=True,
     help="sim: the simulator. lab: this machine's kernel over emulated links, as root.",
 )
+
+
+def kept_in(out: Path | None, dask: str | None) -> Keeping | None:
+    """Give the store of `--out`, and the cluster of `--dask`."""
+    if out is None:
+        if dask is not None:
+            raise click.UsageError("--dask requires --out: this process keeps what workers compute")
+        return None
+    from fairhaul.sweeps.values import Keeping
+
+    return Keeping(out=out, dask=dask)
+
+
 # The old name of the option works for one more version.
 RENAMED = {"--on": "--engine"}
 # No two runs in the lab are the same.

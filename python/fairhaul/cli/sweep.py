@@ -15,6 +15,7 @@ from fairhaul.cli.progress import progress
 from fairhaul.cli.run import (
     Overrides,
     controller_option,
+    dask_option,
     grain_option,
     jobs_option,
     json_option,
@@ -104,11 +105,7 @@ class Seeds(click.ParamType["int | None"]):
 )
 @controller_option
 @jobs_option
-@click.option(
-    "--dask",
-    metavar="ADDRESS",
-    help="Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786.",
-)
+@dask_option
 @click.option(
     "--shard",
     type=Shard(),

@@ -23,6 +23,7 @@ from fairhaul.scenario import toml
 if TYPE_CHECKING:
     from fairhaul.expectations import Verdict
     from fairhaul.runs import Engine, OnProgress
+    from fairhaul.sweeps.values import Keeping
 
 __all__ = ["QUICK", "SCENARIOS", "SEEDS", "Evaluation", "evaluate"]
 
@@ -80,6 +81,7 @@ def evaluate(
     *,
     seeds: int = SEEDS,
     engines: Sequence[Engine] = ("sim",),
+    keeping: Keeping | None = None,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
@@ -89,6 +91,7 @@ def evaluate(
         controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
         seeds: the number of runs of each scenario; fewer than 5 decide nothing.
         engines: `"sim"`, `"lab"`, or both.
+        keeping: the store that keeps the numbers of simulated runs; what it has is not run again.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs of one controller after the other.
 
@@ -102,7 +105,14 @@ def evaluate(
         settings = [_settings(name) for name in names]
         plans = [read_cases(files, pairs) for pairs in settings]
         checks: list[Check] = [
-            check_scenarios(cases, tuple(engines), seeds=seeds, jobs=jobs, on_progress=on_progress)
+            check_scenarios(
+                cases,
+                tuple(engines),
+                seeds=seeds,
+                jobs=jobs,
+                on_progress=on_progress,
+                keeping=keeping,
+            )
             for cases in plans
         ]
     return Evaluation(

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
-from fairhaul.measures import measure
 from fairhaul.runs import Progress
 from fairhaul.scenario import ScenarioError
 from fairhaul.store import Job, Writer, build, digest_of, identity
-from fairhaul.sweeps.local import Failure
+from fairhaul.sweeps.local import Compute, Failure, figures
 
 if TYPE_CHECKING:
+    from fairhaul.record import Record
     from fairhaul.runs import OnProgress
     from fairhaul.scenario import Scenario
 
@@ -35,9 +35,10 @@ MISSING = "a Dask cluster requires the extra: pip install 'fairhaul[dask]'"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a worker gives for a job: its figures, or why it failed."""
+    """What a worker gives for a job: what is kept of it and how it was made, or why it failed."""
 
-    figures: Mapping[str, Any] | None = None
+    made: Mapping[str, Any] | None = None
+    value: Any = None
     why: str = ""
 
 
@@ -55,26 +56,37 @@ def tasks_of(jobs: Sequence[Job]) -> list[list[Job]]:
     return tasks
 
 
-def run_task(scenarios: Sequence[Scenario], digests: Sequence[str]) -> list[Answer]:
+def run_task(
+    scenarios: Sequence[Scenario], digests: Sequence[str], compute: Compute = figures
+) -> list[Answer]:
     """Run the jobs of a task, on a worker."""
-    return [_run(*job) for job in zip(scenarios, digests, strict=True)]
+    return [_run(*job, compute) for job in zip(scenarios, digests, strict=True)]
 
 
-def _run(scenario: Scenario, digest: str) -> Answer:
+def _run(scenario: Scenario, digest: str, compute: Compute) -> Answer:
     from fairhaul.runs import for_each
 
     if digest_of(scenario) != digest:
         return Answer(
             why="the worker reads another scenario; a file that it names may differ there"
         )
+
+    def done(_: int, record: Record) -> Answer:
+        made = {key: record.meta[key] for key in ("engine", "cpu_s", "packets")}
+        return Answer(made=made, value=compute(scenario, record))
+
     try:
-        return Answer(figures=for_each([scenario], lambda _, record: measure(record), jobs=1)[0])
+        return for_each([scenario], done, jobs=1)[0]
     except (_core.RunError, ScenarioError) as error:
         return Answer(why=str(error))
 
 
 def work_on_cluster(
-    jobs: Sequence[Job], writer: Writer, address: str, on_progress: OnProgress | None
+    jobs: Sequence[Job],
+    writer: Writer,
+    address: str,
+    on_progress: OnProgress | None,
+    compute: Compute = figures,
 ) -> list[Failure]:
     """Run jobs on the workers of a Dask cluster, and add each result to the store.
 
@@ -83,6 +95,7 @@ def work_on_cluster(
         writer: the store; only this process writes to it.
         address: the address of the scheduler, such as `tcp://10.0.0.1:8786`.
         on_progress: called with the progress about twice a second.
+        compute: computes what is kept of a run.
 
     Returns:
         The runs that failed.
@@ -101,7 +114,7 @@ def work_on_cluster(
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
         _check_workers(client, address)
-        return _Work(client, jobs, writer, on_progress).all()
+        return _Work(client, jobs, writer, on_progress, compute).all()
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -124,12 +137,18 @@ class _Work:
     """Jobs that are under way on a cluster."""
 
     def __init__(
-        self, client: Any, jobs: Sequence[Job], writer: Writer, on_progress: OnProgress | None
+        self,
+        client: Any,
+        jobs: Sequence[Job],
+        writer: Writer,
+        on_progress: OnProgress | None,
+        compute: Compute,
     ) -> None:
         self._client = client
         self._jobs = jobs
         self._writer = writer
         self._on_progress = on_progress
+        self._compute = compute
         self._failures: list[Failure] = []
         self._suspects: list[Job] = []
         self._finished = 0
@@ -159,6 +178,7 @@ class _Work:
             run_task,
             [job.scenario for job in task],
             [job.digest for job in task],
+            self._compute,
             pure=False,
         )
 
@@ -181,10 +201,10 @@ class _Work:
                 self._suspects += task
             return {}
         for job, answer in zip(task, future.result(), strict=True):
-            if answer.figures is None:
+            if answer.made is None:
                 self._fail(job, answer.why)
             else:
-                self._writer.keep(job, answer.figures, answer.figures)
+                self._writer.keep(job, answer.made, answer.value)
                 self._count(job)
         return {}
 

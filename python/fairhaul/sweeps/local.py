@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
 from fairhaul.measures import measure
@@ -13,6 +13,10 @@ from fairhaul.store import Job, Writer
 if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.runs import Engine, OnProgress
+    from fairhaul.scenario import Scenario
+
+Compute = Callable[["Scenario", "Record"], Any]
+"""Computes what is kept of a run, which JSON can hold; the workers of a cluster import it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +25,11 @@ class Failure:
 
     job: Job
     why: str
+
+
+def figures(_scenario: Scenario, record: Record) -> Any:
+    """Compute the figures of a run, which a sweep keeps."""
+    return measure(record)
 
 
 def missing(jobs: Sequence[Job], writer: Writer) -> list[Job]:
@@ -41,6 +50,7 @@ def work(
     at_once: int | None,
     on_progress: OnProgress | None,
     engine: Engine = "sim",
+    compute: Compute = figures,
 ) -> list[Failure]:
     """Run jobs on this machine, and add each result to the store as soon as it is there.
 
@@ -52,6 +62,7 @@ def work(
         at_once: the number of runs at a time; by default one per core.
         on_progress: called with the progress about ten times a second.
         engine: the engine.
+        compute: computes what is kept of a run.
 
     Returns:
         The runs that failed.
@@ -59,8 +70,7 @@ def work(
     from fairhaul.runs import for_each
 
     def done(index: int, record: Record) -> None:
-        figures = measure(record)
-        writer.keep(jobs[index], figures, figures)
+        writer.keep(jobs[index], record.meta, compute(jobs[index].scenario, record))
 
     def failed(index: int, error: _core.RunError) -> Failure:
         return Failure(job=jobs[index], why=str(error))
