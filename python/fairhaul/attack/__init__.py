@@ -173,7 +173,7 @@ def _attacked(controller: str, box: Box, profile: str | None) -> Attacked:
             )
             return None
         try:
-            return read_transport(place, name, profile, kinds[0])
+            return read_transport(name, profile, place=place, what="an attack", queue=kinds[0])
         except ScenarioError as error:
             mistakes.extend(map(str, error.args))
             return None

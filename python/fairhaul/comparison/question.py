@@ -149,21 +149,6 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     )
 
 
-def transport_of(name: str, what: str, profile: str | None = None) -> Transport:
-    """Read a controller as a comparison does, for something else: `what`, such as "a score".
-
-    Raises:
-        ScenarioError: it is no controller, or one that needs another queue.
-    """
-    reading = _Reading(profile)
-    kinds = reading.controllers([name])
-    if reading.mistakes:
-        wrong = (mistake.removeprefix("--") for mistake in reading.mistakes)
-        raise ScenarioError(*(text.replace("a comparison uses", f"{what} uses") for text in wrong))
-    (transport,) = kinds.values()
-    return transport
-
-
 def time_s(option: str, given: str) -> float:
     """Read a length of time that `option` gives, in seconds.
 
@@ -191,15 +176,28 @@ def size_bytes(option: str, given: str) -> int:
 
 
 def read_transport(
-    place: str, given: str, profile: str | None, queue: str = "droptail"
+    given: str,
+    profile: str | None = None,
+    *,
+    place: str = "",
+    what: str = "a comparison",
+    queue: str = "droptail",
 ) -> Transport:
-    """Read a transport such as `fhstcp:c=20` or `4xreno`, over a path with this kind of queue.
+    """Read a transport such as `fhstcp:c=20` or `4xreno`.
+
+    Args:
+        given: the text.
+        profile: the sender, `"plain"` or `"linux"`; None leaves it to the controller.
+        place: where it is written, for messages; by default the text itself.
+        what: what uses it, for messages, such as `"a score"`.
+        queue: the kind of queue of its path.
 
     Raises:
-        ScenarioError: `args` are all mistakes, each after `place`.
+        ScenarioError: it is no transport, or one that needs another queue; `args` are all mistakes.
     """
-    reading = _Reading(profile, queue)
-    transport = reading.transport(place, given.strip())
+    reading = _Reading(profile, queue, what)
+    name = given.strip()
+    transport = reading.transport(place or name or "CC", name)
     if reading.mistakes:
         raise ScenarioError(*reading.mistakes)
     return transport
@@ -224,8 +222,11 @@ def keyed(text: str) -> tuple[Controller, list[str]]:
 class _Reading:
     """Reads the parts of a question, and collects mistakes."""
 
-    def __init__(self, profile: str | None, queue: str = "droptail") -> None:
+    def __init__(
+        self, profile: str | None, queue: str = "droptail", what: str = "a comparison"
+    ) -> None:
         self.mistakes: list[str] = []
+        self._what = what
         self._profile = profile
         self._queue = queue
         if profile is not None and profile not in PROFILES:

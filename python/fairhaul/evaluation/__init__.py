@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul import own
 from fairhaul.checking import Check, check_scenarios, files_of, read_cases
-from fairhaul.comparison.question import transport_of
+from fairhaul.comparison.question import read_transport
 from fairhaul.evaluation.criteria import HEADINGS
 from fairhaul.evaluation.rows import Row, rows_of, verdict_of
 from fairhaul.scenario import toml
@@ -125,7 +125,7 @@ def evaluate(
 
 
 def _settings(name: str) -> list[tuple[str, str]]:
-    transport = transport_of(name, "an evaluation")
+    transport = read_transport(name, what="an evaluation")
     controller = transport.controller
     short = controller["kind"] if len(controller) == 1 else controller
     settings = [("flow.mine*.controller", toml(short))]

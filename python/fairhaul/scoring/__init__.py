@@ -15,8 +15,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core, own
-from fairhaul.comparison.question import transport_of
+from fairhaul._core import ScenarioError
+from fairhaul.comparison.question import PROFILES, read_transport
 from fairhaul.estimate import FRACTION, Estimate, estimate
+from fairhaul.nearest import hint
 from fairhaul.results import SCHEMA
 from fairhaul.scoring.cases import RIVALS, Figures, run_cases
 from fairhaul.scoring.parts import PARTS, parts_of
@@ -157,8 +159,10 @@ def score(
     another reference.
     """
     over = drawn(whole(draw), whole(paths))
+    if profile is not None and profile not in PROFILES:
+        raise ScenarioError(f"profile {profile}: {hint(profile, PROFILES)}")
     with own.named([controller]) as (name,):
-        transport = transport_of(name, "a score", profile)
+        transport = read_transport(name, profile, what="a score")
         found = run_cases(over, transport, jobs=jobs, on_progress=on_progress)
     return combined(name, draw, profile, list(zip(over, found, strict=True)))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul import own
 from fairhaul._core import ScenarioError
-from fairhaul.comparison.question import transport_of
+from fairhaul.comparison.question import read_transport
 from fairhaul.files import replace
 from fairhaul.nearest import hint
 from fairhaul.results import SCHEMA
@@ -133,7 +133,7 @@ def tcpeval(  # noqa: PLR0913
 
 
 def _controller(name: str) -> Any:
-    transport = transport_of(name, "the suite")
+    transport = read_transport(name, what="the suite")
     if transport.connections > 1:
         raise ScenarioError(
             f"{name}: the connections of the suite open and close; name one controller, not "
