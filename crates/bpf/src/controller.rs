@@ -1,20 +1,18 @@
 //! A controller in eBPF in the engine: it is called as a kernel calls it, and the window of its socket is the sender's.
 
-use fairhaul_cc::{AckEvent, Cause, Congestion, Controller, Fault, Needs, Own, Pacing, RateSample, Window};
+use fairhaul_cc::{AckEvent, Cause, Congestion, Controller, Fault, Needs, Own, Pacing, Window};
 use fairhaul_units::{Span, Time};
 
 use crate::error::Error;
 use crate::fields::{
-    ADVERTISED_MSS, APP_LIMITED, BYTES_ACKED, CLOCK, CWND, CWND_CLAMP, DELIVERED, DELIVERED_AT,
-    DELIVERED_MARKED, ECN_FLAGS, HAS_STAMP, HAS_USEC_STAMPS, HIGH_SEQ, IS_CWND_LIMITED, LAST_SENT, LEAST_RTT,
-    LEAST_RTT_AT, LOST, MAX_PACING_RATE, MAX_PACKETS_OUT, MSS, MSTAMP, PACING_RATE, PACING_SHIFT,
-    PACING_STATUS, PACKETS_OUT, PRIOR_CWND, RATE_ACKED, RATE_DELIVERED, RATE_INTERVAL, RATE_IS_APP_LIMITED,
-    RATE_LOSSES, RATE_PRIOR_DELIVERED, RATE_PRIOR_IN_FLIGHT, RATE_RTT, SND_NXT, SND_UNA, SRTT, SSTHRESH,
-    STAMP, STAMP_ECHO, STATE,
+    ADVERTISED_MSS, BYTES_ACKED, CLOCK, CWND, CWND_CLAMP, DELIVERED, DELIVERED_AT, DELIVERED_MARKED,
+    ECN_FLAGS, HAS_STAMP, HAS_USEC_STAMPS, HIGH_SEQ, IS_CWND_LIMITED, LAST_SENT, LEAST_RTT, LEAST_RTT_AT,
+    LOST, MAX_PACING_RATE, MAX_PACKETS_OUT, MSS, MSTAMP, PACING_RATE, PACING_SHIFT, PACING_STATUS,
+    PACKETS_OUT, PRIOR_CWND, SND_NXT, SND_UNA, SRTT, SSTHRESH, STAMP, STAMP_ECHO, STATE,
 };
 use crate::kernel::HZ;
 use crate::program::Operation;
-use crate::socket::{Sample, Socket};
+use crate::socket::{Control, Delivery, Sample, Socket};
 
 /// The payload of a packet, bytes.
 const PACKET_BYTES: u32 = 1448;
@@ -153,28 +151,15 @@ impl BpfController {
         if !self.has_control {
             return Ok(());
         }
-        if let Some(rate) = &ack.rate {
-            self.sample(ack, rate);
-        }
-        let (una, sample) = (self.socket.field(SND_UNA), self.socket.rate_sample);
-        let all = [una, flags, sample];
-        let arguments: &[u64] = if self.socket.control_arguments() < 4 { &all[2..] } else { &all };
-        self.socket.call(Operation::CongControl, arguments).map(drop)
-    }
-
-    /// Fills the sample of the delivery rate.
-    fn sample(&mut self, ack: &AckEvent, rate: &RateSample) {
-        self.socket.set_rates([
-            (RATE_PRIOR_DELIVERED, rate.delivered_before as u64),
-            (RATE_DELIVERED, rate.delivered as u64),
-            (RATE_INTERVAL, micros(rate.interval)),
-            (RATE_RTT, micros(ack.rtt)),
-            (RATE_LOSSES, ack.lost as u64),
-            (RATE_ACKED, ack.packets as u64),
-            (RATE_PRIOR_IN_FLIGHT, (ack.in_flight + ack.packets) as u64),
-            (RATE_IS_APP_LIMITED, rate.app_limited.into()),
-        ]);
-        self.socket.set_field(APP_LIMITED, rate.app_limited.into());
+        let rate = ack.rate.as_ref().map(|rate| Delivery {
+            before: rate.delivered_before as u32,
+            packets: rate.delivered as u32,
+            interval_us: micros(rate.interval),
+            is_app_limited: rate.app_limited,
+        });
+        let (acked, lost) = (ack.packets as u32, ack.lost as u32);
+        let control = Control { flags, acked, lost, in_flight, rtt_us: micros(ack.rtt), rate };
+        self.socket.cong_control(&control)
     }
 
     fn grow(&mut self, window: &mut Window, ack: &AckEvent) {

@@ -22,5 +22,5 @@ mod table;
 pub use elf::{Elf, Variable};
 pub use error::Error;
 pub use kind::{BpfKind, BpfMaker};
-pub use socket::{Sample, Socket};
+pub use socket::{Control, Delivery, Sample, Socket};
 pub use table::{NAME_BYTES, TableEntry, choose, tables};

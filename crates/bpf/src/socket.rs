@@ -7,8 +7,9 @@ use fairhaul_units::Chance;
 
 use crate::error::Error;
 use crate::fields::{
-    ACK_IN_FLIGHT, ACK_RTT, ACK_SAMPLE_WORDS, ACKED, CA_STATE, Field, RATE_SAMPLE_WORDS, SND_UNA,
-    SOCKET_WORDS, named,
+    ACK_IN_FLIGHT, ACK_RTT, ACK_SAMPLE_WORDS, ACKED, APP_LIMITED, CA_STATE, Field, RATE_ACKED,
+    RATE_DELIVERED, RATE_INTERVAL, RATE_IS_APP_LIMITED, RATE_LOSSES, RATE_PRIOR_DELIVERED,
+    RATE_PRIOR_IN_FLIGHT, RATE_RTT, RATE_SAMPLE_WORDS, SND_UNA, SOCKET_WORDS, named,
 };
 use crate::kernel::Around;
 use crate::machine::Machine;
@@ -28,6 +29,39 @@ pub struct Sample {
     pub in_flight: u32,
 }
 
+/// What the kernel passes to a controller that moves the window itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Control {
+    /// Of the acknowledgement: 1 processed in full, 4 with a mark.
+    pub flags: u64,
+    /// Packets newly delivered.
+    pub acked: u32,
+    /// Packets newly found to be lost.
+    pub lost: u32,
+    /// Packets in flight before this acknowledgement.
+    pub in_flight: u32,
+    /// The round-trip time in microseconds.
+    pub rtt_us: u64,
+    /// The sample of the delivery rate, if there is one.
+    pub rate: Option<Delivery>,
+}
+
+/// A sample of the delivery rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delivery {
+    /// What had been delivered when the acknowledged packet left.
+    pub before: u32,
+    /// What was delivered since.
+    pub packets: u32,
+    /// In this time, microseconds.
+    pub interval_us: u64,
+    /// Whether the application, and not the window or the pacer, held the sender.
+    pub is_app_limited: bool,
+}
+
+/// What the kernel has for a number without a sample.
+const INVALID: u64 = u64::MAX;
+
 /// The controller of one socket, in the bytecode that a kernel would run.
 ///
 /// The fields of the socket are those of the kernel, by their names.
@@ -40,7 +74,7 @@ pub struct Socket {
     arguments: u64,
     socket: u64,
     ack_sample: u64,
-    pub(crate) rate_sample: u64,
+    rate_sample: u64,
 }
 
 impl Socket {
@@ -114,10 +148,6 @@ impl Socket {
         set(self.machine.memory.words_mut(self.socket), values);
     }
 
-    pub(crate) fn set_rates<const N: usize>(&mut self, values: [(Field, u64); N]) {
-        set(self.machine.memory.words_mut(self.rate_sample), values);
-    }
-
     /// Sets the clock that programs may ask.
     pub(crate) fn set_clock(&mut self, ns: u64) {
         self.around.now_ns = ns;
@@ -127,8 +157,9 @@ impl Socket {
         self.table.entry(operation).is_some()
     }
 
-    pub(crate) fn control_arguments(&self) -> usize {
-        self.table.control_arguments
+    /// Whether the controller moves the window itself, by `cong_control`.
+    pub fn has_control(&self) -> bool {
+        self.has(Operation::CongControl)
     }
 
     /// The value of a variable or constant of the object.
@@ -183,6 +214,27 @@ impl Socket {
             values.map(|(field, value)| (field, value.into())),
         );
         self.call(Operation::PktsAcked, &[self.ack_sample]).map(drop)
+    }
+
+    /// An acknowledgement was processed, and a controller with this operation moves the window.
+    pub fn cong_control(&mut self, control: &Control) -> Result<(), Error> {
+        let rate = control.rate;
+        let app_limited = rate.is_some_and(|rate| rate.is_app_limited);
+        let values = [
+            (RATE_PRIOR_DELIVERED, rate.map_or(0, |rate| rate.before.into())),
+            (RATE_DELIVERED, rate.map_or(INVALID, |rate| rate.packets.into())),
+            (RATE_INTERVAL, rate.map_or(INVALID, |rate| rate.interval_us)),
+            (RATE_RTT, control.rtt_us),
+            (RATE_LOSSES, control.lost.into()),
+            (RATE_ACKED, control.acked.into()),
+            (RATE_PRIOR_IN_FLIGHT, control.in_flight.into()),
+            (RATE_IS_APP_LIMITED, app_limited.into()),
+        ];
+        set(self.machine.memory.words_mut(self.rate_sample), values);
+        self.set_field(APP_LIMITED, app_limited.into());
+        let all = [self.field(SND_UNA), control.flags, self.rate_sample];
+        let arguments: &[u64] = if self.table.control_arguments < 4 { &all[2..] } else { &all };
+        self.call(Operation::CongControl, arguments).map(drop)
     }
 
     /// The smallest burst, in packets; `None` if the kernel decides.

@@ -72,6 +72,8 @@ struct tcp_sock {
 	u32 sacked_out;
 	u32 lost_out;
 	u32 retrans_out;
+	u32 delivered;
+	u32 lost;
 	u32 srtt_us;
 	u32 mss_cache;
 	u8 is_cwnd_limited : 1;
@@ -85,6 +87,17 @@ struct ack_sample {
 	u32 in_flight;
 };
 
+// The sample of the delivery rate, of which `delivered` is 0 or less without one.
+struct rate_sample {
+	u32 prior_delivered;
+	s32 delivered;
+	long interval_us;
+	long rtt_us;
+	int losses;
+	u32 acked_sacked;
+	u8 is_app_limited;
+};
+
 #pragma clang attribute pop
 
 struct tcp_congestion_ops {
@@ -93,6 +106,7 @@ struct tcp_congestion_ops {
 	int (*set_state)(u64 *arguments);
 	int (*pkts_acked)(u64 *arguments);
 	u32 (*min_tso_segs)(u64 *arguments);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(u64 *arguments);
 	int (*init)(u64 *arguments);
 	int (*release)(u64 *arguments);

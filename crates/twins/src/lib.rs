@@ -6,7 +6,7 @@
 
 mod note;
 
-pub use fairhaul_bpf::{Error, NAME_BYTES, Sample, Socket, TableEntry};
+pub use fairhaul_bpf::{Control, Delivery, Error, NAME_BYTES, Sample, Socket, TableEntry};
 pub use note::{Note, PREFIX, PortParameter};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));

@@ -1,4 +1,4 @@
-//! Every eBPF port grows as its Rust controller does: with the same script of acknowledgements, losses and
+//! Every eBPF port but that of BBR (`bbr3.rs`) grows as its Rust controller does: with the same script of acknowledgements, losses and
 //! timeouts the two windows differ by at most the larger of one packet and 1 % after each round.
 //!
 //! The scripts of Sync-TCP have some noise in their round-trip times. Its trend compares averages. If the delay
@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Pair, STAIRCASE, Script, Step, noise, twins};
+use common::{Pair, STAIRCASE, Script, Step, growing, noise, twins};
 use fairhaul_cc::words::{
     GhstcpVariant, MinimumOver, PhasesApply, RenoDecrease, SigmaSamples, SynctcpVariant, Trend, TrendTest,
 };
@@ -39,7 +39,7 @@ fn climbs(what: &str, name: &str, values: Values, script: &Script) {
 
 /// Runs all eBPF ports with their defaults; that of FHSTCP by the literal rule, as the Rust controller.
 fn all_climb(what: &str, script: &Script) {
-    for object in twins() {
+    for object in growing() {
         let name = object.note.name.as_str();
         let values: Values = if name == "fhstcp" { (&[], &[("factor_floor", 0)]) } else { DEFAULTS };
         climbs(what, name, values, script);

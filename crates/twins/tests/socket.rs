@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{MSS, Pair, STAIRCASE, Script, Step, noise, ports_are_built, twins};
+use common::{MSS, Pair, STAIRCASE, Script, Step, growing, noise, ports_are_built};
 use fairhaul_cc::Window;
 use fairhaul_twins::{Sample, Socket};
 use fairhaul_units::Span;
@@ -26,7 +26,7 @@ fn avoid(twin: &mut Socket, acked: u32) -> u64 {
 
 #[test]
 fn a_flow_that_does_not_use_its_window_does_not_grow() {
-    for object in twins() {
+    for object in growing() {
         let mut twin = fresh(&object.note.name, 100, 2);
         twin.set("is_cwnd_limited", 0);
         twin.set("max_packets_out", 90);
@@ -40,7 +40,7 @@ fn a_flow_that_does_not_use_its_window_does_not_grow() {
 /// with 5.
 #[test]
 fn in_slow_start_half_of_the_window_is_enough() {
-    for object in twins() {
+    for object in growing() {
         let mut twin = fresh(&object.note.name, 10, 1000);
         twin.set("is_cwnd_limited", 0);
         twin.set("max_packets_out", 5);
@@ -65,7 +65,7 @@ fn slow_start_ends_at_the_threshold_and_leaves_the_rest() {
 
 #[test]
 fn the_window_stays_below_its_clamp() {
-    for object in twins() {
+    for object in growing() {
         let mut twin = fresh(&object.note.name, 100, 2);
         twin.set("snd_cwnd_clamp", 101);
         for _ in 0..100 {
@@ -77,7 +77,7 @@ fn the_window_stays_below_its_clamp() {
 
 #[test]
 fn a_reduction_that_was_wrong_is_undone() {
-    for object in twins() {
+    for object in growing() {
         let mut twin = fresh(&object.note.name, 50, 2);
         twin.set("prior_cwnd", 100);
         assert_eq!(twin.undo_cwnd(), Ok(100));
@@ -89,7 +89,7 @@ fn a_reduction_that_was_wrong_is_undone() {
 /// A timeout within a recovery requests no new threshold, and keeps the current one.
 #[test]
 fn a_timeout_in_recovery_keeps_the_threshold() {
-    for object in twins() {
+    for object in growing() {
         let mut twin = fresh(&object.note.name, 100, 2);
         let threshold = twin.ssthresh().expect("the twin runs");
         twin.set("snd_ssthresh", threshold.into());
@@ -103,7 +103,7 @@ fn a_timeout_in_recovery_keeps_the_threshold() {
 /// Ten acknowledgements without a sample: nothing is learnt, and nothing fails.
 #[test]
 fn acknowledgements_without_a_sample_are_borne() {
-    for object in twins() {
+    for object in growing() {
         let mut twin = fresh(&object.note.name, 100, 2);
         twin.set("saw_tstamp", 0);
         for _ in 0..10 {

@@ -30,6 +30,12 @@ pub fn twins() -> Vec<Object> {
     objects()
 }
 
+/// Those whose window grows by `cong_avoid`; BBR moves its window itself.
+pub fn growing() -> Vec<Object> {
+    let grows = |object: &Object| !Socket::new(object.elf).unwrap().has_control();
+    twins().into_iter().filter(grows).collect()
+}
+
 /// Whether this build has eBPF ports; if not, prints the reason.
 pub fn ports_are_built() -> bool {
     !twins().is_empty()
