@@ -5,8 +5,10 @@
 //! request is answered at a time.
 
 mod answer;
+mod edit;
 mod exchange;
 mod request;
 
 pub use answer::Answer;
+pub use edit::Edit;
 pub use request::{Request, Session};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairhaul_experiment::{
-    CostEstimate, Gauge, Key, PacketRow, Scenario, Word, controllers, describe, packet_table, printable,
-    queues, read, recoveries, schema, tables, traffics,
+    CostEstimate, Gauge, Key, PacketRow, Scenario, Variant, Word, controllers, describe, packet_table,
+    printable, queues, read, recoveries, schema, tables, traffics,
 };
 use fairhaul_sim::{Control, FlowState, RunError, Simulation, run, run_traced};
 use fairhaul_units::{Span, Time};
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Answer;
+use crate::edit::{self, Edit};
 
 /// Outstanding work may take half of the memory that 32-bit addresses reach.
 const MOST_MEMORY: u64 = 2 << 30;
@@ -42,6 +43,13 @@ pub enum Request {
     Catalogue,
     /// All mistakes of a scenario, or its description, what its run needs, and the variants of its sweep.
     Check(Input),
+    /// The text of a scenario with some values changed, and its values as JSON.
+    Edit {
+        /// TOML.
+        text: String,
+        /// In this order.
+        edits: Vec<Edit>,
+    },
     /// The record of a whole run.
     Run(Input),
     /// What happens to each packet of some flows in a part of a run.
@@ -78,6 +86,7 @@ impl Session {
             Err(error) => Err(Answer::failure(&format!("the request is not valid: {error}"))),
             Ok(Request::Catalogue) => Ok(Answer::of(catalogue())),
             Ok(Request::Check(input)) => check(&input),
+            Ok(Request::Edit { text, edits }) => edited(&text, &edits),
             Ok(Request::Run(input)) => whole_run(&input),
             Ok(Request::Trace { input, flows, from_s, until_s }) => trace(&input, &flows, from_s, until_s),
             Ok(Request::Begin(input)) => self.begin(&input),
@@ -128,15 +137,15 @@ fn failed(scenario: &Scenario, why: &RunError) -> Answer {
     Answer::failure(&format!("{}, seed {}, {why}", printable(&scenario.title), scenario.seed))
 }
 
-/// The scenarios of a text: one, or one for each variant of its sweep, with the values that it sets.
-fn all(input: &Input) -> Result<Vec<(Vec<(String, String)>, Scenario)>, Answer> {
+/// The scenarios of a text: one, or one for each variant of its sweep.
+fn all(input: &Input) -> Result<Vec<Variant>, Answer> {
     let study = read(&input.text, &input.file, &input.settings).map_err(|mistakes| {
         Answer::mistakes(&mistakes.0.iter().map(ToString::to_string).collect::<Vec<_>>())
     })?;
     if study.sweep.is_empty() {
-        return Ok(vec![(Vec::new(), study.base)]);
+        return Ok(vec![Variant { settings: Vec::new(), scenario: study.base }]);
     }
-    Ok(study.sweep.into_iter().map(|variant| (variant.settings, variant.scenario)).collect())
+    Ok(study.sweep)
 }
 
 fn chosen(input: &Input) -> Result<Scenario, Answer> {
@@ -146,12 +155,17 @@ fn chosen(input: &Input) -> Result<Scenario, Answer> {
         let line = format!("{}: there is no variant {}; the last is {last}", input.file, input.variant);
         return Err(Answer::mistakes(&[line]));
     }
-    let scenario = scenarios.swap_remove(input.variant).1;
+    let scenario = scenarios.swap_remove(input.variant).scenario;
     Ok(Scenario { seed: input.seed.unwrap_or(scenario.seed), ..scenario })
 }
 
+fn edited(text: &str, edits: &[Edit]) -> Result<Answer, Answer> {
+    let (text, values) = edit::edited(text, edits).map_err(|mistake| Answer::mistakes(&[mistake]))?;
+    Ok(Answer::of(json!({ "text": text, "values": values })))
+}
+
 fn check(input: &Input) -> Result<Answer, Answer> {
-    let variants: Vec<Value> = all(input)?.iter().map(|(settings, _)| json!(settings)).collect();
+    let variants: Vec<Value> = all(input)?.iter().map(|variant| json!(variant.settings)).collect();
     let scenario = chosen(input)?;
     let needs = CostEstimate::of(&scenario);
     let description: Value = serde_json::from_str(&describe(&scenario)).expect("a description is JSON");

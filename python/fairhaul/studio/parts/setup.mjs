@@ -1,0 +1,79 @@
+// A set-up: the text of a scenario, its values, and the result of its run.
+import { makeRunner } from "./runner.mjs";
+import { seriesOf } from "./series.mjs";
+
+/** A run that takes longer than this, by the engine's estimate, is shortened while a slider is dragged. */
+const DRAFT_SECONDS = 0.06;
+/** Longer runs ask before they begin. */
+const LONG_SECONDS = 60;
+
+/** Makes a set-up. `ask` answers short requests at once; `onChange` is called whenever there is something new to show. */
+export function makeSetup({ text, file, ask, module, workerUrl, onChange }) {
+  const runner = makeRunner(module, workerUrl);
+  const setup = {
+    text, file, variant: 0, values: {}, variants: [], scenario: null, series: null,
+    mistakes: [], digest: null, isDraft: false, isRunning: false, tookMs: null, allowsLong: false,
+  };
+  const input = () => ({ text: setup.text, file: setup.file, variant: setup.variant });
+
+  /** Reads the text and runs it; a draft is a shorter run. */
+  setup.run = async (isDraft = false) => {
+    const read = ask({ ask: "edit", text: setup.text, edits: [] });
+    const checked = ask({ ask: "check", ...input() });
+    setup.mistakes = checked.mistakes ?? (checked.failure ? [checked.failure] : []);
+    if (read.values) setup.values = read.values;
+    if (setup.mistakes.length) {
+      onChange(setup);
+      return;
+    }
+    setup.variants = checked.variants;
+    setup.resolved = checked.scenario;
+    if (checked.estimate.seconds > LONG_SECONDS && !setup.allowsLong) {
+      setup.mistakes = [`This run needs about ${Math.round(checked.estimate.seconds)} s or more. Press "Run" to start it.`];
+      onChange(setup);
+      return;
+    }
+    const part = isDraft ? Math.min(1, DRAFT_SECONDS / checked.estimate.seconds) : 1;
+    const { scenario, settings } = part < 1 ? shortened(checked.scenario, part, (more) => ask({ ask: "check", ...input(), settings: more })) : { scenario: checked.scenario, settings: [] };
+    setup.isRunning = true;
+    onChange(setup);
+    const answer = await runner.ask({ ask: "run", ...input(), settings, is_draft: settings.length > 0 });
+    if (answer === null) return; // a newer request took its place
+    setup.isRunning = false;
+    if (answer.tables) {
+      Object.assign(setup, {
+        scenario, series: seriesOf(answer, scenario), digest: answer.digest ?? null, isDraft: settings.length > 0,
+        tookMs: answer.took_ms, packets: answer.packets, trace: null,
+      });
+    } else {
+      setup.mistakes = answer.mistakes ?? [answer.failure];
+    }
+    onChange(setup);
+  };
+
+  setup.edit = (edits, isDraft) => {
+    const edited = ask({ ask: "edit", text: setup.text, edits });
+    if (edited.mistakes) setup.mistakes = edited.mistakes;
+    else setup.text = edited.text;
+    setup.allowsLong = false;
+    return setup.run(isDraft);
+  };
+
+  setup.replace = (newText, newFile = setup.file) => {
+    Object.assign(setup, { text: newText, file: newFile, variant: 0, allowsLong: false });
+    return setup.run();
+  };
+
+  /** What happens to the packets of some flows in a part of the run. */
+  setup.packets = (flows, from, until) => runner.ask({ ask: "trace", ...input(), flows, from_s: from, until_s: until });
+
+  return setup;
+}
+
+/** A part of a run from its start, where the scenario allows a shorter one. */
+function shortened(scenario, part, check) {
+  const duration = scenario.duration_s * part;
+  const settings = [["duration", `${duration.toFixed(6)} s`], ["warmup", `${(scenario.warmup_s * part).toFixed(6)} s`]];
+  const checked = check(settings);
+  return checked.scenario ? { scenario: checked.scenario, settings } : { scenario, settings: [] };
+}
