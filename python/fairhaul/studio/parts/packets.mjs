@@ -54,7 +54,7 @@ export function drawPackets(canvas, packets, scenario, flows, at, window) {
   const scale = devicePixelRatio;
   const width = Math.max(280, canvas.parentElement.clientWidth);
   const lane = 46;
-  const height = 96 + flows.length * lane;
+  const height = 140 + flows.length * lane;
   if (canvas.width !== width * scale || canvas.height !== height * scale) {
     Object.assign(canvas, { width: width * scale, height: height * scale });
     canvas.style.height = `${height}px`;
@@ -72,7 +72,7 @@ export function drawPackets(canvas, packets, scenario, flows, at, window) {
     if (packet.isDropped && packet.to <= at) {
       drops += 1;
       const age = (at - packet.to) / window;
-      if (age < 1) cross(ctx, QUEUE * width, y + 8 + age * 26, packet.flow, 1 - age);
+      if (age < 1) cross(ctx, QUEUE * width - 22, y + 4 + age * 60, packet.flow, 1 - age);
       continue;
     }
     if (packet.to !== null ? packet.to <= at : at > packet.from + packet.oneWay * 4) continue;
@@ -117,7 +117,7 @@ function drawQueue(ctx, width, height, queued) {
   const room = (LINK - QUEUE) * width + 4;
   const size = queued.length > 60 ? 4 : 7;
   const columns = Math.max(1, Math.floor(room / (size + 2)));
-  const rows = Math.floor((height - 64) / (size + 2));
+  const rows = Math.floor((height - 76) / (size + 2));
   queued.slice(0, columns * rows).forEach((packet, index) => {
     ctx.fillStyle = colourOf(packet.flow);
     const [column, row] = [index % columns, Math.floor(index / columns)];

@@ -27,7 +27,7 @@ export function makePacketView(place, { current }) {
     const length = Math.max(...flows.map((flow) => scenario.flows[flow].rtt_s));
     const from = Math.min(at ?? 0, setup.resolved.duration_s);
     note.textContent = "Following the packets";
-    const answer = await setup.packets(flows, Math.max(0, from - 2 * length), from + (ROUND_TRIPS + 2) * length);
+    const answer = await setup.follow(flows, Math.max(0, from - 2 * length), from + (ROUND_TRIPS + 2) * length);
     if (!answer?.tables) {
       note.textContent = answer?.failure ?? answer?.mistakes?.join(" ") ?? "";
       return;

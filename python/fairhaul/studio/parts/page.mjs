@@ -35,10 +35,10 @@ async function begin() {
 }
 
 /** Shows a state: texts of one or two set-ups, and the lesson that they belong to. */
-async function load(page, { texts, files = [], lesson = null }) {
+async function load(page, { texts, files = [], settings = [], lesson = null }) {
   page.lesson = lesson;
   page.selected = 0;
-  page.setups = texts.slice(0, 2).map((text, index) => fresh(page, text, files[index] ?? "studio.toml"));
+  page.setups = texts.slice(0, 2).map((text, index) => fresh(page, text, files[index] ?? "studio.toml", settings[index]));
   page.packets.forget();
   page.transport.reset();
   showLesson(page);
@@ -47,18 +47,21 @@ async function load(page, { texts, files = [], lesson = null }) {
   await Promise.all(page.setups.map((setup) => setup.run()));
 }
 
-function fresh(page, text, file) {
-  return makeSetup({ text, file, ask: page.ask, module: page.module, workerUrl: page.workerUrl, onChange: (setup) => changed(page, setup) });
+function fresh(page, text, file, settings) {
+  return makeSetup({ text, file, settings, ask: page.ask, module: page.module, workerUrl: page.workerUrl, onChange: (setup) => changed(page, setup) });
 }
 
 function changed(page, setup) {
   if (!page.setups.includes(setup)) return;
   drawTabs(page);
   if (!setup.isRunning || setup === page.setups[page.selected]) drawPanel(page);
-  if (setup.isRunning) return;
+  if (setup.isRunning) {
+    document.body.dataset.state = "running";
+    return;
+  }
   page.packets.forget();
   drawAll(page);
-  document.body.dataset.state = page.setups.some((it) => it.isRunning) ? "running" : "ready";
+  document.body.dataset.state = page.setups.some((it) => it.isRunning) ? "running" : page.setups.some((it) => it.isDraft) ? "draft" : "ready";
   if (!setup.isDraft) remember(page);
 }
 
@@ -70,7 +73,7 @@ function drawAll(page) {
 }
 
 async function remember(page) {
-  const state = { texts: page.setups.map((setup) => setup.text), files: page.setups.map((setup) => setup.file), lesson: page.lesson };
+  const state = { texts: page.setups.map((setup) => setup.text), files: page.setups.map((setup) => setup.file), settings: page.setups.map((setup) => setup.settings), lesson: page.lesson };
   page.hash = `#s=${await packed(state)}`;
   history.replaceState(null, "", page.hash);
 }
@@ -112,7 +115,7 @@ function select(page, index) {
 
 function addSecond(page) {
   const first = page.setups[0];
-  page.setups.push(fresh(page, first.text, first.file));
+  page.setups.push(fresh(page, first.text, first.file, first.settings));
   page.selected = 1;
   page.setups[1].run();
 }

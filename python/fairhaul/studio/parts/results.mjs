@@ -2,13 +2,14 @@
 import { MOST_LINES, colourOf, phasePlot, timeChart } from "./charts.mjs";
 import { element } from "./controls.mjs";
 import { short } from "./quantity.mjs";
+import { measuredOf } from "./series.mjs";
 
 const KINDS = [
   { name: "windows", title: "Congestion window, packets", at: "at", lines: (series) => series.windows },
   { name: "rates", title: "Throughput, Mbit/s", at: "rateAt", lines: (series) => series.rates },
   { name: "queue", title: "Queue of the bottleneck, packets", at: "at", lines: (series) => [series.queues[0].packets], isOne: true },
   { name: "rtt", title: "Round-trip time, ms", at: "at", lines: (series) => series.rtts },
-  { name: "jain", title: "Jain's index of the throughput", at: "rateAt", lines: (series) => [series.fairness], isOne: true, most: 1 },
+  { name: "jain", title: "Jain's index of the throughput", at: "rateAt", lines: (series) => [series.fairness], isOne: true, most: 1, isFairness: true },
 ];
 
 /** Draws the results of all set-ups, with the same scales, into their places. `view` has the time and the receiver of clicks. */
@@ -36,7 +37,8 @@ function drawOne(place, setup, { view, limits, end, name, isAlone }) {
   if (!series) return;
   place.append(tableOf(setup));
   const flows = scenario.flows.map((_, index) => index).slice(0, MOST_LINES);
-  for (const kind of KINDS) {
+  const isShared = measuredOf(scenario).length > 1;
+  for (const kind of KINDS.filter((it) => isShared || !it.isFairness)) {
     const lines = kind.isOne ? kind.lines(series) : flows.map((flow) => kind.lines(series)[flow]);
     const figure = element("figure", { "data-chart": kind.name, role: "img", "aria-label": `${kind.title}, over time; the table above has the means` });
     figure.append(element("figcaption", {}, kind.title));
@@ -90,7 +92,8 @@ function tableOf({ series, scenario }) {
     );
   });
   const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss"].map((text) => element("th", { scope: "col" }, text));
-  const parts = [`Jain's index ${short(series.jain)}`, `${series.dropped} packets dropped`];
+  const parts = [`${series.dropped} packets dropped`];
+  if (measuredOf(scenario).length > 1) parts.unshift(`Jain's index ${short(series.jain)}`);
   if (scenario.flows.length > MOST_LINES) parts.push(`${scenario.flows.length - MOST_LINES} more flows are not drawn`);
   return element(
     "div", { class: "table" },

@@ -28,6 +28,7 @@ export function seriesOf(answer, scenario) {
   const at = Array.from(rows.t_s.values.subarray(0, bins));
   const ends = [...at.slice(1), scenario.duration_s];
   const goodput = partsOf(rows.goodput_bytes.values, bins);
+  const delivered = partsOf(rows.delivered_bytes.values, bins);
   const links = columnsOf(answer, "link_series");
   const queues = partsOf(links.backlog_packets.values, bins);
   const series = {
@@ -38,7 +39,7 @@ export function seriesOf(answer, scenario) {
     dropped: total(links.dropped.values),
     events: eventsOf(answer, scenario),
     gauges: gaugesOf(answer, scenario),
-    ...rates(goodput, at, ends, scenario),
+    ...rates(delivered, at, ends, scenario),
     ...figures(goodput, rows, at, scenario),
   };
   return series;
@@ -46,20 +47,20 @@ export function seriesOf(answer, scenario) {
 
 const total = (counts) => Number(counts.reduce((sum, count) => sum + count, 0n));
 
-/** Goodput in Mbit/s over stretches that are long enough to be read, and the fairness of the measured flows in them. */
-function rates(goodput, at, ends, scenario) {
+/** Throughput in Mbit/s over stretches that are long enough to be read, and the fairness of the measured flows in them. */
+function rates(delivered, at, ends, scenario) {
   const STRETCHES = 120;
   const longest = Math.max(...scenario.flows.map((flow) => flow.rtt_s));
   const length = Math.max(scenario.duration_s / STRETCHES, 2 * longest);
   const measured = measuredOf(scenario);
   const times = [];
-  const byFlow = goodput.map(() => []);
+  const byFlow = delivered.map(() => []);
   const fairness = [];
   for (let first = 0; first < at.length; ) {
     let last = first;
     while (last + 1 < at.length && ends[last] - at[first] < length) last += 1;
     const span = ends[last] - at[first];
-    goodput.forEach((bytes, flow) => {
+    delivered.forEach((bytes, flow) => {
       let sum = 0;
       for (let bin = first; bin <= last; bin += 1) sum += Number(bytes[bin]);
       byFlow[flow].push((sum * 8) / span / 1e6);
@@ -72,7 +73,7 @@ function rates(goodput, at, ends, scenario) {
   return { rateAt: times, rates: byFlow, fairness };
 }
 
-const measuredOf = (scenario) =>
+export const measuredOf = (scenario) =>
   scenario.flows.map((flow, index) => (flow.role === "measured" ? index : -1)).filter((index) => index >= 0);
 
 /** The figures of the whole run after the warm-up. */

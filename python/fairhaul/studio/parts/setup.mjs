@@ -1,6 +1,7 @@
 // A set-up: the text of a scenario, its values, and the result of its run.
 import { makeRunner } from "./runner.mjs";
 import { seriesOf } from "./series.mjs";
+import { settled } from "./settings.mjs";
 
 /** A run that takes longer than this, by the engine's estimate, is shortened while a slider is dragged. */
 const DRAFT_SECONDS = 0.06;
@@ -8,13 +9,13 @@ const DRAFT_SECONDS = 0.06;
 const LONG_SECONDS = 60;
 
 /** Makes a set-up. `ask` answers short requests at once; `onChange` is called whenever there is something new to show. */
-export function makeSetup({ text, file, ask, module, workerUrl, onChange }) {
+export function makeSetup({ text, file, settings = [], ask, module, workerUrl, onChange }) {
   const runner = makeRunner(module, workerUrl);
   const setup = {
-    text, file, variant: 0, values: {}, variants: [], scenario: null, series: null,
+    file, variant: 0, ...settled(text, settings, ask), values: {}, variants: [], scenario: null, series: null,
     mistakes: [], digest: null, isDraft: false, isRunning: false, tookMs: null, allowsLong: false,
   };
-  const input = () => ({ text: setup.text, file: setup.file, variant: setup.variant });
+  const input = () => ({ text: setup.text, file: setup.file, variant: setup.variant, settings: setup.settings });
 
   /** Reads the text and runs it; a draft is a shorter run. */
   setup.run = async (isDraft = false) => {
@@ -34,15 +35,15 @@ export function makeSetup({ text, file, ask, module, workerUrl, onChange }) {
       return;
     }
     const part = isDraft ? Math.min(1, DRAFT_SECONDS / checked.estimate.seconds) : 1;
-    const { scenario, settings } = part < 1 ? shortened(checked.scenario, part, (more) => ask({ ask: "check", ...input(), settings: more })) : { scenario: checked.scenario, settings: [] };
+    const { scenario, shorter } = shortened(checked.scenario, part, (more) => ask({ ask: "check", ...input(), settings: [...setup.settings, ...more] }));
     setup.isRunning = true;
     onChange(setup);
-    const answer = await runner.ask({ ask: "run", ...input(), settings, is_draft: settings.length > 0 });
+    const answer = await runner.ask({ ask: "run", ...input(), settings: [...setup.settings, ...shorter], is_draft: shorter.length > 0 });
     if (answer === null) return; // a newer request took its place
     setup.isRunning = false;
     if (answer.tables) {
       Object.assign(setup, {
-        scenario, series: seriesOf(answer, scenario), digest: answer.digest ?? null, isDraft: settings.length > 0,
+        scenario, series: seriesOf(answer, scenario), digest: answer.digest ?? null, isDraft: shorter.length > 0,
         tookMs: answer.took_ms, packets: answer.packets, trace: null,
       });
     } else {
@@ -60,20 +61,21 @@ export function makeSetup({ text, file, ask, module, workerUrl, onChange }) {
   };
 
   setup.replace = (newText, newFile = setup.file) => {
-    Object.assign(setup, { text: newText, file: newFile, variant: 0, allowsLong: false });
+    Object.assign(setup, { text: newText, file: newFile, settings: [], variant: 0, allowsLong: false });
     return setup.run();
   };
 
   /** What happens to the packets of some flows in a part of the run. */
-  setup.packets = (flows, from, until) => runner.ask({ ask: "trace", ...input(), flows, from_s: from, until_s: until });
+  setup.follow = (flows, from, until) => runner.ask({ ask: "trace", ...input(), flows, from_s: from, until_s: until });
 
   return setup;
 }
 
 /** A part of a run from its start, where the scenario allows a shorter one. */
 function shortened(scenario, part, check) {
+  if (part === 1) return { scenario, shorter: [] };
   const duration = scenario.duration_s * part;
-  const settings = [["duration", `${duration.toFixed(6)} s`], ["warmup", `${(scenario.warmup_s * part).toFixed(6)} s`]];
-  const checked = check(settings);
-  return checked.scenario ? { scenario: checked.scenario, settings } : { scenario, settings: [] };
+  const shorter = [["duration", `${duration.toFixed(6)} s`], ["warmup", `${(scenario.warmup_s * part).toFixed(6)} s`]];
+  const checked = check(shorter);
+  return checked.scenario ? { scenario: checked.scenario, shorter } : { scenario, shorter: [] };
 }
