@@ -71,3 +71,17 @@ def test_another_seed_gives_another_digest() -> None:
     one = input_of(digests.scenarios()["examples/lossy.toml 0"])
     answers = in_wasm({"one": one, "other": {**one, "seed": 2}})
     assert answers["one"] != answers["other"]
+
+
+def test_a_run_in_steps_has_the_same_record() -> None:
+    one = input_of(digests.scenarios()["examples/two-flows.toml 0"])
+    answers = in_wasm({"whole": one, "steps": {**one, "in_steps": True}})
+    assert isinstance(answers["whole"], str)
+    assert answers["steps"] == answers["whole"]
+
+
+def test_mistakes_have_their_lines() -> None:
+    answers = in_wasm({"wrong": {"text": 'duraton = "3 s"', "file": "x.toml"}})
+    wrong = answers["wrong"]
+    assert isinstance(wrong, dict)
+    assert 'x.toml:1: "duraton" is not a key' in wrong["mistakes"][0]

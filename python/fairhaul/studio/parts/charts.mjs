@@ -97,7 +97,7 @@ export function phasePlot(canvas, { x, y, at, until, labels, colour, highest }) 
   canvas.style.width = canvas.style.height = `${side}px`;
   const ctx = canvas.getContext("2d");
   ctx.scale(scale, scale);
-  const [left, bottom, size] = [46, side - 34, side - 56];
+  const [left, bottom, size] = [46, side - 34, side - 72];
   const px = (value) => left + (value / most) * size;
   const py = (value) => bottom - (value / most) * size;
   ctx.font = "12px system-ui, sans-serif";

@@ -93,7 +93,10 @@ function tableOf({ series, scenario }) {
   });
   const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss"].map((text) => element("th", { scope: "col" }, text));
   const parts = [`${series.dropped} packets dropped`];
-  if (measuredOf(scenario).length > 1) parts.unshift(`Jain's index ${short(series.jain)}`);
+  const measured = measuredOf(scenario).map((flow) => series.flows[flow].mbps);
+  if (measured.length > 1) {
+    parts.unshift(`Jain's index ${short(series.jain)}`, `largest / smallest ${short(Math.max(...measured) / Math.min(...measured))}`);
+  }
   if (scenario.flows.length > MOST_LINES) parts.push(`${scenario.flows.length - MOST_LINES} more flows are not drawn`);
   return element(
     "div", { class: "table" },
