@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairhaul import studio
-from fairhaul.scenario import read_one
+from fairhaul.scenario import read, read_one
 from fairhaul.studio.lessons import HOME, lessons
 from tests.studio.browser import CHROMIUM, Page
 
@@ -156,6 +156,24 @@ def test_a_mistake_is_shown_with_its_line(page: Page) -> None:
     )
     page.until("document.querySelector('.mistakes') !== null")
     assert 'did you mean "reno"' in page.evaluate("document.querySelector('.mistakes').textContent")
+
+
+def test_a_sweep_offers_its_variants_and_a_control_changes_the_chosen_one(html: Path) -> None:
+    file = Path(__file__).parent.parent / "scenarios" / "examples" / "queues.toml"
+    page = Page(1400)
+    page.open(studio.write(html.with_name("sweep.html"), read(file)[0]))
+    assert page.evaluate("document.querySelectorAll('#variant option').length") == 6
+    assert page.evaluate("document.querySelector('[data-key=queue]').value") == "droptail"
+    page.evaluate(
+        "(() => { const list = document.querySelector('[data-key=queue]'); list.value = 'codel';"
+        "document.body.dataset.state = 'chosen'; list.dispatchEvent(new Event('change')); })()"
+    )
+    page.until_ready()
+    text = page.evaluate("document.getElementById('text').value")
+    assert 'kind = "codel"' in text
+    assert "sweep" not in text
+    assert page.errors == []
+    page.close()
 
 
 def test_a_link_opens_the_scenario_with_its_settings(html: Path) -> None:

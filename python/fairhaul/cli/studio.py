@@ -12,7 +12,7 @@ from fairhaul.cli.run import Overrides, set_option
 
 
 @click.command(cls=Command, example="fairhaul studio scenarios/examples/two-flows.toml")
-@click.argument("file", required=False, metavar="FILE")
+@click.argument("file", required=False, metavar="[FILE]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

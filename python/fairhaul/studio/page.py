@@ -19,7 +19,10 @@ HOME = files("fairhaul.studio")
 
 
 def page(scenario: Scenario | None = None) -> str:
-    """Give the page, which opens with `scenario` or with the first lesson."""
+    """Give the page, which opens with `scenario` or with the first lesson.
+
+    Of a sweep it opens the first variant, and offers the others.
+    """
     import jinja2
 
     known = [lesson.to_dict() for lesson in lessons()]
@@ -31,8 +34,7 @@ def page(scenario: Scenario | None = None) -> str:
     }
     if scenario is not None:
         text, file, overrides = scenario.source()
-        settings = [*overrides, *scenario.variant]
-        start = {"texts": [text], "files": [file], "settings": [settings]}
+        start = {"texts": [text], "files": [file], "settings": [overrides]}
     environment = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined)
     template = environment.from_string(_text("page.html.j2"))
     return template.render(

@@ -18,6 +18,7 @@ export function drawResults(places, setups, view) {
   view.plots = [];
   const shown = setups.filter((setup) => setup.series);
   const limits = Object.fromEntries(KINDS.map((kind) => [kind.name, kind.most ?? highest(shown.flatMap((setup) => kind.lines(setup.series)))]));
+  limits.phase = highest(shown.flatMap(({ series }) => [series.windows[0], series.windows.at(-1)]));
   const end = Math.max(...shown.map((setup) => setup.resolved.duration_s), 0);
   setups.forEach((setup, index) => drawOne(places[index], setup, { view, limits, end, name: "AB"[index], isAlone: setups.length === 1 }));
 }
@@ -64,7 +65,7 @@ function drawPhase(place, setup, view, limits) {
   place.append(figure);
   const draw = () => phasePlot(canvas, {
     x: series.windows[0], y: series.windows[last], at: series.at, until: view.at ?? Infinity,
-    labels: [scenario.flows[0].name, scenario.flows[last].name], colour: colourOf(0), highest: limits.windows,
+    labels: [scenario.flows[0].name, scenario.flows[last].name], colour: colourOf(0), highest: limits.phase,
   });
   draw();
   view.plots.push({ redraw: draw, destroy: () => {} });

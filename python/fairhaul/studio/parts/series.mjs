@@ -60,6 +60,8 @@ function rates(delivered, at, ends, scenario) {
     let last = first;
     while (last + 1 < at.length && ends[last] - at[first] < length) last += 1;
     const span = ends[last] - at[first];
+    // The rest of the run may be too short for a rate.
+    if (span < length / 2 && times.length) break;
     delivered.forEach((bytes, flow) => {
       let sum = 0;
       for (let bin = first; bin <= last; bin += 1) sum += Number(bytes[bin]);

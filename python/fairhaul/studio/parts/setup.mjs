@@ -17,17 +17,20 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   };
   const input = () => ({ text: setup.text, file: setup.file, variant: setup.variant, settings: setup.settings });
 
+  /** The text of the chosen variant alone, and the settings that it leaves. */
+  const single = () => settled(setup.text, [...setup.settings, ...setup.variants[setup.variant]], ask);
+  const isSweep = () => setup.variants.length > 1;
+
   /** Reads the text and runs it; a draft is a shorter run. */
   setup.run = async (isDraft = false) => {
-    const read = ask({ ask: "edit", text: setup.text, edits: [] });
     const checked = ask({ ask: "check", ...input() });
     setup.mistakes = checked.mistakes ?? (checked.failure ? [checked.failure] : []);
-    if (read.values) setup.values = read.values;
     if (setup.mistakes.length) {
       onChange(setup);
       return;
     }
     setup.variants = checked.variants;
+    setup.values = ask({ ask: "edit", text: isSweep() ? single().text : setup.text, edits: [] }).values;
     setup.resolved = checked.scenario;
     if (checked.estimate.seconds > LONG_SECONDS && !setup.allowsLong) {
       setup.mistakes = [`This run needs about ${Math.round(checked.estimate.seconds)} s or more. Press "Run" to start it.`];
@@ -53,6 +56,8 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   };
 
   setup.edit = (edits, isDraft) => {
+    // A value that the sweep sets can only be changed where one variant of it is left.
+    if (isSweep()) Object.assign(setup, single(), { variant: 0, variants: [] });
     const edited = ask({ ask: "edit", text: setup.text, edits });
     if (edited.mistakes) setup.mistakes = edited.mistakes;
     else setup.text = edited.text;
