@@ -176,6 +176,35 @@ def test_a_sweep_offers_its_variants_and_a_control_changes_the_chosen_one(html: 
     page.close()
 
 
+def test_a_newer_request_ends_the_run_before_it(html: Path) -> None:
+    page = Page(1400)
+    page.open(html)  # the first lesson, whose runs take seconds
+    page.evaluate(
+        "(() => { const slider = document.querySelector('[data-key=rate]');"
+        "for (let step = 0; step < 20; step += 1) {"
+        "  slider.value = Number(slider.value) - 1; slider.dispatchEvent(new Event('input')); }"
+        "document.body.dataset.state = 'moved'; slider.dispatchEvent(new Event('change')); })()"
+    )
+    page.until_ready()
+    # 200 Mbit/s, and 20 of the 24 steps of a decade less.
+    assert 'rate  = "30 Mbit/s"' in page.evaluate("document.getElementById('text').value")
+    assert "first" not in page.evaluate("document.querySelector('.status').textContent")
+    assert page.errors == []
+    page.close()
+
+
+def test_gauges_of_the_queue_are_drawn_when_they_are_opened(html: Path) -> None:
+    page = Page(1400)
+    page.open(html)
+    choose(page, "cubic-reno")
+    shown = "document.querySelectorAll('[data-chart=average_packets] canvas').length"
+    assert page.evaluate(shown) == 0
+    page.evaluate("document.querySelector('#results details summary').click()")
+    page.until(f"{shown} === 1")
+    assert page.errors == []
+    page.close()
+
+
 def test_a_link_opens_the_scenario_with_its_settings(html: Path) -> None:
     file = Path(__file__).parent.parent / "scenarios" / "examples" / "two-flows.toml"
     settings = {"flow.n*.controller": "cubic", "duration": "10 s"}

@@ -23,7 +23,7 @@ async function begin() {
     return answer;
   };
   const page = { module, workerUrl, ask: answered, words: answered({ ask: "catalogue" }).words, setups: [], selected: 0, lesson: null };
-  page.view = { at: null, isPlaying: false, onPick: (time) => page.transport.pick(time) };
+  page.view = { at: null, isPlaying: false, redraw: () => drawAll(page), onPick: (time) => page.transport.pick(time) };
   page.transport = makeTransport(at("transport"), { timeline: () => timelineOf(page), onTime: (time, isPlaying) => showTime(page, time, isPlaying) });
   page.packets = makePacketView(at("packets"), { current: () => ({ setup: page.setups[page.selected], at: page.view.at }) });
   prepare(page);

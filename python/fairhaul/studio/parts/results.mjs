@@ -50,11 +50,34 @@ function drawOne(place, setup, { view, limits, end, name, isAlone }) {
       data: [series[kind.at], ...lines],
       limits: () => [0, limits[kind.name]],
       range: () => [0, end],
-      cursor: () => ({ at: view.at, isPast: view.isPlaying || view.isRevealing }),
+      cursor: () => ({ at: view.at, isPast: view.isPlaying }),
       onPick: view.onPick,
     }));
   }
+  if (series.gauges.length) drawGauges(place, setup, view, end);
   if (scenario.flows.length >= 2) drawPhase(place, setup, view, limits);
+}
+
+/** What the queue reports of itself, such as the average of RED; drawn when it is opened. */
+function drawGauges(place, { series, scenario }, view, end) {
+  const kind = scenario.links[0].queue.kind;
+  const charts = element("details", { open: view.showsGauges }, element("summary", {}, `Gauges of the queue (${kind})`));
+  charts.addEventListener("toggle", () => {
+    if (charts.open === !!view.showsGauges) return;
+    view.showsGauges = charts.open;
+    view.redraw();
+  });
+  place.append(charts);
+  if (!view.showsGauges) return;
+  for (const gauge of series.gauges) {
+    const figure = element("figure", { "data-chart": gauge.name, role: "img", "aria-label": `${gauge.name} of the queue, over time` }, element("figcaption", {}, gauge.name));
+    charts.append(figure);
+    view.plots.push(timeChart(figure, {
+      labels: [gauge.name], colours: [0], data: [gauge.at, gauge.values],
+      limits: (low, high) => [Math.min(0, low), high > low ? high + (high - low) * 0.05 : high + 1], range: () => [0, end],
+      cursor: () => ({ at: view.at, isPast: view.isPlaying }), onPick: view.onPick,
+    }));
+  }
 }
 
 function drawPhase(place, setup, view, limits) {
