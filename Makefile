@@ -28,16 +28,20 @@ SEED ?= $(shell date +%Y%m%d)
 
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
-    $(shell find crates \( -path crates/fuzz -o -path crates/host -o -path crates/twins \) -prune -o \
+    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/twins \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs \) -type f -print)
 
 # What fairhaul-host is built from.
 HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
 
+# What the engine as WebAssembly is built from.
+STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
+    $(shell find crates/units crates/cc crates/path crates/experiment crates/sim crates/web \( -path '*/src/*' -o -name Cargo.toml \) -type f)
+
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores twins fmt clean tools host
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores twins fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -47,10 +51,10 @@ help: ## this text
 	@echo 'Needs Rust, Python 3.11 or later (another one: make PYTHON=python3.12 demo), cc and make.'
 	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
 
-demo: $(VENV)/.extension host ## Table 1 of the FHSTCP paper beside its own numbers, short form, and a report in out/demo
+demo: $(VENV)/.extension host studio ## Table 1 of the FHSTCP paper beside its own numbers, short form, and a report in out/demo
 	$(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1 --out out/demo
 
-test: tools $(VENV)/.extension host ## everything that has to pass before a commit
+test: tools $(VENV)/.extension host studio ## everything that has to pass before a commit
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
 	$(VENV)/bin/ruff check .
@@ -107,6 +111,8 @@ twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
 
 host: $(VENV)/.host ## fairhaul-host, for `fairhaul kernel`: where it cannot be built it says why
 
+studio: $(VENV)/.studio ## the engine as WebAssembly, for `fairhaul studio`: where it cannot be built it says why
+
 fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
 	cargo fmt --all
 	$(VENV)/bin/ruff check --fix --quiet .
@@ -115,7 +121,7 @@ fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
 clean: ## remove everything that was built
 	rm -rf target $(VENV) .mypy_cache .ruff_cache .pytest_cache
 	find python tests tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
-	rm -rf python/fairhaul/_core*.so python/fairhaul/bin
+	rm -rf python/fairhaul/_core*.so python/fairhaul/bin python/fairhaul/studio/engine.wasm.gz
 
 tools:
 	@FAIRHAUL_FOR=tests scripts/require $(PYTHON)
@@ -136,3 +142,8 @@ $(VENV)/.host: $(VENV)/.packages $(HOST_SOURCES)
 	@scripts/debian
 	scripts/host build
 	@if [ -x python/fairhaul/bin/fairhaul-host ]; then touch $@; fi
+
+$(VENV)/.studio: $(VENV)/.packages $(STUDIO_SOURCES)
+	@scripts/require $(PYTHON)
+	scripts/studio
+	@if [ -e python/fairhaul/studio/engine.wasm.gz ]; then touch $@; fi

@@ -123,7 +123,7 @@ def test_an_invalid_option_is_reported(
     ("args", "word"),
     [
         (["rum"], "'run'"),
-        (["xyzzy"], "run, sweep, results, compare, advise, score, evaluate, check, attack, suite"),
+        (["xyzzy"], "run, sweep, results, compare, advise, score, studio, evaluate, check, attack"),
         (["list", "contollers"], "controllers"),
         (["list", "bad"], "'controllers', 'queues'"),
         (["list", "controllers", "cubik"], "did you mean 'cubic'?"),

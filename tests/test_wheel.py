@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -21,6 +22,8 @@ COMPARE = (
     *("compare", "fhstcp", "reno", "--rate", "5Mbit/s", "--rtt", "20ms,40ms", "--buffer", "20ms"),
     *("--size", "1GB", "--against", "reno", "--json"),
 )
+
+ENGINE = ROOT / "python" / "fairhaul" / "studio" / "engine.wasm.gz"
 
 
 def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
@@ -54,6 +57,9 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     # The papers and their scenarios are in the wheel, too.
     papers = "from fairhaul.papers import PAPERS, paper_of; print(*map(paper_of, PAPERS))"
     assert "Table 1: the factor c" in call(there / "python", "-c", papers)
+    # So is the studio, if its engine could be built.
+    if ENGINE.is_file():
+        call(there / "fairhaul", "studio", "--no-open", "--out", tmp_path / "studio.html")
     # So are the eBPF ports, and the program that installs them, if it could be built.
     if without_twins() is not None:
         return
@@ -65,8 +71,10 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
 def test_what_is_built_holds_no_path_of_the_machine() -> None:
     built = [Path(_core.__file__)] + ([host.PROGRAM] if host.PROGRAM.is_file() else [])
     cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
-    for file in built:
-        content = file.read_bytes()
+    contents = [(file, file.read_bytes()) for file in built]
+    if ENGINE.is_file():
+        contents.append((ENGINE, gzip.decompress(ENGINE.read_bytes())))
+    for file, content in contents:
         for path in (str(ROOT), cargo):
             at = content.find(path.encode() + b"/")
             assert at < 0, f"{file}: {content[at : at + 120]!r}: build it with `make`"

@@ -14,6 +14,7 @@ mod receiver_clock;
 mod record;
 mod scenario;
 mod source;
+mod tables;
 mod traffic;
 mod vectors;
 
@@ -30,6 +31,7 @@ pub use scenario::{
     Expectation, Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start,
 };
 pub use source::Source;
+pub use tables::{Column, Table, Values, packet_table, tables};
 pub use traffic::{SizeLaw, Traffic, WebPages};
 pub use vectors::{Side, Unit, Vector, Vectors};
 

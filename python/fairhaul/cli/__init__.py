@@ -33,6 +33,7 @@ from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.results import results
 from fairhaul.cli.run import run
 from fairhaul.cli.score import score
+from fairhaul.cli.studio import studio
 from fairhaul.cli.suite import suite
 from fairhaul.cli.sweep import sweep
 from fairhaul.host import Refused
@@ -58,6 +59,7 @@ for command in (
     compare,
     advise,
     score,
+    studio,
     evaluate,
     check,
     attack,

@@ -1,0 +1,130 @@
+// The results of a set-up: its headline, its table and its charts.
+import { MOST_LINES, colourOf, phasePlot, timeChart } from "./charts.mjs";
+import { element } from "./controls.mjs";
+import { short } from "./quantity.mjs";
+import { measuredOf } from "./series.mjs";
+
+const KINDS = [
+  { name: "windows", title: "Congestion window, packets", at: "at", lines: (series) => series.windows },
+  { name: "rates", title: "Throughput, Mbit/s", at: "rateAt", lines: (series) => series.rates },
+  { name: "queue", title: "Queue of the bottleneck, packets", at: "at", lines: (series) => [series.queues[0].packets], isOne: true },
+  { name: "rtt", title: "Round-trip time, ms", at: "at", lines: (series) => series.rtts },
+  { name: "jain", title: "Jain's index of the throughput", at: "rateAt", lines: (series) => [series.fairness], isOne: true, most: 1, isFairness: true },
+];
+
+/** Draws the results of all set-ups, with the same scales, into their places. `view` has the time and the receiver of clicks. */
+export function drawResults(places, setups, view) {
+  for (const plot of view.plots ?? []) plot.destroy();
+  view.plots = [];
+  const shown = setups.filter((setup) => setup.series);
+  const limits = Object.fromEntries(KINDS.map((kind) => [kind.name, kind.most ?? highest(shown.flatMap((setup) => kind.lines(setup.series)))]));
+  limits.phase = highest(shown.flatMap(({ series }) => [series.windows[0], series.windows.at(-1)]));
+  const end = Math.max(...shown.map((setup) => setup.resolved.duration_s), 0);
+  setups.forEach((setup, index) => drawOne(places[index], setup, { view, limits, end, name: "AB"[index], isAlone: setups.length === 1 }));
+}
+
+function highest(lines) {
+  let most = 0;
+  for (const line of lines) for (const value of line) if (value > most) most = value;
+  return most * 1.05 || 1;
+}
+
+function drawOne(place, setup, { view, limits, end, name, isAlone }) {
+  const { series, scenario } = setup;
+  place.replaceChildren();
+  if (!isAlone) place.append(element("h2", {}, `${name}: ${setup.resolved?.title ?? ""}`));
+  place.append(element("p", { class: "status", role: "status" }, statusOf(setup)));
+  if (setup.mistakes.length) place.append(element("ul", { class: "mistakes" }, ...setup.mistakes.map((line) => element("li", {}, line))));
+  if (!series) return;
+  place.append(tableOf(setup));
+  const flows = scenario.flows.map((_, index) => index).slice(0, MOST_LINES);
+  const isShared = measuredOf(scenario).length > 1;
+  for (const kind of KINDS.filter((it) => isShared || !it.isFairness)) {
+    const lines = kind.isOne ? kind.lines(series) : flows.map((flow) => kind.lines(series)[flow]);
+    const figure = element("figure", { "data-chart": kind.name, role: "img", "aria-label": `${kind.title}, over time; the table above has the means` });
+    figure.append(element("figcaption", {}, kind.title));
+    place.append(figure);
+    view.plots.push(timeChart(figure, {
+      labels: kind.isOne ? [kind.name === "queue" ? series.queues[0].name : "Jain's index"] : flows.map((flow) => scenario.flows[flow].name),
+      colours: kind.isOne ? [0] : flows,
+      data: [series[kind.at], ...lines],
+      limits: () => [0, limits[kind.name]],
+      range: () => [0, end],
+      cursor: () => ({ at: view.at, isPast: view.isPlaying }),
+      onPick: view.onPick,
+    }));
+  }
+  if (series.gauges.length) drawGauges(place, setup, view, end);
+  if (scenario.flows.length >= 2) drawPhase(place, setup, view, limits);
+}
+
+/** What the queue reports of itself, such as the average of RED; drawn when it is opened. */
+function drawGauges(place, { series, scenario }, view, end) {
+  const kind = scenario.links[0].queue.kind;
+  const charts = element("details", { open: view.showsGauges }, element("summary", {}, `Gauges of the queue (${kind})`));
+  charts.addEventListener("toggle", () => {
+    if (charts.open === !!view.showsGauges) return;
+    view.showsGauges = charts.open;
+    view.redraw();
+  });
+  place.append(charts);
+  if (!view.showsGauges) return;
+  for (const gauge of series.gauges) {
+    const figure = element("figure", { "data-chart": gauge.name, role: "img", "aria-label": `${gauge.name} of the queue, over time` }, element("figcaption", {}, gauge.name));
+    charts.append(figure);
+    view.plots.push(timeChart(figure, {
+      labels: [gauge.name], colours: [0], data: [gauge.at, gauge.values],
+      limits: (low, high) => [Math.min(0, low), high > low ? high + (high - low) * 0.05 : high + 1], range: () => [0, end],
+      cursor: () => ({ at: view.at, isPast: view.isPlaying }), onPick: view.onPick,
+    }));
+  }
+}
+
+function drawPhase(place, setup, view, limits) {
+  const { series, scenario } = setup;
+  const canvas = element("canvas", { role: "img", "aria-label": "Window of the first flow against the window of the last flow over time" });
+  const last = scenario.flows.length - 1;
+  const figure = element("figure", { "data-chart": "phase" }, element("figcaption", {}, "Phase plot: the two windows; equal on the dashed line"), canvas);
+  place.append(figure);
+  const draw = () => phasePlot(canvas, {
+    x: series.windows[0], y: series.windows[last], at: series.at, until: view.at ?? Infinity,
+    labels: [scenario.flows[0].name, scenario.flows[last].name], colour: colourOf(0), highest: limits.phase,
+  });
+  draw();
+  view.plots.push({ redraw: draw, destroy: () => {} });
+}
+
+function statusOf(setup) {
+  if (setup.isRunning) return setup.isDraft ? "Shorter run while the slider moves" : "Running";
+  if (!setup.series) return "";
+  const parts = [`${short(setup.packets / 1e3)} thousand packets simulated in ${short(setup.tookMs)} ms`];
+  if (setup.isDraft) parts.push(`first ${short(setup.scenario.duration_s)} s only`);
+  if (setup.digest) parts.push(`record ${setup.digest}`);
+  return parts.join(" · ");
+}
+
+function tableOf({ series, scenario }) {
+  const mostRate = Math.max(...series.flows.map((flow) => flow.mbps), 1e-9);
+  const rows = scenario.flows.slice(0, MOST_LINES).map((flow, index) => {
+    const { mbps, loss } = series.flows[index];
+    const spot = element("span", { class: "spot", style: `background: ${colourOf(index)}` });
+    const bar = element("i", { style: `width: ${(mbps / mostRate) * 100}%; background: ${colourOf(index)}` });
+    return element(
+      "tr", {}, element("th", { scope: "row" }, spot, flow.name), element("td", {}, flow.controller ?? flow.traffic.kind),
+      element("td", {}, `${short(flow.rtt_s * 1e3)}`), element("td", { class: "rate" }, short(mbps)),
+      element("td", { class: "bar" }, bar), element("td", {}, loss ? `${short(loss * 100)} %` : "0"),
+    );
+  });
+  const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss"].map((text) => element("th", { scope: "col" }, text));
+  const parts = [`${series.dropped} packets dropped`];
+  const measured = measuredOf(scenario).map((flow) => series.flows[flow].mbps);
+  if (measured.length > 1) {
+    parts.unshift(`Jain's index ${short(series.jain)}`, `largest / smallest ${short(Math.max(...measured) / Math.min(...measured))}`);
+  }
+  if (scenario.flows.length > MOST_LINES) parts.push(`${scenario.flows.length - MOST_LINES} more flows are not drawn`);
+  return element(
+    "div", { class: "table" },
+    element("p", { class: "headline" }, parts.join(" · ")),
+    element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)),
+  );
+}
