@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairhaul import __version__
-from tools import ROOT
 from tools.site.notebooks import NotebookParser
 from tools.site.pages import addition
 
@@ -34,7 +33,8 @@ default_role = "code"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 88
-nitpicky = False
+# Options begin with two hyphens, which are no dash.
+smartquotes = False
 
 
 def setup(app: Sphinx) -> None:
@@ -46,4 +46,4 @@ def setup(app: Sphinx) -> None:
 
 def add(_app: Sphinx, page: str, source: list[str]) -> None:
     """Append to a page what only the site has: its part of the navigation, a reference."""
-    source[0] += addition(ROOT, page)
+    source[0] += addition(page)

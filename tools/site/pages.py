@@ -5,55 +5,48 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import fairhaul
 
 NAVIGATION = Path(__file__).with_name("navigation.toml")
 
+COMMANDS = """\
+.. click:: fairhaul.cli:fairhaul
+   :prog: fairhaul
+   :nested: full
+"""
 
-def addition(root: Path, page: str) -> str:
+
+def addition(page: str) -> str:
     """Give the text, in MyST, that the site appends to a page; often none."""
-    references: dict[str, Callable[[], str]] = {"docs/commands": commands, "docs/python": python}
-    text = "".join(toctrees(root, page))
-    if page in references:
-        text += f"\n```{{eval-rst}}\n{references[page]()}\n```\n"
-    return text
+    return "".join(toctrees(page)) + reference(page)
 
 
-def toctrees(root: Path, page: str) -> Iterator[str]:
-    """The navigation below a page; that of the front page has all groups."""
+def toctrees(page: str) -> Iterator[str]:
+    """The navigation below a page, which the page itself does not show."""
     navigation = tomllib.loads(NAVIGATION.read_text(encoding="utf-8"))
-    if page == "docs/index":
-        for group in navigation["group"]:
-            yield _toctree(root, page, group["pages"], f":caption: {group['title']}\n")
-    for parent, pattern in navigation["below"].items():
-        if page == _name(parent):
-            yield _toctree(root, page, [pattern], "")
+    for group in navigation["group"]:
+        if page == group["below"]:
+            caption = f":caption: {group['title']}\n" if "title" in group else ""
+            lines = "\n".join(group["pages"])
+            yield f"\n\n```{{toctree}}\n:hidden:\n:glob:\n{caption}\n{lines}\n```\n"
 
 
-def _toctree(root: Path, page: str, patterns: list[str], options: str) -> str:
-    """A part of the navigation that the page itself does not show."""
-    found: list[str] = []
-    for pattern in patterns:
-        files = sorted(root.glob(pattern)) if "*" in pattern else [root / pattern]
-        found += [f"/{_name(file.relative_to(root).as_posix())}" for file in files]
-    lines = "\n".join(name for name in found if name != f"/{page}")
-    return f"\n\n```{{toctree}}\n:hidden:\n{options}\n{lines}\n```\n"
-
-
-def _name(path: str) -> str:
-    """The name of a page: its path without the ending."""
-    return PurePosixPath(path).with_suffix("").as_posix()
-
-
-def commands() -> str:
-    """The reference of all commands, from their definitions."""
-    return ".. click:: fairhaul.cli:fairhaul\n   :prog: fairhaul\n   :nested: full\n"
+def reference(page: str) -> str:
+    """The reference of all commands, or of what the package exports, from their definitions."""
+    references: dict[str, tuple[str, Callable[[], str]]] = {
+        "docs/commands": ("All commands and options", lambda: COMMANDS),
+        "docs/python": ("All functions and classes", python),
+    }
+    if page not in references:
+        return ""
+    title, text = references[page]
+    return f"\n\n## {title}\n\n```{{eval-rst}}\n{text()}\n```\n"
 
 
 def python() -> str:
-    """The reference of what the package exports, from its docstrings."""
+    """The names that the package exports, each with its docstring."""
     names = [name for name in fairhaul.__all__ if not name.startswith("_")]
     functions = [name for name in names if inspect.isfunction(getattr(fairhaul, name))]
     errors = [name for name in names if _is_error(name)]
