@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from docutils import nodes
+
 from fairhaul import __version__
 from tools.site.notebooks import NotebookParser
 from tools.site.pages import addition
@@ -42,8 +44,16 @@ def setup(app: Sphinx) -> None:
     app.add_source_suffix(".ipynb", "notebook")
     app.add_source_parser(NotebookParser)
     app.connect("source-read", add)
+    app.connect("doctree-read", set_colons)
 
 
 def add(_app: Sphinx, page: str, source: list[str]) -> None:
     """Append to a page what only the site has: its part of the navigation, a reference."""
     source[0] += addition(page)
+
+
+def set_colons(_app: Sphinx, page: nodes.document) -> None:
+    """Set a colon between a parameter and its meaning, where Sphinx writes two hyphens."""
+    for text in list(page.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(": "))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
 
 from fairhaul.cli.click_ext import Command
 
@@ -16,6 +15,8 @@ def completion(context: click.Context, shell: str) -> None:
 
     SHELL is bash, zsh or fish. In bash, eval "$(fairhaul completion bash)" enables it.
     """
+    from click.shell_completion import get_completion_class
+
     kind = get_completion_class(shell)
     assert kind is not None, "click completes in these shells"
     program = context.find_root()
