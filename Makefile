@@ -41,7 +41,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores twins fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores site man twins fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -105,6 +105,12 @@ gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every contr
 
 scores: $(VENV)/.extension ## compute the table of scores of docs/score.md, in about five minutes
 	$(VENV)/bin/python -m tools.scores
+
+site: $(VENV)/.extension ## the documentation as a site in out/site, which opens from the disk
+	$(VENV)/bin/python -m tools.site
+
+man: $(VENV)/.extension ## the man pages in out/man: man -M out/man fairhaul-run
+	$(VENV)/bin/python -m tools.site man
 
 twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
 	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins

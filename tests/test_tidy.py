@@ -14,6 +14,7 @@ from tools.tidy import (
     choices,
     circles,
     imports,
+    links,
     lints,
     names,
     outside,
@@ -83,6 +84,21 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         (PY, 'c("sent", "again")\n', []),
         ("scenarios/a.toml", '# Packets are sent\n# again, told.\na = "told"', [1, 2]),
         ("python/fairhaul/papers/a.toml", 'note = "told"', [1]),
+    ],
+    links.links: [
+        (
+            "docs/a.md",
+            "see [b](b.md) and\n![c](../c.png)\n\n| d |\n|---|\n| [d](d.md) |",
+            [1, 2, 6],
+        ),
+        ("docs/a.md", "## A `b`, c_d\n[1](#a-b-c_d) [2](a.md#a-b) [3](../docs)", [2, 2]),
+        ("docs/a.md", "# A\n# A\n[1](#a-1) [2](#a-2)\n\n```\n[3](b.md)\n```\n`[4](b.md)`", [3]),
+        (
+            "a.md",
+            "[1](docs/sources.md#stcp) [2](https://a.b/c.md) <a@b.c> [3][3]\n\n[3]: b.md",
+            [1],
+        ),
+        (PY, "[a](b.md)", []),
     ],
 }
 

@@ -2,8 +2,8 @@
 
 The policy is linear: a decision is tanh of a weighted sum of six ratios. Its weights are found by
 an evolution strategy [SALIMANS 2017]: in each generation several copies with random changes run
-over drawn paths, and the weights move towards the changes that were rewarded. It takes two to five
-minutes on two cores, and writes the weights to policy.json.
+over drawn paths, and the weights move towards the changes that were rewarded. It takes half a
+minute on two cores that do nothing else, and writes the weights to policy.json.
 """
 
 from __future__ import annotations

@@ -76,25 +76,26 @@ class Record:
     The tables are polars frames over the engine's own Arrow columns, without a copy; any library
     with the Arrow PyCapsule interface can take them in the same way.
 
-    | table | one row for each | columns |
-    |---|---|---|
-    | `flow_series` | flow and bin, by flow | `t_s` (start of the bin, s), `flow`; in the bin:
-      `delivered_bytes`, `goodput_bytes`, `carried_bytes` (payload that the slowest link sent),
-      `sent`, `retransmitted`, `copied` (by links), `lost` (packets sent in the bin, and
+    The tables, with what a row is and the columns:
+
+    - `flow_series`, a row for each flow and bin, by flow: `t_s` (start of the bin, s), `flow`; in
+      the bin: `delivered_bytes`, `goodput_bytes`, `carried_bytes` (payload that the slowest link
+      sent), `sent`, `retransmitted`, `copied` (by links), `lost` (packets sent in the bin, and
       their copies, whenever they were dropped), `rtt_samples`;
-      means over the bin: `cwnd_packets`, `ssthresh_packets`, `rtt_s`, `one_way_s` (s) |
-    | `link_series` | link and bin, by link | `t_s`, `link`; in the bin: `busy_s`, `arrived`,
-      `dropped`, `marked` (packets that `arrived` in the bin); means: `backlog_packets`,
-      `backlog_bytes`;
-      where the rate of a link changes also `sent_bytes` and `capacity_bytes` (what it could send) |
-    | `gauge` | link, gauge of its queue, and bin | `t_s`, `link`, `gauge`, `value`: the queue's
-      state at the start of the bin, before any event at that time; names and units are
-      on the queue's page and in `catalogue()["queues"]`; no rows where no queue has gauges |
-    | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
-    | `event` | event | `t_s`, `kind`, `flow`, `value`: `reduction` (the window after it), `marked`
-      (the same, for the echo of a mark), `timeout` (the timeout, s), `recovered` (the window),
-      `undone` (the time since which reductions are undone, s), `mode` (the controller's mode from
-      then on, by the number on its page) |
+      means over the bin: `cwnd_packets`, `ssthresh_packets`, `rtt_s`, `one_way_s` (s).
+    - `link_series`, a row for each link and bin, by link: `t_s`, `link`; in the bin: `busy_s`,
+      `arrived`, `dropped`, `marked` (packets that `arrived` in the bin); means:
+      `backlog_packets`, `backlog_bytes`;
+      where the rate of a link changes also `sent_bytes` and `capacity_bytes` (what it could send).
+    - `gauge`, a row for each link, gauge of its queue, and bin: `t_s`, `link`, `gauge`, `value`:
+      the queue's state at the start of the bin, before any event at that time; names and units
+      are on the queue's page and in `catalogue()["queues"]`; no rows where no queue has gauges.
+    - `transfer`, a row for each transfer: `flow`, `start_s`, `end_s` (null while unfinished),
+      `bytes`.
+    - `event`, a row for each event: `t_s`, `kind`, `flow`, `value`: `reduction` (the window after
+      it), `marked` (the same, for the echo of a mark), `timeout` (the timeout, s), `recovered`
+      (the window), `undone` (the time since which reductions are undone, s), `mode` (the
+      controller's mode from then on, by the number on its page).
     """
 
     meta: Mapping[str, Any]

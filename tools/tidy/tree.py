@@ -14,12 +14,18 @@ DOTTED = {".ci", ".github"}
 
 
 class Tree(dict[str, str]):
-    """Texts by path, in the order of paths, and the paths of files that can be executed."""
+    """Texts by path, in the order of paths; the paths of executable files, and of binary ones."""
 
-    def __init__(self, files: Mapping[str, str], executable: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        files: Mapping[str, str],
+        executable: frozenset[str] = frozenset(),
+        binary: frozenset[str] = frozenset(),
+    ) -> None:
         """Take the files, from a test or from `read`."""
         super().__init__(sorted(files.items()))
         self.executable = executable
+        self.binary = binary
 
     def below(self, folder: str, end: str) -> Iterator[tuple[str, str]]:
         """The files inside `folder` whose name ends with `end`."""
@@ -33,17 +39,17 @@ class Tree(dict[str, str]):
 
 def read(root: Path) -> Tree:
     """Read every text file below `root`."""
-    files, executable = {}, set()
+    files, executable, binary = {}, set(), set()
     for file in _written(root):
-        try:
-            text = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            continue
         path = file.relative_to(root).as_posix()
-        files[path] = text
+        try:
+            files[path] = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            binary.add(path)
+            continue
         if os.access(file, os.X_OK):
             executable.add(path)
-    return Tree(files, frozenset(executable))
+    return Tree(files, frozenset(executable), frozenset(binary))
 
 
 def _written(folder: Path) -> Iterator[Path]:

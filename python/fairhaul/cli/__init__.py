@@ -23,6 +23,7 @@ from fairhaul.cli.attack import attack
 from fairhaul.cli.check import check
 from fairhaul.cli.click_ext import CommandGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
+from fairhaul.cli.completion import completion
 from fairhaul.cli.evaluate import evaluate
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
@@ -71,6 +72,7 @@ for command in (
     new_controller,
     list_,
     schema,
+    completion,
 ):
     fairhaul.add_command(command)
 

@@ -1,0 +1,33 @@
+"""What pages print is what the commands print."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Fairhaul
+from tools import ROOT
+
+README, CHECK = "README.md", "docs/check.md"
+
+
+@pytest.mark.parametrize(
+    ("page", "file", "command"),
+    [(README, "first.toml", "run first.toml"), (CHECK, "my-test.toml", "check my-test.toml")],
+)
+def test_a_page_shows_the_output_of_its_command(
+    page: str, file: str, command: str, fairhaul: Fairhaul, tmp_path: Path
+) -> None:
+    text = (ROOT / page).read_text()
+    scenario = re.search(r"^```toml\n(.+?)^```", text, re.MULTILINE | re.DOTALL)
+    shown = re.search(rf"^\$ fairhaul {command}\n(.+?)^```", text, re.MULTILINE | re.DOTALL)
+    assert scenario is not None
+    assert shown is not None
+    (tmp_path / file).write_text(scenario[1])
+    done = fairhaul(*command.split())
+    assert done.returncode == 0, done.stderr
+    printed = [line.rstrip() for line in done.stdout.splitlines()]
+    # The dots stand for lines that the page omits.
+    assert [line for line in shown[1].splitlines() if line != "..." and line not in printed] == []

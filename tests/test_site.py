@@ -1,0 +1,149 @@
+"""The site, the man pages and the completion in shells: each is made from what the program has."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from fairhaul import __all__ as exported
+from fairhaul.cli import fairhaul as program
+from tests.conftest import Fairhaul
+from tools import ROOT
+from tools.site.build import build
+from tools.site.manual import write
+from tools.site.notebooks import as_markdown
+
+
+def commands(context: click.Context) -> Iterator[click.Context]:
+    """The context of a command, and of every command below it."""
+    yield context
+    if isinstance(context.command, click.Group):
+        for name, command in context.command.commands.items():
+            yield from commands(click.Context(command, info_name=name, parent=context))
+
+
+EACH = list(commands(click.Context(program, info_name="fairhaul")))
+
+
+def long_options(command: click.Command) -> list[str]:
+    return [name for one in command.params for name in one.opts if name.startswith("--")]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    assert build(ROOT, out) == 0, "the warnings of Sphinx are on standard error"
+    return out
+
+
+def test_the_site_has_every_page_and_opens_at_the_first(site: Path) -> None:
+    start = (site / "index.html").read_text()
+    first = re.search(r'href="([^"]+)"', start)
+    assert first is not None
+    assert (site / first[1]).is_file()
+    sources = [
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "docs").rglob("*.ipynb"),
+    ]
+    for source in sources:
+        assert (site / source.relative_to(ROOT).with_suffix(".html")).is_file(), source
+
+
+def test_the_site_describes_each_command_and_each_export(site: Path) -> None:
+    reference = (site / "docs/commands.html").read_text()
+    for context in EACH:
+        assert f'id="{context.command_path.replace(" ", "-")}"' in reference
+        for option in long_options(context.command):
+            assert f"{option}<" in reference or f"{option} " in reference, option
+    reference = (site / "docs/python.html").read_text()
+    for name in exported:
+        assert name.startswith("_") or f'id="fairhaul.{name}"' in reference, name
+
+
+def test_the_search_of_the_site_needs_no_server_and_finds_keys(site: Path) -> None:
+    index = (site / "searchindex.js").read_text()
+    assert index.startswith("Search.setIndex("), "a script, which a page on a disk may load"
+    for word in ("warmup", "fhstcp", "codel"):
+        assert word in index
+
+
+def test_a_broken_link_stops_the_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = tmp_path / "docs"
+    pages.mkdir()
+    (pages / "index.md").write_text("# Pages\n\nSee [the other](other.md).\n")
+    assert build(tmp_path, tmp_path / "out") != 0
+    assert "index.md:3: WARNING: 'myst' cross-reference target not found" in capsys.readouterr().err
+
+
+def test_a_notebook_is_its_text_and_its_code() -> None:
+    cells = '{"cells": [{"cell_type": "markdown", "source": ["# A\\n", "b"]}, %s]}'
+    code = '{"cell_type": "code", "source": "c()", "outputs": [{"text": "d"}]}'
+    assert as_markdown(cells % code) == "# A\nb\n\n```python\nc()\n```\n"
+
+
+def test_each_command_has_a_man_page_with_its_options(tmp_path: Path) -> None:
+    files = {file.stem: file.read_text() for file in write(tmp_path)}
+    assert files.keys() == {context.command_path.replace(" ", "-") for context in EACH}
+    for context in EACH:
+        page = files[context.command_path.replace(" ", "-")].replace("\\-", "-")
+        sentence = " ".join((context.command.help or "").partition("\n\n")[0].split())
+        name = page.partition(".SH NAME\n")[2].partition("\n")[0]
+        assert name.endswith(f" - {sentence}"), "whole sentences, not the first words"
+        for option in long_options(context.command):
+            assert option in page, f"{context.command_path}: {option}"
+    assert sorted(tmp_path.glob("man1/.*")) == [], "no drafts are left"
+
+
+def test_the_page_of_commands_lists_each() -> None:
+    page = (ROOT / "docs/commands.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(program.commands)
+
+
+def test_bash_completes_by_the_script_that_is_printed(fairhaul: Fairhaul, tmp_path: Path) -> None:
+    script = fairhaul("completion", "bash")
+    assert script.returncode == 0, script.stderr
+    # The script calls the program by its name.
+    (tmp_path / "fairhaul").write_text(f'#!/bin/sh\nexec {sys.executable} -m fairhaul "$@"\n')
+    (tmp_path / "fairhaul").chmod(0o755)
+    lines = "COMP_WORDS=(fairhaul rep)\nCOMP_CWORD=1\n_fairhaul_completion fairhaul\n"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", f'{script.stdout}\n{lines}echo "${{COMPREPLY[*]}}"'],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["report", "reproduce"], done.stderr
+
+
+@pytest.mark.parametrize(("shell", "word"), [("zsh", "compdef"), ("fish", "complete --no-files")])
+def test_zsh_and_fish_have_scripts_that_the_program_answers(
+    shell: str, word: str, fairhaul: Fairhaul
+) -> None:
+    script = fairhaul("completion", shell).stdout
+    assert word in script
+    asked = {"COMP_WORDS": "fairhaul run --se", "COMP_CWORD": "--se" if shell == "fish" else "2"}
+    assert f"_FAIRHAUL_COMPLETE={shell}_complete" in script
+    done = subprocess.run(
+        [sys.executable, "-m", "fairhaul"],
+        env={**os.environ, "_FAIRHAUL_COMPLETE": f"{shell}_complete", **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "--seeds" in done.stdout
+    assert "--jobs" not in done.stdout
+
+
+def test_another_shell_is_refused(fairhaul: Fairhaul) -> None:
+    refused = fairhaul("completion", "tcsh")
+    assert refused.returncode == 2
+    assert "'bash', 'zsh', 'fish'" in refused.stderr

@@ -1,0 +1,17 @@
+"""Builds the site with Sphinx."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sphinx.cmd.build import main as sphinx
+
+SETTINGS = Path(__file__).parent
+
+
+def build(root: Path, out: Path) -> int:
+    """Build the site of the pages below `root` in `out`; every warning is an error."""
+    with TemporaryDirectory() as parsed:
+        options = ["-q", "-W", "--keep-going", "-b", "html", "-d", parsed, "-c", str(SETTINGS)]
+        return sphinx([*options, str(root), str(out)])

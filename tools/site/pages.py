@@ -1,0 +1,71 @@
+"""What the site adds to the pages: navigation, the reference of commands and of Python."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fairhaul
+
+NAVIGATION = Path(__file__).with_name("navigation.toml")
+
+COMMANDS = """\
+.. click:: fairhaul.cli:fairhaul
+   :prog: fairhaul
+   :nested: full
+"""
+
+
+def addition(page: str) -> str:
+    """Give the text, in MyST, that the site appends to a page; often none."""
+    return "".join(toctrees(page)) + reference(page)
+
+
+def toctrees(page: str) -> Iterator[str]:
+    """The navigation below a page, which the page itself does not show."""
+    navigation = tomllib.loads(NAVIGATION.read_text(encoding="utf-8"))
+    for group in navigation["group"]:
+        if page == group["below"]:
+            caption = f":caption: {group['title']}\n" if "title" in group else ""
+            lines = "\n".join(group["pages"])
+            yield f"\n\n```{{toctree}}\n:hidden:\n:glob:\n{caption}\n{lines}\n```\n"
+
+
+def reference(page: str) -> str:
+    """The reference of all commands, or of what the package exports, from their definitions."""
+    references: dict[str, tuple[str, Callable[[], str]]] = {
+        "docs/commands": ("All commands and options", lambda: COMMANDS),
+        "docs/python": ("All functions and classes", python),
+    }
+    if page not in references:
+        return ""
+    title, text = references[page]
+    return f"\n\n## {title}\n\n```{{eval-rst}}\n{text()}\n```\n"
+
+
+def python() -> str:
+    """The names that the package exports, each with its docstring."""
+    names = [name for name in fairhaul.__all__ if not name.startswith("_")]
+    functions = [name for name in names if inspect.isfunction(getattr(fairhaul, name))]
+    errors = [name for name in names if _is_error(name)]
+    classes = [name for name in names if name not in {*functions, *errors}]
+    entries = [
+        *_section("Functions", "autofunction", functions),
+        *_section("Classes", "autoclass", classes),
+        *_section("Errors", "autoexception", errors),
+    ]
+    return "\n".join(entries)
+
+
+def _is_error(name: str) -> bool:
+    value = getattr(fairhaul, name)
+    return inspect.isclass(value) and issubclass(value, BaseException)
+
+
+def _section(title: str, directive: str, names: list[str]) -> Iterator[str]:
+    yield f"{title}\n{'-' * len(title)}\n"
+    for name in names:
+        members = "   :members:\n" if directive == "autoclass" else ""
+        yield f".. {directive}:: fairhaul.{name}\n{members}"
