@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairhaul.digits import Decimals
+
 LEVEL = 0.95
 
 # With fewer runs the spread is hardly known, and their range is given instead of an interval.
@@ -140,12 +142,15 @@ def text(
     """Write an estimate, or its object in JSON: `0.97 ±0.01`, `0.97 -0.03 +0.01` or a range.
 
     The two halves of an interval are written by `half`, by default `form`, and apart where they
-    then differ; the range of fewer than five runs is in parentheses.
+    then differ; the range of fewer than five runs is in parentheses. `Decimals` have no more digits
+    than the wider half justifies.
     """
     value = of.to_dict() if isinstance(of, Estimate) else of
     mean, low, high = value["mean"], value["low"], value["high"]
     if low is None:
         return form(mean)
+    if isinstance(form, Decimals):
+        form = form.within(max(mean - low, high - mean))
     if value["interval"] == "range":
         return f"{form(mean)}{between}({form(low)} to {form(high)})"
     down, up = (half or form)(mean - low), (half or form)(high - mean)

@@ -165,7 +165,9 @@ def _columns(done: Comparison) -> dict[str, tuple[str, show.Number]]:
 
     rtts = [f"{rtt * 1000:g} ms" for rtt in done.question.rtts_s]
     size = size_text(done.question.size_bytes)
-    columns = {"utilization": ("link used %", show.plain(1, 100))}
+    columns: dict[str, tuple[str, show.Number]] = {
+        "utilization": ("link used %", show.plain(1, 100))
+    }
     if len(rtts) > 1:
         columns["jain"] = ("Jain", show.plain(3))
         columns |= {f"{i}.share": (f"% at {rtt}", show.plain(1, 100)) for i, rtt in enumerate(rtts)}

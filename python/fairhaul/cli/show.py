@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul import grain
+from fairhaul.digits import Decimals
 from fairhaul.printable import printable, printable_json
 
 if TYPE_CHECKING:
@@ -130,9 +131,9 @@ def cell(value: Any, form: Number, between: str = " ", half: Number | None = Non
     return text(value, form, between, half) if isinstance(value, Mapping) else form(value)
 
 
-def plain(digits: int, scale: float = 1.0) -> Number:
-    """Write a number, times `scale`, with `digits` digits after the decimal point."""
-    return lambda value: f"{value * scale:.{digits}f}"
+def plain(digits: int, scale: float = 1.0) -> Decimals:
+    """Write a number, times `scale`, with at most `digits` digits after the decimal point."""
+    return Decimals(digits=digits, scale=scale)
 
 
 def _scientific(value: float) -> str:

@@ -38,23 +38,31 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure: `name` is that of its files, `chart` a Vega-Lite specification."""
+    """A figure: `name` is that of its files, `chart` a Vega-Lite specification.
+
+    `raw` are the data that the page draws when a reader zooms into a chart over time (`zoom.py`).
+    """
 
     name: str
     title: str
     caption: str
     chart: Mapping[str, Any]
+    raw: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a report: a heading, and optionally text, tables and figures."""
+    """A part of a report: a heading, and optionally text, tables and figures.
+
+    A `folded` section shows its heading alone until it is opened.
+    """
 
     heading: str
     text: Sequence[str] = ()
     points: Sequence[str] = ()
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    folded: bool = False
 
 
 def write(

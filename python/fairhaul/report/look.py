@@ -17,12 +17,14 @@ LIGHT = {
     **{"c5": "#8a6100", "c6": "#3a8fc4", "c7": "#7a5fc0", "c8": "#5f5f1f"},
     **{"ink": "#1b1f24", "soft": "#5c6670", "quiet": "#7d8791", "line": "#c9ced4"},
     **{"grid": "#eaedf0", "shade": "#f1f3f5", "paper": "#ffffff"},
+    **{"start": "#d9ecd6", "repair": "#f8d7c3"},
 }
 DARK = {
     **{"c1": "#5cb3f0", "c2": "#ff8d4d", "c3": "#35c79b", "c4": "#ee8cc4"},
     **{"c5": "#e3b341", "c6": "#9bd3f5", "c7": "#b5a2f2", "c8": "#c9c97a"},
     **{"ink": "#e8eaed", "soft": "#a5adb6", "quiet": "#8b949e", "line": "#444c56"},
     **{"grid": "#262c33", "shade": "#1c2127", "paper": "#14171b"},
+    **{"start": "#23402a", "repair": "#5a3322"},
 }
 COLOURS = 8
 DASHES = ([1, 0], [6, 3], [2, 2])

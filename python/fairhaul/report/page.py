@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.files import replace
 from fairhaul.report import Figure, Section, look
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import jinja2
 
 HOME = resources("fairhaul.report")
+# What the page runs, in this order: `zoom.js` says what of a chart is drawn, `page.js` draws it.
+SCRIPTS = ("zoom.js", "page.js")
+# A table with more rows is folded.
+MOST_ROWS = 24
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
@@ -86,16 +90,22 @@ def _page(
         dark=look.DARK,
         type=look.SCREEN_TYPE,
         style=(HOME / "page.css").read_text(encoding="utf-8"),
-        script=(HOME / "page.js").read_text(encoding="utf-8"),
+        scripts=[(HOME / name).read_text(encoding="utf-8") for name in SCRIPTS],
         bundle=_script(_bundle()) if pictures else "",
         pictures=pictures,
         chart=_chart,
+        raw=lambda figure: _json(figure.raw),
+        most_rows=MOST_ROWS,
     )
 
 
 def _chart(figure: Figure) -> str:
-    spec = look.styled(figure.chart, look.SCREEN_TYPE)
-    return json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")
+    return _json(look.styled(figure.chart, look.SCREEN_TYPE))
+
+
+def _json(value: Any) -> str:
+    """Write a value so that no text in it ends the script element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _script(code: str) -> str:

@@ -12,8 +12,10 @@ from fairhaul import grain
 from fairhaul.estimate import legend
 from fairhaul.measures import measure
 from fairhaul.record import Record, read
-from fairhaul.report import Figure, Section, Table, words
+from fairhaul.report import Section, Table, words
 from fairhaul.report import figures as draw
+from fairhaul.report.fairness import jain
+from fairhaul.report.page import MOST_ROWS
 from fairhaul.report.page import write as write_page
 from fairhaul.report.renderer import Renderer
 from fairhaul.scenario import ScenarioError, titled
@@ -140,28 +142,24 @@ def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
 
 def _one(study: ScenarioRuns) -> list[Section]:
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
-    jain = draw.jain([""], [study.figures], "jain", len(study.runs))
-    return [
+    found = jain([""], [study.figures], "jain", len(study.runs))
+    links = [figures[name] for name in ("queue", "gauges") if name in figures]
+    sections = [
         Section(heading="Results", text=[_how(study)], tables=_tables(study)),
-        Section(
-            heading="Shares, and fairness over time scales",
-            figures=[figures["shares"], *([jain] if jain else [])],
-        ),
+        Section(heading="Shares", figures=[figures["shares"]]),
         Section(heading="Senders", figures=[figures["cwnd"], figures["losses"]]),
-        Section(
-            heading="Links",
-            figures=[figures[name] for name in ("queue", "gauges") if name in figures],
-        ),
+        Section(heading="Links", figures=links),
     ]
+    return sections + (
+        [Section(heading="Fairness over time scales", figures=[found])] if found else []
+    )
 
 
 def _several(
     studies: Sequence[ScenarioRuns], labels: Sequence[str], measures: Sequence[Mapping[str, Any]]
 ) -> list[Section]:
-    together: list[Figure] = [draw.shares(labels, measures, "goodput")]
     seeds = max(len(study.runs) for study in studies)
-    jain = draw.jain(labels[:MOST_IN_FULL], measures[:MOST_IN_FULL], "jain", seeds)
-    together += [jain] if jain else []
+    found = jain(labels[:MOST_IN_FULL], measures[:MOST_IN_FULL], "jain", seeds)
     text = [_how(studies[0])]
     if len(studies) > MOST_IN_FULL:
         text.append(f"Only the first {MOST_IN_FULL} of {len(studies)} scenarios are drawn in full.")
@@ -170,14 +168,17 @@ def _several(
             heading="Side by side",
             text=text,
             tables=[_overview(labels, measures)],
-            figures=together,
-        )
+            figures=[draw.shares(labels[:MOST_ROWS], measures[:MOST_ROWS], "goodput")],
+        ),
+        *([Section(heading="Fairness over time scales", figures=[found])] if found else []),
     ]
     for i, (study, label) in enumerate(zip(studies, labels, strict=True)):
         full = i < MOST_IN_FULL
         figures = draw.of_run(study.record, f"{i + 1}-") if full else []
         text = [words.answer(measures[i])]
-        sections.append(Section(heading=label, text=text, tables=_tables(study), figures=figures))
+        sections.append(
+            Section(heading=label, text=text, tables=_tables(study), figures=figures, folded=True)
+        )
     return sections
 
 
