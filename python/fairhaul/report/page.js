@@ -139,7 +139,7 @@ for (const place of places) {
     button.addEventListener("click", () => move(place, low, high));
     bar.append(button);
   }
-  place.before(bar);
+  place.previousElementSibling.append(bar);
   dragged(place);
 }
 

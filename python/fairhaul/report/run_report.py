@@ -205,7 +205,7 @@ def _tables(study: ScenarioRuns) -> list[Table]:
     from fairhaul.cli import show
 
     figures = study.figures
-    columns, rows = show.flow_rows(figures["flows"], " ")
+    columns, rows = show.flow_rows(figures["flows"])
     looks = draw.looks_of(study.record.meta["scenario"]["flows"])
     shares = [words.mean(flow["link_share"]) for flow in figures["flows"]]
     tables = [
@@ -218,7 +218,7 @@ def _tables(study: ScenarioRuns) -> list[Table]:
             bars=[min(1.0, share) for share in shares],
         )
     ]
-    columns, rows = show.link_rows(figures["links"], " ")
+    columns, rows = show.link_rows(figures["links"])
     tables.append(Table(title="Links", columns=columns, rows=rows))
     columns, rows = show.fairness_rows([figures])
     fairness = [["measured flows", *row] for row in rows]
