@@ -10,7 +10,8 @@ const fitted = (spec, room, natural) => {
     for (const view of hconcat) view.width = Math.max(120, room - 150);
     return { ...rest, vconcat: hconcat };
   }
-  for (const view of [spec, ...(spec.vconcat ?? [])]) {
+  if (spec.usermeta?.square) spec.height = spec.width = Math.min(spec.width, room - (natural - spec.width));
+  else for (const view of [spec, ...(spec.vconcat ?? [])]) {
     if (typeof view.width === "number") view.width = Math.max(120, view.width + room - natural);
   }
   return spec;

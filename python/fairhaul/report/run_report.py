@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,13 @@ from fairhaul import grain
 from fairhaul.estimate import legend
 from fairhaul.measures import measure
 from fairhaul.record import Record, read
-from fairhaul.report import Section, Table, words
+from fairhaul.report import Figure, Section, Table, words
 from fairhaul.report import figures as draw
+from fairhaul.report.distributions import of_flows, of_scenarios, of_seeds
 from fairhaul.report.fairness import jain
 from fairhaul.report.page import MOST_ROWS
 from fairhaul.report.page import write as write_page
+from fairhaul.report.relations import flows_against_delay, phase, scenarios_against_delay
 from fairhaul.report.renderer import Renderer
 from fairhaul.scenario import ScenarioError, titled
 from fairhaul.summary import summary
@@ -144,15 +146,19 @@ def _one(study: ScenarioRuns) -> list[Section]:
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
     found = jain([""], [study.figures], "jain", len(study.runs))
     links = [figures[name] for name in ("queue", "gauges") if name in figures]
+    pair, delay = phase(study.record), flows_against_delay(study.runs)
+    related = [*([pair] if pair else []), *([delay] if delay else [])]
+    spread = [*of_seeds(study.runs), *of_flows(study.runs[0])]
     sections = [
         Section(heading="Results", text=[_how(study)], tables=_tables(study)),
         Section(heading="Shares", figures=[figures["shares"]]),
         Section(heading="Senders", figures=[figures["cwnd"], figures["losses"]]),
         Section(heading="Links", figures=links),
+        Section(heading="Throughput, delay and windows", figures=related),
+        Section(heading="Distributions", figures=spread),
+        Section(heading="Fairness over time scales", figures=[found] if found else []),
     ]
-    return sections + (
-        [Section(heading="Fairness over time scales", figures=[found])] if found else []
-    )
+    return [section for section in sections if section.tables or section.figures]
 
 
 def _several(
@@ -160,17 +166,28 @@ def _several(
 ) -> list[Section]:
     seeds = max(len(study.runs) for study in studies)
     found = jain(labels[:MOST_IN_FULL], measures[:MOST_IN_FULL], "jain", seeds)
+    runs = [study.runs for study in studies]
+    delay = scenarios_against_delay(labels, runs)
+    spread = of_scenarios(labels, runs)
     text = [_how(studies[0])]
     if len(studies) > MOST_IN_FULL:
         text.append(f"Only the first {MOST_IN_FULL} of {len(studies)} scenarios are drawn in full.")
+    many = len(studies) > MOST_IN_FULL
+    goodput = draw.shares(labels[:MOST_ROWS], measures[:MOST_ROWS], "goodput")
+    together = [*_swept(studies), *([delay] if delay else []), *([] if many else [goodput])]
+    after = [
+        Section(heading="Goodput of each flow", figures=[goodput] if many else [], folded=True),
+        Section(heading="Distributions over the seeds", figures=spread, folded=many),
+        Section(heading="Fairness over time scales", figures=[found] if found else [], folded=many),
+    ]
     sections = [
         Section(
             heading="Side by side",
             text=text,
             tables=[_overview(labels, measures)],
-            figures=[draw.shares(labels[:MOST_ROWS], measures[:MOST_ROWS], "goodput")],
+            figures=together,
         ),
-        *([Section(heading="Fairness over time scales", figures=[found])] if found else []),
+        *(section for section in after if section.figures),
     ]
     for i, (study, label) in enumerate(zip(studies, labels, strict=True)):
         full = i < MOST_IN_FULL
@@ -180,6 +197,22 @@ def _several(
             Section(heading=label, text=text, tables=_tables(study), figures=figures, folded=True)
         )
     return sections
+
+
+def _swept(studies: Sequence[ScenarioRuns]) -> list[Figure]:
+    """Draw the runs over a number that was swept, if there is one."""
+    from fairhaul.sweeps.axes import axes
+    from fairhaul.sweeps.figures import figures
+    from fairhaul.sweeps.table import rows_of
+
+    keys = {tuple(study.record.meta["variant"]) for study in studies}
+    titles = {study.record.meta["scenario"]["title"] for study in studies}
+    if len(keys) > 1 or len(titles) > 1 or keys == {()}:
+        return []
+    table = rows_of([study.runs for study in studies])
+    numbers = [axis for axis in axes(table) if axis.numbers is not None and len(axis.values) > 1]
+    drawn = figures(table) if numbers else []
+    return [replace(figure, name=f"swept-{figure.name}") for figure in drawn]
 
 
 def _how(study: ScenarioRuns) -> str:
