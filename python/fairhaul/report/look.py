@@ -97,16 +97,16 @@ def svg(chart: Mapping[str, Any]) -> str:
     return str(vl_convert.vegalite_to_svg(json.dumps(without_pointer(styled(chart, FILE_TYPE)))))
 
 
-def in_light(text: str) -> str:
-    """Replace the names of colours by the light colours."""
-    return re.sub(r"var\(--(\w+)\)", lambda name: LIGHT[name[1]], text)
+def painted(text: str, colours: Mapping[str, str] = LIGHT) -> str:
+    """Replace the names of colours by the colours."""
+    return re.sub(r"var\(--(\w+)\)", lambda name: colours[name[1]], text)
 
 
-def files(named: str) -> dict[str, bytes]:
-    """Make the files for a paper of what `svg` drew: their bytes by ending."""
+def files(named: str, colours: Mapping[str, str] = LIGHT) -> dict[str, bytes]:
+    """Make the files for a paper or a slide of what `svg` drew: their bytes by ending."""
     import vl_convert
 
-    drawn = in_light(named)
+    drawn = painted(named, colours)
     return {
         "svg": drawn.encode(),
         "png": vl_convert.svg_to_png(drawn, scale=PNG_SCALE, ppi=72),

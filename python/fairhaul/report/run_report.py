@@ -20,6 +20,8 @@ from fairhaul.report.page import MOST_ROWS
 from fairhaul.report.page import write as write_page
 from fairhaul.report.relations import flows_against_delay, phase, scenarios_against_delay
 from fairhaul.report.renderer import Renderer
+from fairhaul.report.slide import Style
+from fairhaul.report.steps import windows
 from fairhaul.scenario import ScenarioError, titled
 from fairhaul.summary import summary
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from fairhaul.results import RunFigures
 
 PAGE = "report.html"
+
+# Figures over a swept number that are not folded.
+FIRST_SWEPT = 2
 
 # More scenarios than this are compared, but not each drawn in full.
 MOST_IN_FULL = 8
@@ -50,7 +55,7 @@ class ScenarioRuns:
         return {**summary(self.runs), **same}
 
 
-def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> Path:
+def write(directories: Sequence[Path], out: Path | None, renderer: Renderer, style: Style) -> Path:
     """Write the report of the records in `directories`, its figures drawn by `renderer`."""
     if not directories:
         raise ScenarioError("a directory with a record is required")
@@ -59,10 +64,10 @@ def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> 
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: exists and is not a directory")
     places = [place for directory in directories for place in records_in(directory)]
-    return _write(gather(places), (out or directories[0]) / PAGE, renderer)
+    return _write(gather(places), (out or directories[0]) / PAGE, renderer, style)
 
 
-def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer) -> Path:
+def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer, style: Style) -> Path:
     measures = [study.figures for study in studies]
     labels = labels_of(studies)
     title = studies[0].record.meta["scenario"]["title"]
@@ -78,7 +83,7 @@ def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer) -> P
         if len(titles) > 1:
             question = "How do these scenarios compare?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page(path, title, question, answer, sections, renderer)
+    return write_page(path, title, question, answer, sections, renderer, style)
 
 
 def records_in(directory: Path) -> list[Path]:
@@ -174,8 +179,16 @@ def _several(
         text.append(f"Only the first {MOST_IN_FULL} of {len(studies)} scenarios are drawn in full.")
     many = len(studies) > MOST_IN_FULL
     goodput = draw.shares(labels[:MOST_ROWS], measures[:MOST_ROWS], "goodput")
-    together = [*_swept(studies), *([delay] if delay else []), *([] if many else [goodput])]
+    swept = _swept(studies)
+    slider = windows(labels, [study.record for study in studies])
+    together = [
+        *swept[:FIRST_SWEPT],
+        *([] if many else [goodput]),
+        *([delay] if delay else []),
+        *([slider] if slider else []),
+    ]
     after = [
+        Section(heading="More over the swept keys", figures=swept[FIRST_SWEPT:], folded=True),
         Section(heading="Goodput of each flow", figures=[goodput] if many else [], folded=True),
         Section(heading="Distributions over the seeds", figures=spread, folded=many),
         Section(heading="Fairness over time scales", figures=[found] if found else [], folded=many),
