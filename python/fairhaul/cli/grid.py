@@ -6,7 +6,7 @@ than the terminal becomes several below each other, each with the first columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
+# Spaces between two columns; behind the last there is one less.
+BETWEEN = 2
 # Sentences in the first columns are broken into lines; a shorter cell is not.
 LONGEST_WORDS = 24
 
@@ -32,13 +34,14 @@ class Grid:
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Table]:
         """Lay the table out for the width of the console."""
         for number, shown in enumerate(self.blocks(options.max_width)):
-            yield self._table(shown, self.title if number == 0 else "")
+            widths = self._widths(shown, options.max_width)
+            yield self._table(widths, self.title if number == 0 else "")
 
     def blocks(self, width: int) -> list[list[int]]:
         """Give the columns of each table that fits into `width`, one of numbers at least."""
-        needed = [self._needed(column) + 1 for column in range(len(self.columns))]
+        needed = [self._needed(column) + BETWEEN for column in range(len(self.columns))]
         first = list(range(min(self.words, len(self.columns))))
-        room = width - sum(needed[column] for column in first)
+        room = width + BETWEEN - 1 - sum(needed[column] for column in first)
         found: list[list[int]] = []
         left = 0
         for column in range(len(first), len(self.columns)):
@@ -62,7 +65,21 @@ class Grid:
             widths = (max(map(len, cell.split("\n"))) for cell in cells)
         return max(heading, max(widths, default=0))
 
-    def _table(self, shown: Sequence[int], title: str) -> Table:
+    def _widths(self, shown: Sequence[int], width: int) -> dict[int, int]:
+        """Give the columns their widths: what they need, and of the rest what they can use."""
+        widths = {column: self._needed(column) for column in shown}
+        left = width - sum(widths.values()) - BETWEEN * len(shown) + 1
+        whole = {
+            column: max(map(len, [self.columns[column], *(row[column] for row in self.rows)]))
+            for column in shown
+        }
+        for column in sorted(shown, key=lambda column: whole[column] - widths[column]):
+            more = min(max(0, left), max(0, whole[column] - widths[column]))
+            widths[column] += more
+            left -= more
+        return widths
+
+    def _table(self, widths: Mapping[int, int], title: str) -> Table:
         from rich import box
         from rich.table import Table
         from rich.text import Text
@@ -74,14 +91,14 @@ class Grid:
             show_edge=False,
             padding=(0, 1, 0, 0),
         )
-        for column in shown:
+        for column, width in widths.items():
             is_word = column < self.words
             table.add_column(
                 Text(printable(self.columns[column])),
                 justify="left" if is_word else "right",
                 overflow="fold",
-                min_width=self._needed(column),
+                width=width,
             )
         for row in self.rows:
-            table.add_row(*(Text(printable(row[column])) for column in shown))
+            table.add_row(*(Text(printable(row[column])) for column in widths))
         return table

@@ -37,7 +37,10 @@ const rawOf = (place) => (place.raw ??= JSON.parse(place.querySelector(".chart-r
 
 // Charts away from the window are drawn one by one while the page has nothing else to do.
 const waiting = new Set();
-const idle = () => new Promise((go) => (window.requestIdleCallback ?? setTimeout)(go));
+const idle = () => new Promise((go) => {
+  if (window.requestIdleCallback) requestIdleCallback(go, { timeout: 200 });
+  else setTimeout(go);
+});
 let busy = false;
 const drawLater = async (place) => {
   waiting.add(place);
@@ -46,7 +49,7 @@ const drawLater = async (place) => {
   for (const next of waiting) {
     waiting.delete(next);
     await idle();
-    await draw(next);
+    await draw(next).catch(console.error);
   }
   busy = false;
 };

@@ -5,8 +5,8 @@ const fourDigits = (value) => Number(value.toPrecision(4));
 
 // Put the raw bins between two times together, as `bins.py` does for the whole run.
 const binned = ({ start, step, series, most }, shown, { from, to }, number) => {
-  const first = Math.max(0, Math.floor((from - start) / step));
-  const last = Math.min(series[0].length, Math.ceil((to - start) / step));
+  const first = Math.max(0, Math.floor((from - start) / step + 1e-6));
+  const last = Math.min(series[0].length, Math.ceil((to - start) / step - 1e-6));
   const each = Math.max(1, Math.ceil((last - first) / (most ?? MOST_ROWS)));
   const rows = [];
   for (let k = first; k < last; k += each) {
