@@ -72,6 +72,8 @@ const show = (run, span) => {
   else spans.set(run, { from, to: from + long });
   for (const place of places.filter((place) => place.dataset.run === run)) {
     place.parentElement.classList.toggle("zoomed", spans.has(run));
+    const text = spans.has(run) ? window.zoomedText(rawOf(place), spans.get(run)) : "";
+    place.parentElement.querySelector(".span").textContent = text;
     drawSoon(place);
   }
 };
@@ -137,6 +139,7 @@ for (const place of places) {
   if (!place.dataset.run && place.dataset.run !== "") continue;
   const bar = document.createElement("div");
   bar.className = "zoom";
+  bar.append(Object.assign(document.createElement("span"), { className: "span", role: "status" }));
   for (const [text, title, low, high] of steps) {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", textContent: text, title, ariaLabel: title });

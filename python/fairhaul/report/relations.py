@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Points of the way of two windows.
 MOST_POINTS = 1000
 MOST_NAMES = 12
+# Of fewer points, the table says it all.
+LEAST_POINTS = 4
 
 
 def phase(record: Record) -> Figure | None:
@@ -56,7 +58,8 @@ def flows_against_delay(runs: Sequence[Mapping[str, Any]]) -> Figure | None:
             if flow["role"] == "measured" and flow["rtt_mean_s"] is not None:
                 at = (1000 * flow["rtt_mean_s"], flow["goodput_bps"], f"seed {run['seed']}")
                 points.setdefault(flow["name"], []).append(at)
-    if not 0 < len(points) <= MOST_NAMES:
+    count = sum(len(each) for each in points.values())
+    if len(points) > MOST_NAMES or count < LEAST_POINTS:
         return None
     caption = "A point for each measured flow and run. Up is faster, to the left is less delay."
     return _against(points, "delay", "Mean round-trip time (ms)", caption)
