@@ -140,7 +140,7 @@ def test_an_estimate_is_written_with_the_halves_of_its_interval_or_its_range() -
     few = Estimate(mean=0.9, low=0.8, high=0.95, runs=3)
     written = [text(each, form) for each in (even, odd, few, estimate([0.5]))]
     assert written == ["0.50 ±0.10", "0.90 -0.10 +0.05", "0.90 (0.80 to 0.95)", "0.50"]
-    assert text(odd.to_dict(), form, "\n") == "0.90\n-0.10 +0.05"
+    assert text(odd.to_dict(), form) == "0.90 -0.10 +0.05"
     assert "smallest and the largest of 3 runs" in legend(3)
     assert "95 % intervals" in legend(5)
 

@@ -10,10 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairhaul.digits import Decimals
+
 LEVEL = 0.95
 
 # With fewer runs the spread is hardly known, and their range is given instead of an interval.
 LEAST_RUNS = 5
+
+# Halves of an interval that differ by no more than this part are printed as one, the wider.
+SAME_HALVES = 0.1
 
 Interval = Literal["95 %", "range"]
 
@@ -134,22 +139,27 @@ def _quantile(freedom: int) -> float:
 def text(
     of: Estimate | Mapping[str, Any],
     form: Callable[[float], str],
-    between: str = " ",
     half: Callable[[float], str] | None = None,
 ) -> str:
     """Write an estimate, or its object in JSON: `0.97 ±0.01`, `0.97 -0.03 +0.01` or a range.
 
-    The two halves of an interval are written by `half`, by default `form`, and apart where they
-    then differ; the range of fewer than five runs is in parentheses.
+    The two halves of an interval are written by `half`, by default `form`; halves that differ by at
+    most a tenth are one, the wider. The range of fewer than five runs is in parentheses. `Decimals`
+    have no more digits than the wider half justifies.
     """
     value = of.to_dict() if isinstance(of, Estimate) else of
     mean, low, high = value["mean"], value["low"], value["high"]
     if low is None:
         return form(mean)
+    if isinstance(form, Decimals):
+        form = form.within(max(mean - low, high - mean))
     if value["interval"] == "range":
-        return f"{form(mean)}{between}({form(low)} to {form(high)})"
-    down, up = (half or form)(mean - low), (half or form)(high - mean)
-    return f"{form(mean)}{between}" + (f"±{up}" if up == down else f"-{down} +{up}")
+        return f"{form(mean)} ({form(low)} to {form(high)})"
+    write, down, up = half or form, mean - low, high - mean
+    wider = max(down, up)
+    if write(down) == write(up) or abs(up - down) <= SAME_HALVES * wider:
+        return f"{form(mean)} ±{write(wider)}"
+    return f"{form(mean)} -{write(down)} +{write(up)}"
 
 
 def legend(runs: int) -> str:

@@ -55,10 +55,10 @@ def of_runs(measures: Sequence[RunFigures]) -> str:
     figures = first if len(runs) == 1 else summary(runs)
     title = titled(first["title"], first.get("variant", {}))
     seeds = f"seed {first['seed']}" if len(runs) == 1 else f"{len(runs)} seeds"
-    parts = [table(f"{title} ({seeds})", *show.flow_rows(figures["flows"], " "), words=2)]
+    parts = [table(f"{title} ({seeds})", *show.flow_rows(figures["flows"]), words=2)]
     if figures.get("groups"):
-        parts.append(table("Groups", *show.group_rows(figures["groups"], " "), words=2))
-    parts.append(table("Links", *show.link_rows(figures["links"], " ")))
+        parts.append(table("Groups", *show.group_rows(figures["groups"]), words=2))
+    parts.append(table("Links", *show.link_rows(figures["links"])))
     parts.append(f"<p>{escape(show.fairness_line(figures))}</p>")
     if len(runs) > 1:
         parts.append(f"<p>{escape(legend(len(runs)))}</p>")
@@ -77,7 +77,7 @@ def of_comparison(done: Comparison) -> str:
     """Write the tables of a comparison, and its answer."""
     from fairhaul.cli.compare import tables_of
 
-    tables = [table(title, columns, rows) for title, columns, rows in tables_of(done, " ")]
+    tables = [table(title, columns, rows) for title, columns, rows in tables_of(done)]
     return "".join([*tables, f"<p>{escape(done.answer)}</p>"])
 
 

@@ -44,14 +44,14 @@ def write(
     `only` names the parts that are drawn; `quick` has shorter runs, for a preview; `jobs` is
     how many run at a time.
     """
-    from fairhaul.report.look import in_light, svg
+    from fairhaul.report.look import painted, svg
 
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, chart in _figures(only, quick, jobs, on_progress).items():
         path = folder / f"{name}.svg"
-        path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
+        path.write_text(painted(svg(chart)) + "\n", encoding="utf-8")
         written.append(path)
     return written
 

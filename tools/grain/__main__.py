@@ -35,9 +35,9 @@ def main(only: str | None, seed: int, jobs: int | None) -> None:
         text = json.dumps([outcome.to_dict() for outcome in outcomes], indent=1)
         files.replace(RESULTS, text.encode())
     if only is None:
-        from fairhaul.report.look import in_light, svg
+        from fairhaul.report.look import painted, svg
 
-        FIGURE.write_text(in_light(svg(draw(outcomes))) + "\n", encoding="utf-8")
+        FIGURE.write_text(painted(svg(draw(outcomes))) + "\n", encoding="utf-8")
     verdicts = [verdict for each in judged(outcomes) for verdict in each]
     click.echo(
         f"Of {len(verdicts)} differences {verdicts.count(True)} are within what is allowed and "

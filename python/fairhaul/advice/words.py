@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from fairhaul.advice.tournament import PARALLEL, Advice, Entry
 from fairhaul.comparison.answer import size_text
 from fairhaul.deployable import Way
+from fairhaul.digits import Decimals
 from fairhaul.durations import duration_text
 from fairhaul.estimate import text as estimate_text
 from fairhaul.report.words import listed, quantity
@@ -138,9 +139,9 @@ def row(entry: Entry, advice: Advice) -> list[str]:
         verdict = "harms too much"
     return [
         entry.name,
-        estimate_text(entry.goodput, lambda value: f"{value / 1e6:.1f}"),
+        estimate_text(entry.goodput, Decimals(digits=1, scale=1e-6)),
         duration_text(completion_s),
-        estimate_text(entry.harm, lambda value: f"{100 * value:.0f}"),
+        estimate_text(entry.harm, Decimals(digits=0, scale=100)),
         f"{entry.best} of {len(advice.settings)}",
         verdict,
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.attack.objectives import ATTACKED, REFERENCE, shares
 from fairhaul.attack.place import OWN, RIVAL, SELF, Place
+from fairhaul.digits import Decimals
 from fairhaul.estimate import Estimate, estimate, text
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def rivals(of: Attack, place: Place) -> str:
 
 def number(of: Attack, value: Estimate) -> str:
     """Write the value of the objective with its interval."""
-    return text(value, lambda number: f"{number:.2f}") + of.objective.unit
+    return text(value, Decimals(digits=2)) + of.objective.unit
 
 
 def on_kernel(of: Attack, kernel: Kernel) -> str:
@@ -101,7 +102,7 @@ def _percent(part: float) -> str:
 
 def _estimated(values: Sequence[float], of: Attack) -> str:
     value = estimate(values, of.objective.bounds)
-    return text(value, lambda part: f"{100 * part:.1f}") + " %"
+    return text(value, Decimals(digits=1, scale=100)) + " %"
 
 
 def _packets(count: float) -> str:

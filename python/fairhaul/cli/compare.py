@@ -104,8 +104,7 @@ def show_comparison(done: Comparison) -> None:
     from fairhaul.estimate import legend
 
     screen = show.console()
-    between = " " if screen.width >= show.ONE_LINE else "\n"
-    for title, columns, rows in tables_of(done, between):
+    for title, columns, rows in tables_of(done):
         screen.print(show.table(title, columns, rows))
     screen.print(done.answer)
     how = "one seed" if done.seeds == 1 else f"{done.seeds} seeds"
@@ -132,17 +131,17 @@ def show_comparison(done: Comparison) -> None:
         screen.print(f"harm = {done.to_dict()['harm_is']} [WARE 2019, with another reference].")
 
 
-def tables_of(done: Comparison, between: str) -> list[tuple[str, list[str], list[list[str]]]]:
+def tables_of(done: Comparison) -> list[tuple[str, list[str], list[list[str]]]]:
     """Give the tables of a comparison: title, headings and rows."""
     from fairhaul.comparison.answer import others_text
 
     columns = _columns(done)
-    tables = [_table("Alone, one flow per round-trip time", done, columns, "alone", between)]
+    tables = [_table("Alone, one flow per round-trip time", done, columns, "alone")]
     if done.question.others is not None:
         share = {"share": ("% of all goodput", show.plain(1, 100))}
         harm = {"harm": ("harm", show.plain(2))}
         title = f"Competing with {others_text(done.question)}"
-        tables.append(_table(title, done, share | harm | columns, "beside", between))
+        tables.append(_table(title, done, share | harm | columns, "beside"))
     return tables
 
 
@@ -165,7 +164,9 @@ def _columns(done: Comparison) -> dict[str, tuple[str, show.Number]]:
 
     rtts = [f"{rtt * 1000:g} ms" for rtt in done.question.rtts_s]
     size = size_text(done.question.size_bytes)
-    columns = {"utilization": ("link used %", show.plain(1, 100))}
+    columns: dict[str, tuple[str, show.Number]] = {
+        "utilization": ("link used %", show.plain(1, 100))
+    }
     if len(rtts) > 1:
         columns["jain"] = ("Jain", show.plain(3))
         columns |= {f"{i}.share": (f"% at {rtt}", show.plain(1, 100)) for i, rtt in enumerate(rtts)}
@@ -180,7 +181,6 @@ def _table(
     done: Comparison,
     columns: Mapping[str, tuple[str, show.Number]],
     case: str,
-    between: str,
 ) -> tuple[str, list[str], list[list[str]]]:
     from fairhaul.durations import rough_duration_text as half
 
@@ -189,7 +189,7 @@ def _table(
         [
             row["controller"] + ("" if row[case]["stationary"] else " *"),
             *(
-                show.cell(_at(row[case], k), form, between, half if k.endswith("_s") else None)
+                show.cell(_at(row[case], k), form, half if k.endswith("_s") else None)
                 for k, (_, form) in columns.items()
             ),
         ]

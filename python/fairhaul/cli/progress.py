@@ -24,7 +24,7 @@ def described(state: Progress) -> str:
     """Name the runs under way, and mark those whose figures are being computed."""
     figured = set(state.figured)
     words = [f"{name} (figures)" if name in figured else name for name in state.running]
-    return f"{state.finished}/{state.runs} runs; {'; '.join(words)}"
+    return "; ".join([f"{state.finished}/{state.runs} runs", *words])
 
 
 def _lines(name: str) -> OnProgress:

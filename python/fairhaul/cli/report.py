@@ -19,7 +19,21 @@ from fairhaul.cli.click_ext import Command
     metavar="DIR",
     help="Write the report into this directory; by default into DIR, if only one is given.",
 )
-def report(directories: tuple[Path, ...], out: Path | None) -> None:
+@click.option(
+    "--size",
+    type=click.Choice(["natural", "16:9", "4:3"]),
+    default="natural",
+    show_default=True,
+    help="Shape of the files of figures: their own, or that of a slide.",
+)
+@click.option(
+    "--theme",
+    type=click.Choice(["auto", "light", "dark"]),
+    default="auto",
+    show_default=True,
+    help="auto: files are light, and the page is what its reader prefers.",
+)
+def report(directories: tuple[Path, ...], out: Path | None, size: str, theme: str) -> None:
     """Write the report of records or of a sweep: an HTML page.
 
     DIR is a directory that `run --out` wrote: a record, or a directory of several. Runs that differ
@@ -27,4 +41,4 @@ def report(directories: tuple[Path, ...], out: Path | None) -> None:
     """
     from fairhaul.report import write_report
 
-    click.echo(f"Report: {write_report(directories, out)}")
+    click.echo(f"Report: {write_report(directories, out, size=size, theme=theme)}")

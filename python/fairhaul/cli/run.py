@@ -12,16 +12,21 @@ import click
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, explained
 from fairhaul.cli.progress import progress
+from fairhaul.cli.watch import check as check_watch
 from fairhaul.trace import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from fairhaul.record import Record
     from fairhaul.results import RunFigures
     from fairhaul.runs import Engine
     from fairhaul.scenario import Scenario
     from fairhaul.sweeps.values import Keeping
+
+    # What is done with the record of a run, and what runs a plan, with the flow that is traced.
+    Then = Callable[[int, Record], None]
+    Runner = Callable[[Sequence[Scenario], Then, str | None], None]
 
 
 Overrides = list[tuple[str, str]]
@@ -150,6 +155,12 @@ REPEATS = 5
     is_flag=True,
     help="Write report.html and its figures beside the record; without --out, into out/NAME.",
 )
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Show the shares of the flows while a run goes on: as bars on a terminal, elsewhere as "
+    "lines on standard error. The record is the same.",
+)
 @jobs_option
 @json_option
 def run(  # noqa: PLR0913, PLR0917
@@ -162,6 +173,7 @@ def run(  # noqa: PLR0913, PLR0917
     trace: str | None,
     form: str,
     report_: bool,
+    watch: bool,
     jobs: int | None,
     json_: bool,
 ) -> None:
@@ -185,10 +197,14 @@ def run(  # noqa: PLR0913, PLR0917
         overrides = [*overrides, ("grain", grain)]
     scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
+    if watch:
+        check_watch(plan, engine, trace is not None)
     if report_ and out is None:
         out = free_place(Path("out") / Path(files[0]).stem)
     traced = (trace, form) if trace else None
-    measures, failure = measure_all(plan, jobs, out, traced=traced, report=report_, engine=engine)
+    measures, failure = measure_all(
+        plan, jobs, out, traced=traced, report=report_, engine=engine, watch=watch
+    )
     parts = [measures[i : i + (seeds or 1)] for i in range(0, len(measures), seeds or 1)]
     if report_ and failure is None:
         click.echo(f"Report: {out}/report.html", err=json_)
@@ -234,6 +250,7 @@ def measure_all(
     traced: tuple[str, str] | None = None,
     report: bool = False,
     engine: Engine = "sim",
+    watch: bool = False,
 ) -> tuple[list[RunFigures], BaseException | None]:
     """Run the whole plan; write the records, a flow's trace and a report into `out`, if given.
 
@@ -242,22 +259,18 @@ def measure_all(
     """
     from fairhaul.cost import announced
     from fairhaul.measures import measure
-    from fairhaul.runs import cores, for_each
+    from fairhaul.runs import cores
 
     if engine == "sim" and (long := announced(plan, jobs or cores())):
         click.echo(f"fairhaul: {long}", err=True)
-    if out is None:
-
-        def figures(_: int, record: Record) -> RunFigures:
-            return measure(record)
-
-        with progress() as on_progress:
-            results = for_each(plan, figures, jobs=jobs, on_progress=on_progress, engine=engine)
-            return results, None
+    each = _runner(jobs, engine, watch)
     done: dict[int, RunFigures] = {}
     failure: BaseException | None = None
     try:
-        failure = _write_all(plan, jobs, out, done, traced=traced, report=report, engine=engine)
+        if out is None:
+            each(plan, lambda index, record: done.__setitem__(index, measure(record)), None)
+        else:
+            failure = _write_all(plan, each, out, done, traced=traced, report=report, engine=engine)
     except OSError as error:
         if len(done) < len(plan):
             raise
@@ -265,9 +278,25 @@ def measure_all(
     return [done[index] for index in range(len(plan))], failure
 
 
+def _runner(jobs: int | None, engine: Engine, watch: bool) -> Runner:
+    """Give what runs a plan: `for_each` with its progress, or one run that is watched."""
+    from fairhaul.cli.watch import watched
+    from fairhaul.runs import for_each
+
+    def each(plan: Sequence[Scenario], then: Then, trace: str | None) -> None:
+        if watch:
+            for index, scenario in enumerate(plan):
+                then(index, watched(scenario))
+            return
+        with progress() as on_progress:
+            for_each(plan, then, jobs=jobs, on_progress=on_progress, trace=trace, engine=engine)
+
+    return each
+
+
 def _write_all(
     plan: Sequence[Scenario],
-    jobs: int | None,
+    each: Runner,
     out: Path,
     done: dict[int, RunFigures],
     *,
@@ -284,7 +313,6 @@ def _write_all(
     from fairhaul.cli.resuming import keys_of, resumed
     from fairhaul.measures import measure
     from fairhaul.record import write_files
-    from fairhaul.runs import for_each
     from fairhaul.trace import write as write_trace
 
     keys = keys_of(plan, engine)
@@ -306,10 +334,7 @@ def _write_all(
         if done:
             click.echo(f"fairhaul: {len(done)} of {len(plan)} runs are complete already", err=True)
         left += [index for index in range(len(plan)) if index not in done]
-        with progress() as on_progress:
-            flow = None if traced is None else traced[0]
-            scenarios = [plan[index] for index in left]
-            for_each(scenarios, keep, jobs=jobs, on_progress=on_progress, trace=flow, engine=engine)
+        each([plan[index] for index in left], keep, None if traced is None else traced[0])
         if not report:
             return None
         from fairhaul.report import write_report

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairhaul import grain
+from fairhaul.cli.grid import Grid
+from fairhaul.digits import Decimals
 from fairhaul.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from fairhaul.results import RunFigures
 
 Number = Callable[[float], str]
 
-# Columns of a screen on which a mean and its interval fit into one line.
-ONE_LINE = 140
+# Of more flows, only so many of the first and of the last are printed.
+MOST_FLOWS, AT_EACH_END = 24, 10
+QUANTILES = {"smallest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1.0}
 
 
 def as_json(value: object) -> None:
@@ -49,26 +51,9 @@ def console() -> Console:
 
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
-) -> Table:
+) -> Grid:
     """Lay out a table whose first columns are words and the rest numbers."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(
-        title=Text(printable(title), style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for i, column in enumerate(columns):
-        grid.add_column(
-            Text(printable(column)), justify="left" if i < words else "right", overflow="fold"
-        )
-    for row in rows:
-        grid.add_row(*(Text(printable(cell)) for cell in row))
-    return grid
+    return Grid(title=title, columns=columns, rows=rows, words=words)
 
 
 def measures(runs: Sequence[RunFigures]) -> None:
@@ -84,12 +69,12 @@ def measures(runs: Sequence[RunFigures]) -> None:
     seeds = [run["seed"] for run in runs]
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     screen = console()
-    between = " " if screen.width >= ONE_LINE else "\n"
     title = titled(first["title"], first.get("variant", {}))
-    screen.print(table(f"{title} ({which})", *flow_rows(figures["flows"], between), words=2))
+    for part in flow_tables(f"{title} ({which})", figures["flows"]):
+        screen.print(part)
     if figures.get("groups"):
-        screen.print(table("Groups", *group_rows(figures["groups"], between), words=2))
-    screen.print(table("Links", *link_rows(figures["links"], between)))
+        screen.print(table("Groups", *group_rows(figures["groups"]), words=2))
+    screen.print(table("Links", *link_rows(figures["links"])))
     screen.print(fairness_line(figures))
     of_linux = (f["controller"] for f in first["flows"] if f.get("profile") == "linux")
     if line := linux_sender_line(of_linux):
@@ -102,6 +87,37 @@ def measures(runs: Sequence[RunFigures]) -> None:
         screen.print(f"Warning: {warning}.")
     if "trust" in first:
         screen.print(_trust_line(everything))
+
+
+def flow_tables(title: str, flows: Sequence[Mapping[str, Any]]) -> Iterator[Grid | str]:
+    """Give the table of flows; of many the first and the last, and quantiles of all."""
+    columns, rows = flow_rows(flows)
+    if len(flows) <= MOST_FLOWS:
+        yield table(title, columns, rows, words=2)
+        return
+    gap = ["...", *[""] * (len(columns) - 1)]
+    yield table(title, columns, [*rows[:AT_EACH_END], gap, *rows[-AT_EACH_END:]], words=2)
+    yield table(f"Quantiles of all {len(flows)} flows", *quantile_rows(flows))
+    yield (
+        f"{len(flows)} flows: the first {AT_EACH_END} and the last {AT_EACH_END} are printed. "
+        "--json prints all, and the record (--out DIR) and its report have them."
+    )
+
+
+def quantile_rows(flows: Sequence[Mapping[str, Any]]) -> Rows:
+    """Lay out quantiles of the figures of flows, those of each column by itself."""
+    import numpy as np
+
+    from fairhaul.report.words import mean
+
+    parts: list[dict[str, Any]] = [{"name": name} for name in QUANTILES]
+    for key in FLOW_COLUMNS:
+        values = [mean(flow[key]) for flow in flows if flow.get(key) is not None]
+        if values:
+            found = np.quantile(values, list(QUANTILES.values()))
+            for part, value in zip(parts, found, strict=True):
+                part[key] = float(value)
+    return _rows(parts, ["name"], FLOW_COLUMNS)
 
 
 def _trust_line(runs: Sequence[RunFigures]) -> str:
@@ -121,18 +137,18 @@ def _trust_line(runs: Sequence[RunFigures]) -> str:
     return "\n".join([line, *lines])
 
 
-def cell(value: Any, form: Number, between: str = " ", half: Number | None = None) -> str:
+def cell(value: Any, form: Number, half: Number | None = None) -> str:
     """Write a number, or a mean with its interval; a dash for None."""
     from fairhaul.estimate import text
 
     if value is None:
         return "-"
-    return text(value, form, between, half) if isinstance(value, Mapping) else form(value)
+    return text(value, form, half) if isinstance(value, Mapping) else form(value)
 
 
-def plain(digits: int, scale: float = 1.0) -> Number:
-    """Write a number, times `scale`, with `digits` digits after the decimal point."""
-    return lambda value: f"{value * scale:.{digits}f}"
+def plain(digits: int, scale: float = 1.0) -> Decimals:
+    """Write a number, times `scale`, with at most `digits` digits after the decimal point."""
+    return Decimals(digits=digits, scale=scale)
 
 
 def _scientific(value: float) -> str:
@@ -169,26 +185,25 @@ LINK_COLUMNS: dict[str, tuple[str, Number]] = {
 Rows = tuple[list[str], list[list[str]]]
 
 
-def flow_rows(flows: Sequence[Mapping[str, Any]], between: str) -> Rows:
+def flow_rows(flows: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out flows, a row each."""
-    return _rows(flows, ["name", "controller"], FLOW_COLUMNS, between)
+    return _rows(flows, ["name", "controller"], FLOW_COLUMNS)
 
 
-def group_rows(groups: Sequence[Mapping[str, Any]], between: str) -> Rows:
+def group_rows(groups: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out groups of several flows, a row each."""
-    return _rows(groups, ["name", "controller"], GROUP_COLUMNS, between)
+    return _rows(groups, ["name", "controller"], GROUP_COLUMNS)
 
 
-def link_rows(links: Sequence[Mapping[str, Any]], between: str) -> Rows:
+def link_rows(links: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out links, a row each."""
-    return _rows(links, ["name"], LINK_COLUMNS, between)
+    return _rows(links, ["name"], LINK_COLUMNS)
 
 
 def _rows(
     parts: Sequence[Mapping[str, Any]],
     words: Sequence[str],
     columns: Mapping[str, tuple[str, Number]],
-    between: str,
 ) -> Rows:
     """Lay out the columns that have a value in any row."""
     used = [key for key in columns if any(part.get(key) is not None for part in parts)]
@@ -196,7 +211,7 @@ def _rows(
     rows = [
         [
             *(part[word] for word in words),
-            *(cell(part.get(k), columns[k][1], between) for k in used),
+            *(cell(part.get(k), columns[k][1]) for k in used),
         ]
         for part in parts
     ]
@@ -209,15 +224,13 @@ BBR = {"bbr", "bbr3"}
 FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
     "jain": ("Jain's index", plain(3)),
     "max_min_ratio": ("largest / smallest", plain(2)),
-    "entitlement": ("of max-min fair share", plain(3)),
+    "entitlement": ("Jain of max-min shares", plain(3)),
 }
 
 
 def fairness_rows(scenarios: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out the fairness of several scenarios, a row each."""
-    header, rows = _rows(
-        [scenario["fairness"] for scenario in scenarios], [], FAIRNESS_COLUMNS, " "
-    )
+    header, rows = _rows([scenario["fairness"] for scenario in scenarios], [], FAIRNESS_COLUMNS)
     verdicts = [
         {True: "yes", False: "no", None: "-"}[scenario["stationary"]] for scenario in scenarios
     ]

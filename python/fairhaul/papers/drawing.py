@@ -287,7 +287,7 @@ class Drawing:
 
     def _scales(self, layout: Layout, results: Results, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
-        from fairhaul.report.figures import bottom_of, of_scales
+        from fairhaul.report.fairness import bottom_of, of_scales
 
         names = layout.groups(keys, self.rows)
         lines = [

@@ -38,23 +38,31 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure: `name` is that of its files, `chart` a Vega-Lite specification."""
+    """A figure: `name` is that of its files, `chart` a Vega-Lite specification.
+
+    `raw` are the data that the page draws when a reader zooms into a chart over time (`zoom.py`).
+    """
 
     name: str
     title: str
     caption: str
     chart: Mapping[str, Any]
+    raw: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a report: a heading, and optionally text, tables and figures."""
+    """A part of a report: a heading, and optionally text, tables and figures.
+
+    A `folded` section shows its heading alone until it is opened.
+    """
 
     heading: str
     text: Sequence[str] = ()
     points: Sequence[str] = ()
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    folded: bool = False
 
 
 def write(
@@ -76,7 +84,11 @@ def write(
 
 
 def write_report(
-    directories: Iterable[str | PathLike[str]], out: str | PathLike[str] | None = None
+    directories: Iterable[str | PathLike[str]],
+    out: str | PathLike[str] | None = None,
+    *,
+    size: str = "natural",
+    theme: str = "auto",
 ) -> Path:
     """Write the report of the records in `directories`, or of a sweep; give the path of its page.
 
@@ -84,12 +96,18 @@ def write_report(
         directories: directories of records, directories that hold such directories, or the
             directory of a sweep.
         out: where the report is written; by default the directory, if only one is given.
+        size: the shape of the files of figures: their own, or `"16:9"` or `"4:3"` for slides.
+        theme: `"light"` or `"dark"`; by default the files are light, and the page is what its
+            reader prefers.
 
     Raises:
-        ScenarioError: a directory is not that of a record, or `out` is missing.
+        ScenarioError: a directory is not that of a record, `out` is missing, or the size or the
+            theme is not known.
     """
     from fairhaul.report.renderer import Renderer
+    from fairhaul.report.slide import Style
 
+    style = Style(size=size, theme=theme)
     with Renderer() as renderer:
         renderer.start()  # before all that takes long to import
         from fairhaul.report.run_report import write as write_runs
@@ -98,5 +116,5 @@ def write_report(
 
         places = [Path(directory) for directory in directories]
         if len(places) == 1 and is_sweep(places[0]):
-            return write_sweep(places[0], None if out is None else Path(out), renderer)
-        return write_runs(places, None if out is None else Path(out), renderer)
+            return write_sweep(places[0], None if out is None else Path(out), renderer, style)
+        return write_runs(places, None if out is None else Path(out), renderer, style)

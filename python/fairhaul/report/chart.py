@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.files import replace
 from fairhaul.nearest import hint
 from fairhaul.report import look
+from fairhaul.report.slide import NATURAL, Style, on_slide, reshaped
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -38,15 +39,24 @@ class Chart:
         """The Vega-Lite specification, whose colours are names of `fairhaul.report.look.LIGHT`."""
         return self.figure.chart
 
-    def save(self, file: str | Path) -> Path:
+    def save(self, file: str | Path, *, size: str = NATURAL, theme: str = "light") -> Path:
         """Write the figure; the ending of the name says how: .svg, .png or .pdf.
 
+        Args:
+            file: where it is written.
+            size: `"natural"`, or the shape of a slide: `"16:9"` or `"4:3"`.
+            theme: `"light"` or `"dark"`.
+
         Raises:
-            ScenarioError: the name has another ending.
+            ScenarioError: the name has another ending, or the size or the theme is not known.
             OSError: it cannot be written.
         """
         file = Path(file)
-        contents = look.files(look.svg(self.figure.chart))
+        style = Style(size=size, theme=theme)
+        drawn = look.svg(self.figure.chart)
+        if style.is_slide():
+            drawn = on_slide(look.svg(reshaped(self.figure.chart, drawn, style)), style)
+        contents = look.files(drawn, style.colours)
         ending = file.suffix.removeprefix(".")
         if ending not in contents:
             raise ScenarioError(f"{file}: the name must end with .svg, .png or .pdf")
@@ -54,7 +64,7 @@ class Chart:
         return file
 
     def _repr_svg_(self) -> str:
-        return look.in_light(look.svg(self.figure.chart))
+        return look.painted(look.svg(self.figure.chart))
 
 
 def chosen(figures: Sequence[Figure], name: str) -> Chart:

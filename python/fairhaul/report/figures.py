@@ -12,12 +12,12 @@ from fairhaul import grain
 from fairhaul.losses import not_undone
 from fairhaul.measures import varies
 from fairhaul.record import Record
-from fairhaul.report import Figure, charts, gauges
+from fairhaul.report import Figure, charts, gauges, zoom
 from fairhaul.report.bins import Bins, level, points, rate, tidy, whole_run
-from fairhaul.report.charts import Curve, Lane, Look, Scale, Span, curves, dots
-from fairhaul.report.charts.vega import Row, Spec
+from fairhaul.report.charts import Lane, Look, Scale, Span, dots
 from fairhaul.report.look import colour, dash
-from fairhaul.report.words import mean, milliseconds
+from fairhaul.report.phases import RECOVERY, SLOW_START, phases
+from fairhaul.report.words import mean, milliseconds, quantity, rate_unit
 from fairhaul.series import Series
 
 # More lines than this cannot be told apart.
@@ -40,7 +40,7 @@ def of_run(record: Record, prefix: str) -> list[Figure]:
     rows = whole_run(record.flow_series, len(flows), scenario)
     drawn_figures = [
         _shares(record, rows, looks, shown, span, prefix),
-        _windows(rows, flows, looks, shown, span, prefix),
+        _windows(record, rows, looks, shown, span, prefix),
         _queues(record, span, prefix),
         *_gauges(record, span, prefix),
         _losses(record, looks, shown, span, prefix),
@@ -90,19 +90,20 @@ def _shares(
     prefix: str,
 ) -> Figure:
     flows = record.meta["scenario"]["flows"]
-    bins = rate(rows, "goodput_bytes", SHARE_BINS)
     each = [i for i in shown if flows[i]["role"] == "measured"]
     rest = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
-    lines = [(looks[i], bins.mean[i] * 8e-6) for i in each]
+    lines = [looks[i] for i in each]
     if rest:
         name = looks[rest[0]].label if len(rest) == 1 else "background"
-        grey = Look(label=name, colour=GREY, thin=True)
-        lines.append((grey, bins.mean[rest].sum(axis=0) * 8e-6))
+        lines.append(Look(label=name, colour=GREY, thin=True))
     changing = _changing(record)
-    lines += changing
-    top = 1.06 * max(max((float(line.max()) for _, line in lines), default=0), 1e-3)
+    links = record.meta["scenario"]["links"]
+    lines += [Look(label=links[i]["name"], colour=GREY, dash=(4, 3), thin=True) for i in changing]
+    bins, values = _rates(record, rows, each, rest, SHARE_BINS)
+    top = 1.06 * max(max((float(line.max()) for line in values), default=0), 1e3)
+    scale, unit = rate_unit(top)
     data = [
-        {"t": tidy(t), **{f"v{k}": tidy(line[b]) for k, (_, line) in enumerate(lines)}}
+        {"t": tidy(t), **{f"v{k}": tidy(scale * line[b]) for k, line in enumerate(values)}}
         for b, t in enumerate(bins.middle_s)
     ]
     caption = f"New payload that arrived in order, averaged over {_s(bins.width_s)}."
@@ -111,31 +112,50 @@ def _shares(
     if changing:
         caption += " Dashed grey: the rate of links whose rate changes, headers included."
     caption += _missing(len(each), len(flows) - len(rest))
-    chart = charts.lines([look for look, _ in lines], data, span, "Goodput (Mbit/s)", top)
-    return Figure(name=f"{prefix}shares", title="Shares over time", caption=caption, chart=chart)
+    finest, whole = _rates(record, rows, each, rest, zoom.most_bins(len(lines)))
+    return Figure(
+        name=f"{prefix}shares",
+        title="Shares over time",
+        caption=caption,
+        chart=charts.lines(lines, data, span, f"Goodput ({unit})", scale * top),
+        raw=zoom.lines(finest, [scale * line for line in whole], prefix, span, SHARE_BINS),
+    )
 
 
-def _changing(record: Record) -> list[tuple[Look, Any]]:
-    """Give the rate over time of the links whose rate changes, one direction of each, Mbit/s."""
-    scenario = record.meta["scenario"]
-    links = scenario["links"]
-    varying = [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
-    if not varying:
-        return []
-    rows = whole_run(record.link_series, len(links), scenario)
-    bins = rate(rows, "capacity_bytes", SHARE_BINS)
-    look = [Look(label=links[i]["name"], colour=GREY, dash=(4, 3), thin=True) for i in varying]
-    return [(look[k], bins.mean[i] * 8e-6) for k, i in enumerate(varying)]
+def _rates(
+    record: Record, rows: Series, each: Sequence[int], rest: Sequence[int], most: int
+) -> tuple[Bins, list[Any]]:
+    """Give the lines of the figure of shares in at most `most` bins, bit/s.
+
+    They are the goodput of flows, that of all of the background, and the rate of links that change.
+    """
+    bins = rate(rows, "goodput_bytes", most)
+    values = [bins.mean[i] * 8 for i in each]
+    if rest:
+        values.append(bins.mean[rest].sum(axis=0) * 8)
+    if changing := _changing(record):
+        scenario = record.meta["scenario"]
+        links = whole_run(record.link_series, len(scenario["links"]), scenario)
+        values += [line * 8 for line in rate(links, "capacity_bytes", most).mean[changing]]
+    return bins, values
+
+
+def _changing(record: Record) -> list[int]:
+    """Choose the links whose rate changes, one direction of each."""
+    links = record.meta["scenario"]["links"]
+    return [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
 
 
 def _windows(
+    record: Record,
     rows: Series,
-    flows: Sequence[Mapping[str, Any]],
     looks: Sequence[Look],
     shown: Sequence[int],
     span: Span,
     prefix: str,
 ) -> Figure:
+    flows = record.meta["scenario"]["flows"]
+    shaded = phases(record, rows)
     bins = level(rows, "cwnd_packets")
     tops: dict[str, float] = {}
     for i in shown:
@@ -147,17 +167,29 @@ def _windows(
             rows=points(bins, i),
             top=tops[flows[i]["role"]],
             note=f"{flows[i]['controller']}, {milliseconds(flows[i])}",
+            spans=shaded[flows[i]["name"]],
         )
         for i in shown
     ]
     caption = "All flows have the same scale."
     if len(tops) > 1:
         caption = "Measured flows have one scale, background flows another."
-    caption += " " + _band(bins) + _missing(len(shown), len(flows))
-    chart = charts.lanes(drawn_lanes, span, "cwnd (packets)")
+    caption += " " + _band(bins) + _shades(drawn_lanes) + _missing(len(shown), len(flows))
     return Figure(
-        name=f"{prefix}cwnd", title="Congestion window over time", caption=caption, chart=chart
+        name=f"{prefix}cwnd",
+        title="Congestion window over time",
+        caption=caption,
+        chart=charts.lanes(drawn_lanes, span, "cwnd (packets)"),
+        raw=zoom.lanes(lambda most: level(rows, "cwnd_packets", most), shown, prefix, span),
     )
+
+
+def _shades(lanes: Sequence[Lane]) -> str:
+    """Say what is shaded behind the lanes."""
+    kinds = {str(row["what"]) for lane in lanes for row in lane.spans}
+    named = {SLOW_START: "green: slow start", RECOVERY: "orange: recovery"}
+    words = [named[kind] for kind in named if kind in kinds]
+    return f" Background {', '.join(words)}." if words else ""
 
 
 def _loaded(rows: Series) -> list[int]:
@@ -193,7 +225,10 @@ def _queues(record: Record, span: Span, prefix: str) -> Figure:
     if less:
         caption += f" {less} {'link' if less == 1 else 'links'} with less traffic not shown."
     chart = charts.lanes(lanes, span, "Queue (packets)")
-    return Figure(name=f"{prefix}queue", title="Queue over time", caption=caption, chart=chart)
+    raw = zoom.lanes(lambda most: level(rows, "backlog_packets", most), shown, prefix, span)
+    return Figure(
+        name=f"{prefix}queue", title="Queue over time", caption=caption, chart=chart, raw=raw
+    )
 
 
 def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
@@ -223,7 +258,8 @@ def _losses(
     width = span.end_s / STRIP_BINS
     drawn: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
-    for t, kind, flow, _ in not_undone(record):
+    events = not_undone(record)
+    for t, kind, flow, _ in events:
         if flow not in numbers:
             continue
         total += 1
@@ -246,65 +282,10 @@ def _losses(
     )
     caption += _missing(len(shown), len(looks))
     chart = charts.strip([looks[i] for i in shown], data, span)
-    return Figure(name=f"{prefix}losses", title="Loss events", caption=caption, chart=chart)
-
-
-def jain(
-    labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: str, count: int
-) -> Figure | None:
-    """Draw Jain's index over the time scale, a line for each label; nothing without two groups."""
-    lines: list[tuple[str, list[Row]]] = []
-    for label, figures in zip(labels, measures, strict=True):
-        windows = figures["fairness"]["jain_by_window"]
-        groups = {flow["group"] for flow in figures["flows"] if flow["role"] == "measured"}
-        if windows and len(groups) > 1:
-            lines.append((label, [_point(s, value) for s, value in windows.items()]))
-    if not lines:
-        return None
-    looks = [
-        Look(label=label, colour=colour(i), dash=dash(i)) for i, (label, _) in enumerate(lines)
-    ]
-    rows = [line for _, line in lines]
-    lowest = min(row["mean"] for line in rows for row in line)
-    bottom = bottom_of(lowest)
-    caption = (
-        "Jain's index of the measured flows within windows of the given length, averaged over all "
-        "windows: 1 if all flows get the same. The time scale is longer to the right, and the "
-        f"vertical scale begins at {bottom:.1f}."
+    raw = zoom.events(events, list(numbers), prefix, span)
+    return Figure(
+        name=f"{prefix}losses", title="Loss events", caption=caption, chart=chart, raw=raw
     )
-    if count > 1:
-        caption += " Points are means over seeds, bands are 95 % intervals."
-    chart = of_scales([Curve(look=k, points=r) for k, r in zip(looks, rows, strict=True)], bottom)
-    return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)
-
-
-def bottom_of(lowest: float) -> float:
-    """Give the multiple of 0.1 at which an axis of indices begins."""
-    return float(max(0.0, np.floor(lowest * 10 - 0.2) / 10))
-
-
-def of_scales(lines: Sequence[Curve], bottom: float) -> Spec:
-    """Draw Jain's index over windows of `x` seconds, from `bottom` up."""
-    lengths = sorted({float(row["x"]) for line in lines for row in line.points})
-    low, high = lengths[0] / 1.1, lengths[-1] * 1.1
-    if len(lines) == 1:
-        lines = [Curve(look=replace(line.look, label=""), points=line.points) for line in lines]
-    return curves(
-        lines,
-        Scale(title="Window (s)", low=low, high=high, log=True, ticks=lengths),
-        Scale(title="Jain's index", low=bottom, high=1),
-    )
-
-
-def _point(seconds: str, value: Any) -> Row:
-    low = value["low"] if isinstance(value, Mapping) else None
-    high = value["high"] if isinstance(value, Mapping) else None
-    return {
-        "x": float(seconds),
-        "mean": float(f"{mean(value):.5g}"),
-        "low": low,
-        "high": high,
-    }
 
 
 def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: str) -> Figure:
@@ -319,18 +300,20 @@ def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: s
                 ends: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
                 data.append(
                     {
-                        **{"row": label, "of": look.label, "mean": tidy(mean(value) * 1e-6)},
-                        **{
-                            end: None if ends.get(end) is None else ends[end] * 1e-6
-                            for end in ("low", "high")
-                        },
+                        **{"row": label, "of": look.label, "mean": mean(value)},
+                        **{end: ends.get(end) for end in ("low", "high")},
                     }
                 )
     caption = "The goodput of each measured flow, averaged over the measured time."
     if any(row["low"] is not None for row in data):
         caption += " Dots are means over seeds, bars are 95 % intervals."
     top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
-    x = Scale(title="Goodput (Mbit/s)", low=0, high=top, form="~s")
+    scale, unit = rate_unit(top)
+    for row in data:
+        row |= {
+            k: None if row[k] is None else tidy(scale * row[k]) for k in ("mean", "low", "high")
+        }
+    x = Scale(title=f"Goodput ({unit})", low=0, high=scale * top)
     chart = dots(list(looks.values()), data, labels, x)
     return Figure(name=name, title="Goodput of each flow", caption=caption, chart=chart)
 
@@ -353,8 +336,6 @@ def _s(seconds: float) -> str:
 
 
 def _rate(link: Mapping[str, Any]) -> str:
-    from fairhaul.report.words import quantity
-
     return ("initially or on average " if varies(link) else "") + quantity(
         link["rate_bps"], "bit/s"
     )

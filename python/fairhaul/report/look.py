@@ -17,12 +17,14 @@ LIGHT = {
     **{"c5": "#8a6100", "c6": "#3a8fc4", "c7": "#7a5fc0", "c8": "#5f5f1f"},
     **{"ink": "#1b1f24", "soft": "#5c6670", "quiet": "#7d8791", "line": "#c9ced4"},
     **{"grid": "#eaedf0", "shade": "#f1f3f5", "paper": "#ffffff"},
+    **{"start": "#d9ecd6", "repair": "#f8d7c3"},
 }
 DARK = {
     **{"c1": "#5cb3f0", "c2": "#ff8d4d", "c3": "#35c79b", "c4": "#ee8cc4"},
     **{"c5": "#e3b341", "c6": "#9bd3f5", "c7": "#b5a2f2", "c8": "#c9c97a"},
     **{"ink": "#e8eaed", "soft": "#a5adb6", "quiet": "#8b949e", "line": "#444c56"},
     **{"grid": "#262c33", "shade": "#1c2127", "paper": "#14171b"},
+    **{"start": "#23402a", "repair": "#5a3322"},
 }
 COLOURS = 8
 DASHES = ([1, 0], [6, 3], [2, 2])
@@ -95,16 +97,16 @@ def svg(chart: Mapping[str, Any]) -> str:
     return str(vl_convert.vegalite_to_svg(json.dumps(without_pointer(styled(chart, FILE_TYPE)))))
 
 
-def in_light(text: str) -> str:
-    """Replace the names of colours by the light colours."""
-    return re.sub(r"var\(--(\w+)\)", lambda name: LIGHT[name[1]], text)
+def painted(text: str, colours: Mapping[str, str] = LIGHT) -> str:
+    """Replace the names of colours by the colours."""
+    return re.sub(r"var\(--(\w+)\)", lambda name: colours[name[1]], text)
 
 
-def files(named: str) -> dict[str, bytes]:
-    """Make the files for a paper of what `svg` drew: their bytes by ending."""
+def files(named: str, colours: Mapping[str, str] = LIGHT) -> dict[str, bytes]:
+    """Make the files for a paper or a slide of what `svg` drew: their bytes by ending."""
     import vl_convert
 
-    drawn = in_light(named)
+    drawn = painted(named, colours)
     return {
         "svg": drawn.encode(),
         "png": vl_convert.svg_to_png(drawn, scale=PNG_SCALE, ppi=72),

@@ -9,16 +9,22 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.files import replace
 from fairhaul.report import Figure, Section, look
 from fairhaul.report.renderer import Renderer
+from fairhaul.report.slide import Style, on_slide, reshaped
 
 if TYPE_CHECKING:
     import jinja2
 
 HOME = resources("fairhaul.report")
+# What the page runs, in this order: `zoom.js` says what of a chart is drawn, `page.js` draws it.
+SCRIPTS = ("zoom.js", "page.js")
+# A table with more rows is folded.
+MOST_ROWS = 24
+PLAIN = Style()
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
@@ -29,22 +35,27 @@ def write(
     answer: str,
     sections: Sequence[Section],
     renderer: Renderer,
+    style: Style = PLAIN,
 ) -> Path:
-    """Write the page and its figures, drawn by `renderer`."""
+    """Write the page and its figures, drawn by `renderer`; the files of figures have `style`."""
     figures = [figure for section in sections for figure in section.figures]
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
         raise ValueError("two figures of a report have the same name")
     drawn = renderer.draw([figure.chart for figure in figures])
     template = _template()  # while the first is drawn
-    pictures = {}
+    pictures: dict[str, str] = {}
     files: dict[str, bytes] = {}
-    for name, picture in zip(names, drawn, strict=True):
-        pictures[name] = picture
-        for ending, content in look.files(picture).items():
-            files[f"{name}.{ending}"] = content
+    for figure, picture in zip(figures, drawn, strict=True):
+        pictures[figure.name] = picture
+        if not style.is_slide():
+            files |= _files(figure.name, picture, style)
+    if style.is_slide():
+        charts = [reshaped(figure.chart, pictures[figure.name], style) for figure in figures]
+        for name, picture in zip(names, renderer.draw(charts), strict=True):
+            files |= _files(name, on_slide(picture, style), style)
     texts = {"title": title, "question": question, "answer": answer}
-    page = _page(template, texts, sections, pictures)
+    page = _page(template, texts, sections, pictures, style.theme)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent / "figures"
     if files:
@@ -53,6 +64,12 @@ def write(
         replace(folder / name, content)
     replace(path, page.encode())
     return path
+
+
+def _files(name: str, picture: str, style: Style) -> dict[str, bytes]:
+    """Make the files of a figure: their bytes by name."""
+    made = look.files(picture, style.colours)
+    return {f"{name}.{ending}": content for ending, content in made.items()}
 
 
 def _template() -> jinja2.Template:
@@ -75,6 +92,7 @@ def _page(
     texts: Mapping[str, str],
     sections: Sequence[Section],
     pictures: Mapping[str, str],
+    theme: str,
 ) -> str:
     from fairhaul import _core
 
@@ -82,20 +100,27 @@ def _page(
         **texts,
         sections=sections,
         version=_core.__version__,
-        light=look.LIGHT,
-        dark=look.DARK,
+        light=look.DARK if theme == "dark" else look.LIGHT,
+        dark=look.DARK if theme == "auto" else {},
+        scheme={"auto": "light dark"}.get(theme, theme),
         type=look.SCREEN_TYPE,
         style=(HOME / "page.css").read_text(encoding="utf-8"),
-        script=(HOME / "page.js").read_text(encoding="utf-8"),
+        scripts=[(HOME / name).read_text(encoding="utf-8") for name in SCRIPTS],
         bundle=_script(_bundle()) if pictures else "",
         pictures=pictures,
         chart=_chart,
+        raw=lambda figure: _json(figure.raw),
+        most_rows=MOST_ROWS,
     )
 
 
 def _chart(figure: Figure) -> str:
-    spec = look.styled(figure.chart, look.SCREEN_TYPE)
-    return json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")
+    return _json(look.styled(figure.chart, look.SCREEN_TYPE))
+
+
+def _json(value: Any) -> str:
+    """Write a value so that no text in it ends the script element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _script(code: str) -> str:

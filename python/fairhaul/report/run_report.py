@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,14 @@ from fairhaul.measures import measure
 from fairhaul.record import Record, read
 from fairhaul.report import Figure, Section, Table, words
 from fairhaul.report import figures as draw
+from fairhaul.report.distributions import of_flows, of_scenarios, of_seeds
+from fairhaul.report.fairness import jain
+from fairhaul.report.page import MOST_ROWS
 from fairhaul.report.page import write as write_page
+from fairhaul.report.relations import flows_against_delay, phase, scenarios_against_delay
 from fairhaul.report.renderer import Renderer
+from fairhaul.report.slide import Style
+from fairhaul.report.steps import windows
 from fairhaul.scenario import ScenarioError, titled
 from fairhaul.summary import summary
 
@@ -23,6 +29,9 @@ if TYPE_CHECKING:
     from fairhaul.results import RunFigures
 
 PAGE = "report.html"
+
+# Figures over a swept number that are not folded.
+FIRST_SWEPT = 2
 
 # More scenarios than this are compared, but not each drawn in full.
 MOST_IN_FULL = 8
@@ -46,7 +55,7 @@ class ScenarioRuns:
         return {**summary(self.runs), **same}
 
 
-def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> Path:
+def write(directories: Sequence[Path], out: Path | None, renderer: Renderer, style: Style) -> Path:
     """Write the report of the records in `directories`, its figures drawn by `renderer`."""
     if not directories:
         raise ScenarioError("a directory with a record is required")
@@ -55,10 +64,10 @@ def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> 
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: exists and is not a directory")
     places = [place for directory in directories for place in records_in(directory)]
-    return _write(gather(places), (out or directories[0]) / PAGE, renderer)
+    return _write(gather(places), (out or directories[0]) / PAGE, renderer, style)
 
 
-def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer) -> Path:
+def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer, style: Style) -> Path:
     measures = [study.figures for study in studies]
     labels = labels_of(studies)
     title = studies[0].record.meta["scenario"]["title"]
@@ -74,7 +83,7 @@ def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer) -> P
         if len(titles) > 1:
             question = "How do these scenarios compare?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page(path, title, question, answer, sections, renderer)
+    return write_page(path, title, question, answer, sections, renderer, style)
 
 
 def records_in(directory: Path) -> list[Path]:
@@ -140,45 +149,83 @@ def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
 
 def _one(study: ScenarioRuns) -> list[Section]:
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
-    jain = draw.jain([""], [study.figures], "jain", len(study.runs))
-    return [
+    found = jain([""], [study.figures], "jain", len(study.runs))
+    links = [figures[name] for name in ("queue", "gauges") if name in figures]
+    pair, delay = phase(study.record), flows_against_delay(study.runs)
+    related = [*([pair] if pair else []), *([delay] if delay else [])]
+    spread = [*of_seeds(study.runs), *of_flows(study.runs[0])]
+    sections = [
         Section(heading="Results", text=[_how(study)], tables=_tables(study)),
-        Section(
-            heading="Shares, and fairness over time scales",
-            figures=[figures["shares"], *([jain] if jain else [])],
-        ),
+        Section(heading="Shares", figures=[figures["shares"]]),
         Section(heading="Senders", figures=[figures["cwnd"], figures["losses"]]),
-        Section(
-            heading="Links",
-            figures=[figures[name] for name in ("queue", "gauges") if name in figures],
-        ),
+        Section(heading="Links", figures=links),
+        Section(heading="Throughput, delay and windows", figures=related),
+        Section(heading="Distributions", figures=spread),
+        Section(heading="Fairness over time scales", figures=[found] if found else []),
     ]
+    return [section for section in sections if section.tables or section.figures]
 
 
 def _several(
     studies: Sequence[ScenarioRuns], labels: Sequence[str], measures: Sequence[Mapping[str, Any]]
 ) -> list[Section]:
-    together: list[Figure] = [draw.shares(labels, measures, "goodput")]
     seeds = max(len(study.runs) for study in studies)
-    jain = draw.jain(labels[:MOST_IN_FULL], measures[:MOST_IN_FULL], "jain", seeds)
-    together += [jain] if jain else []
+    found = jain(labels[:MOST_IN_FULL], measures[:MOST_IN_FULL], "jain", seeds)
+    runs = [study.runs for study in studies]
+    delay = scenarios_against_delay(labels, runs)
+    spread = of_scenarios(labels, runs)
     text = [_how(studies[0])]
     if len(studies) > MOST_IN_FULL:
         text.append(f"Only the first {MOST_IN_FULL} of {len(studies)} scenarios are drawn in full.")
+    many = len(studies) > MOST_IN_FULL
+    goodput = draw.shares(labels[:MOST_ROWS], measures[:MOST_ROWS], "goodput")
+    swept = _swept(studies)
+    slider = windows(labels, [study.record for study in studies])
+    together = [
+        *swept[:FIRST_SWEPT],
+        *([] if many else [goodput]),
+        *([delay] if delay else []),
+        *([slider] if slider else []),
+    ]
+    after = [
+        Section(heading="More over the swept keys", figures=swept[FIRST_SWEPT:], folded=True),
+        Section(heading="Goodput of each flow", figures=[goodput] if many else [], folded=True),
+        Section(heading="Distributions over the seeds", figures=spread, folded=many),
+        Section(heading="Fairness over time scales", figures=[found] if found else [], folded=many),
+    ]
     sections = [
         Section(
             heading="Side by side",
             text=text,
             tables=[_overview(labels, measures)],
             figures=together,
-        )
+        ),
+        *(section for section in after if section.figures),
     ]
     for i, (study, label) in enumerate(zip(studies, labels, strict=True)):
         full = i < MOST_IN_FULL
         figures = draw.of_run(study.record, f"{i + 1}-") if full else []
         text = [words.answer(measures[i])]
-        sections.append(Section(heading=label, text=text, tables=_tables(study), figures=figures))
+        sections.append(
+            Section(heading=label, text=text, tables=_tables(study), figures=figures, folded=True)
+        )
     return sections
+
+
+def _swept(studies: Sequence[ScenarioRuns]) -> list[Figure]:
+    """Draw the runs over a number that was swept, if there is one."""
+    from fairhaul.sweeps.axes import axes
+    from fairhaul.sweeps.figures import figures
+    from fairhaul.sweeps.table import rows_of
+
+    keys = {tuple(study.record.meta["variant"]) for study in studies}
+    titles = {study.record.meta["scenario"]["title"] for study in studies}
+    if len(keys) > 1 or len(titles) > 1 or keys == {()}:
+        return []
+    table = rows_of([study.runs for study in studies])
+    numbers = [axis for axis in axes(table) if axis.numbers is not None and len(axis.values) > 1]
+    drawn = figures(table) if numbers else []
+    return [replace(figure, name=f"swept-{figure.name}") for figure in drawn]
 
 
 def _how(study: ScenarioRuns) -> str:
@@ -204,7 +251,7 @@ def _tables(study: ScenarioRuns) -> list[Table]:
     from fairhaul.cli import show
 
     figures = study.figures
-    columns, rows = show.flow_rows(figures["flows"], " ")
+    columns, rows = show.flow_rows(figures["flows"])
     looks = draw.looks_of(study.record.meta["scenario"]["flows"])
     shares = [words.mean(flow["link_share"]) for flow in figures["flows"]]
     tables = [
@@ -217,7 +264,7 @@ def _tables(study: ScenarioRuns) -> list[Table]:
             bars=[min(1.0, share) for share in shares],
         )
     ]
-    columns, rows = show.link_rows(figures["links"], " ")
+    columns, rows = show.link_rows(figures["links"])
     tables.append(Table(title="Links", columns=columns, rows=rows))
     columns, rows = show.fairness_rows([figures])
     fairness = [["measured flows", *row] for row in rows]

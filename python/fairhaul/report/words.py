@@ -16,6 +16,14 @@ def quantity(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}"
 
 
+def rate_unit(most_bps: float) -> tuple[float, str]:
+    """Choose the unit of an axis up to `most_bps`: what a bit/s is in it, and its name."""
+    for unit, scale in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if most_bps >= scale:
+            return 1 / scale, unit
+    return 1.0, "bit/s"
+
+
 def listed(words: Sequence[str]) -> str:
     """Join words with commas and "and"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairhaul.digits import Decimals
 from fairhaul.estimate import text
 from fairhaul.scoring.parts import PARTS
 from fairhaul.scoring.paths import PUBLIC_DRAW
@@ -18,7 +19,7 @@ WORDS = 2
 
 def number(of: Estimate) -> str:
     """Write an estimate with two digits."""
-    return text(of, lambda value: f"{value:.2f}")
+    return text(of, Decimals(digits=2))
 
 
 def title(of: Score) -> str:

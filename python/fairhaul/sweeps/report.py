@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairhaul.estimate import legend
-from fairhaul.report import Section, Table
+from fairhaul.report import Figure, Section, Table
 from fairhaul.report.page import write as write_page
+from fairhaul.report.steps import goodputs
 from fairhaul.report.words import listed
 from fairhaul.store import Store
-from fairhaul.sweeps.axes import axes
+from fairhaul.sweeps.axes import axes, label
 from fairhaul.sweeps.figures import figures
 from fairhaul.sweeps.plan import FILE, read_plan
 from fairhaul.sweeps.screen import cells, heads
-from fairhaul.sweeps.table import Row, rows
+from fairhaul.sweeps.table import Row, parties, rows
 
 if TYPE_CHECKING:
     from fairhaul.report.renderer import Renderer
+    from fairhaul.report.slide import Style
 
 PAGE = "report.html"
 
@@ -28,7 +30,7 @@ def is_sweep(directory: Path) -> bool:
     return (directory / FILE).is_file()
 
 
-def write(directory: Path, out: Path | None, renderer: Renderer) -> Path:
+def write(directory: Path, out: Path | None, renderer: Renderer, style: Style) -> Path:
     """Write the report of the sweep in `directory`; give the path of its page.
 
     Raises:
@@ -38,13 +40,27 @@ def write(directory: Path, out: Path | None, renderer: Renderer) -> Path:
     table = rows(plan, store)
     title = plan.points[0].title
     sections = [
-        Section(heading="Over the swept keys", figures=figures(table)),
+        Section(heading="Over the swept keys", figures=[*figures(table), *_slider(table)]),
         Section(heading="Every point", text=[_how(table)], tables=[_table(table)]),
-        Section(heading="Where the results come from", tables=[_sessions(store)]),
+        Section(heading="Where the results come from", tables=[_sessions(store)], folded=True),
     ]
     return write_page(
-        (out or directory) / PAGE, title, _question(table), _answer(table), sections, renderer
+        (out or directory) / PAGE,
+        title,
+        _question(table),
+        _answer(table),
+        sections,
+        renderer,
+        style,
     )
+
+
+def _slider(table: Sequence[Row]) -> list[Figure]:
+    """Draw the goodput of each flow or group with a slider over the points."""
+    done = [row for row in table if row.runs]
+    names = [label(row, axes(done)) for row in done]
+    figure = goodputs(names, [parties(row.summary) for row in done])
+    return [figure] if figure else []
 
 
 def _question(table: Sequence[Row]) -> str:

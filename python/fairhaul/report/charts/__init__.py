@@ -3,6 +3,8 @@
     over_time    lanes, lines, strips and threads over the time of a run
     curve        lines with bands over any quantity
     estimates    bars, dots and panels: means with their intervals, by case
+    relations    one quantity against another, boxes and distributions
+    steps        several cases of which a slider shows one
 
 Each function gives a Vega-Lite specification. Lines are labelled where they end; only where that
 says too little does the caption explain them. Layers named `hover…` answer the pointer.

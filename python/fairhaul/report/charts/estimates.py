@@ -27,7 +27,7 @@ def bars(looks: Sequence[Look], rows: Sequence[Row], group: str, y: Scale) -> Sp
     room = {"paddingInner": 0.22, "paddingOuter": 0.1}
     lane = column("of:N", scale={"domain": names, "paddingInner": 0.18}, sort=None)
     place = {"x": column("group:N", sort=None, scale=room, axis=axis), "xOffset": lane}
-    colours = _colours(looks)
+    colours = colours_of(looks)
     tips = [*estimate_tips([("group:N", group), ("of:N", "")]), column("paper:Q", title="paper")]
     ends = {**place, "y": y.of("low:Q"), "y2": {"field": "high"}}
     called = {**place, "y": {"value": "height"}, "text": column("of:N"), "color": colours}
@@ -60,7 +60,7 @@ def bars(looks: Sequence[Look], rows: Sequence[Row], group: str, y: Scale) -> Sp
     return layers(parts, WIDTH, HEIGHT, rows)
 
 
-def _colours(looks: Sequence[Look]) -> Spec:
+def colours_of(looks: Sequence[Look]) -> Spec:
     """Give each label the colour of its look."""
     ends = {"domain": [look.label for look in looks], "range": [look.colour for look in looks]}
     return column("of:N", scale=ends, legend=None)
@@ -69,7 +69,7 @@ def _colours(looks: Sequence[Look]) -> Spec:
 def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], x: Scale) -> Spec:
     """Draw a dot and its interval for each of `looks`, the `of` of a row, in lanes by its `row`."""
     lane = column("of:N", scale={"domain": [look.label for look in looks]}, sort=None)
-    place = {"y": _cases(names), "yOffset": lane, "color": _colours(looks)}
+    place = {"y": _cases(names), "yOffset": lane, "color": colours_of(looks)}
     tips = estimate_tips([("row:N", ""), ("of:N", "")])
     written = {**place, "x": x.of("end:Q"), "text": column("of:N")}
     parts = [

@@ -18,12 +18,15 @@ from fairhaul.report.charts.parts import (
 )
 from fairhaul.report.charts.vega import Row, Spec, column, layers, mark, vertical
 
+SHADES = {"slow start": "var(--start)", "recovery": "var(--repair)"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
     """One row of a chart: rows of `t`, `mean`, `low` and `high`, the ends of its scale, a limit.
 
     `unit` is what its axis is called, where lanes differ in that; `form` is that of its numbers.
+    `spans` are shaded behind it: rows of `from` and `t` in seconds, and `what`.
     """
 
     look: Look
@@ -34,6 +37,7 @@ class Lane:
     unit: str = ""
     form: str = "~s"
     limit: tuple[float, str] | None = None
+    spans: Sequence[Row] = ()
 
     def is_cut(self) -> bool:
         """Whether it passes its scale. Only then is it clipped, which is dear in a PNG."""
@@ -66,6 +70,7 @@ def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int
     line: Spec = {"x": x, "y": column("mean:Q", axis=axis, scale=scale)}
     parts = [
         *span.shade(labelled=number == 0),
+        *_spans(lane.spans),
         mark("area", band, fillOpacity=0.28, line=False, **look),
         mark("line", line, strokeWidth=1.5, **look),
         head(lane.look.label, lane.look.colour, bold=True),
@@ -81,6 +86,16 @@ def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int
     ]
     parts.append(hover(x, tips, number))
     return layers(parts, WIDTH, height, lane.rows)
+
+
+def _spans(rows: Sequence[Row]) -> list[Spec]:
+    """Shade spans of time, those of each kind in its colour."""
+    return [
+        mark("rect", ends, kept, color=colour)
+        for what, colour in SHADES.items()
+        if (kept := [row for row in rows if row["what"] == what])
+        for ends in [{"x": column("from:Q"), "x2": {"field": "t"}}]
+    ]
 
 
 def _limit(value: float, label: str) -> list[Spec]:

@@ -1,0 +1,191 @@
+"""What the terminal shows: tables at 80 columns, many flows, and a run that is watched."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import fairhaul as package
+from fairhaul.cli import show, watch
+from fairhaul.cli.grid import Grid
+from fairhaul.cli.progress import described
+from fairhaul.digits import Decimals
+from fairhaul.estimate import Estimate, text
+from fairhaul.record import TABLES
+from fairhaul.run_pool import Progress
+from fairhaul.summary import summary
+
+from .conftest import SMALL, Fairhaul
+
+HEADINGS = {name for name, _ in show.FLOW_COLUMNS.values()} | {"controller"}
+
+
+def printed(grid: Grid, width: int) -> list[str]:
+    screen = Console(width=width, record=True, file=io.StringIO())
+    screen.print(grid)
+    return screen.export_text().splitlines()
+
+
+def on_a_terminal(*args: str | Path) -> str:
+    """Call the command line on a terminal of 80 columns, and give what it shows."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairhaul", *map(str, args)],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment,
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 1 << 16)
+        except OSError:  # Linux reports the end of a terminal as an error
+            break
+        if not part:
+            break
+        shown += part
+    os.close(master)
+    assert process.wait() == 0
+    return shown.decode()
+
+
+def plain(shown: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+
+
+def test_no_word_and_no_interval_is_broken_at_80_columns() -> None:
+    figures = summary(package.run(SMALL, seeds=6).measures)
+    columns, rows = show.flow_rows(figures["flows"])
+    lines = printed(show.table("Flows", columns, rows, words=2), 80)
+    assert max(map(len, lines)) <= 80
+    words = {word for line in lines for word in line.split()}
+    assert {word for heading in HEADINGS for word in heading.split()} - words <= {
+        *["completed", "in", "s", "modes/s"]
+    }
+    for row in rows:
+        for cell in row:
+            assert any(cell in line for line in lines), cell
+    # Too wide for one table: the next one begins with the names again.
+    assert sum(line.startswith("near ") for line in lines) == 2
+
+
+def test_columns_are_laid_out_in_as_many_tables_as_needed() -> None:
+    grid = Grid(title="T", columns=["name", "a", "b", "c"], rows=[["one", "1" * 9, "2" * 9, "3"]])
+    # With the space behind each: name 6, a and b 11, c 3, of which the last space is not needed.
+    assert grid.blocks(30) == [[0, 1, 2, 3]]
+    assert grid.blocks(29) == [[0, 1, 2], [0, 3]]
+    assert grid.blocks(10) == [[0, 1], [0, 2], [0, 3]]
+    for width in (30, 29):
+        lines = printed(grid, width)
+        assert max(map(len, lines)) <= width
+        assert {"1" * 9, "2" * 9, "3"} <= {word for line in lines for word in line.split()}
+
+
+def test_a_number_has_the_digits_that_its_interval_justifies() -> None:
+    def written(mean: float, half: float, digits: int = 2, scale: float = 1.0) -> str:
+        known = Estimate(mean=mean, low=mean - half, high=mean + half, runs=9)
+        return text(known, Decimals(digits=digits, scale=scale))
+
+    assert written(6803.29, 392.35) == "6800 ±390"
+    assert written(46648.7, 10074.4) == "47000 ±10000"
+    assert written(6803.29e6, 392.35e6, scale=1e-6) == "6800 ±390"
+    assert written(5.8034, 0.0996) == "5.80 ±0.10"
+    # Never more digits than the form has.
+    assert written(5.8034, 0.00012) == "5.80 ±0.00"
+    # 0.20 and 0.21 are one; 0.10 and 0.05 are not.
+    near = Estimate(mean=6.03, low=5.83, high=6.24, runs=9)
+    apart = Estimate(mean=0.90, low=0.80, high=0.95, runs=9)
+    assert text(near, Decimals(digits=2)) == "6.03 ±0.21"
+    assert text(apart, Decimals(digits=2)) == "0.90 -0.10 +0.05"
+
+
+def test_of_many_flows_the_ends_and_quantiles_are_printed(small: Path, fairhaul: Fairhaul) -> None:
+    small.write_text(SMALL.replace('name       = "far"', 'name       = "far"\ncount = 29'))
+    done = fairhaul("run", small, "--set", "duration=6 s")
+    assert done.returncode == 0
+    names = re.findall(r"^(near|far\[\d+\])", done.stdout, re.MULTILINE)
+    assert len(names) == 20
+    assert names[0] == "near"
+    assert names[-1] == "far[28]"
+    assert "30 flows: the first 10 and the last 10 are printed. --json prints all" in done.stdout
+    found = package.run(small, {"duration": "6 s"}).measures[0]["flows"]
+    rates = sorted(flow["goodput_bps"] for flow in found)
+    rows = dict(re.findall(r"^(smallest|median|largest) +([\d.]+)", done.stdout, re.MULTILINE))
+    assert float(rows["smallest"]) == pytest.approx(rates[0] / 1e6, abs=0.006)
+    assert float(rows["largest"]) == pytest.approx(rates[-1] / 1e6, abs=0.006)
+    assert float(rows["median"]) == pytest.approx((rates[14] + rates[15]) / 2e6, abs=0.006)
+
+
+def test_the_words_beside_the_bar_have_no_loose_end() -> None:
+    def state(*running: str) -> Progress:
+        return Progress(
+            reached_s=1, total_s=1, part=1, finished=3, runs=3, running=running, figured=()
+        )
+
+    assert described(state()) == "3/3 runs"
+    assert described(state("a", "b")) == "3/3 runs; a; b"
+
+
+def test_a_watched_run_has_the_same_record(small: Path, fairhaul: Fairhaul) -> None:
+    for place, more in (("plain", ()), ("watched", ("--watch",))):
+        done = fairhaul("run", small, "--out", place, *more)
+        assert done.returncode == 0
+    for table in TABLES:
+        plain_bytes, watched_bytes = (
+            (small.parent / place / f"{table}.parquet").read_bytes()
+            for place in ("plain", "watched")
+        )
+        assert plain_bytes == watched_bytes, table
+    metas = [package.read_record(small.parent / place).meta for place in ("plain", "watched")]
+    same = [{k: v for k, v in meta.items() if k != "cpu_s"} for meta in metas]
+    assert same[0] == same[1]
+    # Without a terminal, a line for each twentieth.
+    lines = done.stderr.splitlines()
+    assert len(lines) == watch.LINES
+    assert re.fullmatch(r"fairhaul: 20 s: near \d+ %, far \d+ %", lines[-1])
+
+
+def test_shares_are_those_since_the_last_pause() -> None:
+    seen = list(watch.sights(package.Simulation(SMALL)))
+    assert len(seen) >= watch.PARTS
+    assert seen[-1].now_s == seen[-1].end_s == 20
+    for sight in seen[20:]:
+        assert sum(sight.shares.values()) == pytest.approx(1)
+    assert len({round(sight.shares["near"], 3) for sight in seen}) > 20
+
+
+def test_a_terminal_shows_bars_while_a_run_goes_on_and_removes_them(small: Path) -> None:
+    shown = on_a_terminal("run", small, "--watch")
+    before, _, after = shown.rpartition("\x1b[2K")
+    assert "share of the packets acknowledged" in plain(before)
+    assert "10 of 20 s" in plain(before)
+    assert "share of the packets" not in plain(after)
+    assert "Jain's index" in plain(after)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("--seeds", "2"), "one run can be watched, and 2 are planned"),
+        (("--engine", "lab", "--seeds", "1"), "only runs of the simulator"),
+        (("--trace", "near", "--out", "x"), "--trace cannot be watched"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(
+    small: Path, fairhaul: Fairhaul, more: tuple[str, ...], why: str
+) -> None:
+    done = fairhaul("run", small, "--watch", *more)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not (small.parent / "x").exists()
