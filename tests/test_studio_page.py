@@ -216,3 +216,26 @@ def test_a_link_opens_the_scenario_with_its_settings(html: Path) -> None:
     assert "# Two flows with different round-trip times" in text
     assert page.errors == []
     page.close()
+
+
+def test_a_report_opens_its_scenario_in_the_studio(html: Path, tmp_path: Path) -> None:
+    import fairhaul
+    from tests.digests import of_record
+
+    scenario = Path(str(HOME)) / "slow-start.toml"
+    answer = fairhaul.run(scenario, {"flow.F.rtt": "60 ms"})
+    fairhaul.write_record(answer.records[0], tmp_path / "record")
+    report = fairhaul.write_report([tmp_path / "record"])
+    assert (report.parent / "studio.html").read_bytes() == html.read_bytes()
+
+    page = Page(1400)
+    page.call("Page.navigate", url=report.as_uri())
+    page.until("document.querySelector('.studio a') !== null")
+    address = page.evaluate("document.querySelector('.studio a').href")
+    page.call("Page.navigate", url=address)
+    page.until_ready()
+    assert of_record(answer.records[0]) in page.evaluate(
+        "document.querySelector('.status').textContent"
+    )
+    assert page.errors == []
+    page.close()

@@ -14,6 +14,7 @@ from fairhaul import _core, lab
 from fairhaul.memory import per_run
 from fairhaul.record import SCHEMA, Record
 from fairhaul.scenario import Scenario, flow_index, label, variant
+from fairhaul.studio import source_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,6 +189,8 @@ def record_of(
         "trace_is_full": outcome.trace_is_full,
         "scenario": json.loads(scenario.describe()),
     }
+    if not scenario.own():
+        meta["source"] = source_of(scenario)
     return Record(
         meta={**meta, **more},
         flow_series=outcome.flow_series,

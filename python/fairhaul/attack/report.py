@@ -17,6 +17,7 @@ from fairhaul.report import write as write_page
 from fairhaul.report.charts import Scale
 from fairhaul.report.charts.fields import heat
 from fairhaul.runs import for_each
+from fairhaul.studio import link
 
 PAGE = "report.html"
 
@@ -50,7 +51,7 @@ def _worst(done: Attack) -> Section | None:
         f"seed {seed}."
     ]
     lines += [words.on_kernel(done, done.kernel)] if done.kernel else []
-    return Section(heading="The smallest scenario", text=lines, figures=figures)
+    return Section(heading="The smallest scenario", text=lines, figures=figures, studio=link(run))
 
 
 def _weaknesses(done: Attack) -> Section | None:

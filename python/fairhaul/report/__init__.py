@@ -54,7 +54,8 @@ class Figure:
 class Section:
     """A part of a report: a heading, and optionally text, tables and figures.
 
-    A `folded` section shows its heading alone until it is opened.
+    A `folded` section shows its heading alone until it is opened. `studio` is the fragment with
+    which the studio opens its scenario, as `fairhaul.studio.link` gives it.
     """
 
     heading: str
@@ -63,6 +64,7 @@ class Section:
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     folded: bool = False
+    studio: str = ""
 
 
 def write(

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from importlib.resources import files as resources
 from pathlib import Path
@@ -25,6 +26,7 @@ SCRIPTS = ("zoom.js", "page.js")
 # A table with more rows is folded.
 MOST_ROWS = 24
 PLAIN = Style()
+STUDIO = "studio.html"
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
@@ -55,8 +57,9 @@ def write(
         for name, picture in zip(names, renderer.draw(charts), strict=True):
             files |= _files(name, on_slide(picture, style), style)
     texts = {"title": title, "question": question, "answer": answer}
-    page = _page(template, texts, sections, pictures, style.theme)
     path.parent.mkdir(parents=True, exist_ok=True)
+    texts["studio"] = _studio(path.parent) if any(of.studio for of in sections) else ""
+    page = _page(template, texts, sections, pictures, style.theme)
     folder = path.parent / "figures"
     if files:
         folder.mkdir(exist_ok=True)
@@ -64,6 +67,15 @@ def write(
         replace(folder / name, content)
     replace(path, page.encode())
     return path
+
+
+def _studio(folder: Path) -> str:
+    """Write the studio beside the page, and give its name; nothing where it is not installed."""
+    from fairhaul.studio import write as write_studio
+
+    with suppress(FileNotFoundError):
+        return write_studio(folder / STUDIO).name
+    return ""
 
 
 def _files(name: str, picture: str, style: Style) -> dict[str, bytes]:

@@ -23,6 +23,7 @@ from fairhaul.report.renderer import Renderer
 from fairhaul.report.slide import Style
 from fairhaul.report.steps import windows
 from fairhaul.scenario import ScenarioError, titled
+from fairhaul.studio import link_to
 from fairhaul.summary import summary
 
 if TYPE_CHECKING:
@@ -155,7 +156,9 @@ def _one(study: ScenarioRuns) -> list[Section]:
     related = [*([pair] if pair else []), *([delay] if delay else [])]
     spread = [*of_seeds(study.runs), *of_flows(study.runs[0])]
     sections = [
-        Section(heading="Results", text=[_how(study)], tables=_tables(study)),
+        Section(
+            heading="Results", text=[_how(study)], tables=_tables(study), studio=_studio(study)
+        ),
         Section(heading="Shares", figures=[figures["shares"]]),
         Section(heading="Senders", figures=[figures["cwnd"], figures["losses"]]),
         Section(heading="Links", figures=links),
@@ -207,7 +210,14 @@ def _several(
         figures = draw.of_run(study.record, f"{i + 1}-") if full else []
         text = [words.answer(measures[i])]
         sections.append(
-            Section(heading=label, text=text, tables=_tables(study), figures=figures, folded=True)
+            Section(
+                heading=label,
+                text=text,
+                tables=_tables(study),
+                figures=figures,
+                folded=True,
+                studio=_studio(study),
+            )
         )
     return sections
 
@@ -226,6 +236,12 @@ def _swept(studies: Sequence[ScenarioRuns]) -> list[Figure]:
     numbers = [axis for axis in axes(table) if axis.numbers is not None and len(axis.values) > 1]
     drawn = figures(table) if numbers else []
     return [replace(figure, name=f"swept-{figure.name}") for figure in drawn]
+
+
+def _studio(study: ScenarioRuns) -> str:
+    """Give the fragment that opens the scenario; older records do not have its text."""
+    source = study.record.meta.get("source")
+    return link_to(source) if source else ""
 
 
 def _how(study: ScenarioRuns) -> str:

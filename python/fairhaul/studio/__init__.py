@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.scenario import toml
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fairhaul.scenario import Scenario
 
-__all__ = ["link", "write"]
+__all__ = ["link", "link_to", "source_of", "write"]
 
 
 def link(scenario: Scenario) -> str:
@@ -23,10 +23,19 @@ def link(scenario: Scenario) -> str:
     The scenario has to be one that its text and its settings describe: files beside it, such as
     capacity traces, and controllers of one's own are not part of the fragment.
     """
+    return link_to(source_of(scenario))
+
+
+def source_of(scenario: Scenario) -> dict[str, Any]:
+    """Give what the studio opens a scenario by: its text, the text's name, and settings."""
     text, file, overrides = scenario.source()
-    seed = [("seed", toml(scenario.seed))]
-    settings = [*overrides, *scenario.variant, *seed]
-    return fragment({"texts": [text], "files": [file], "settings": [settings]})
+    settings = [*overrides, *scenario.variant, ("seed", toml(scenario.seed))]
+    return {"text": text, "file": Path(file).name, "settings": [list(pair) for pair in settings]}
+
+
+def link_to(source: Mapping[str, Any]) -> str:
+    """Give the fragment for what `source_of` gave."""
+    return fragment({f"{key}s" if key != "settings" else key: [of] for key, of in source.items()})
 
 
 def fragment(state: object) -> str:
