@@ -155,3 +155,17 @@ def test_unknown_sizes_and_themes_are_refused(fairhaul: Fairhaul) -> None:
         assert option in done.stderr
     with pytest.raises(package.ScenarioError, match="dark"):
         slide.Style(theme="drak")
+
+
+def test_many_flows_are_quantiles_and_a_folded_table(tmp_path: Path) -> None:
+    many = SMALL.replace('name       = "far"', 'name       = "far"\ncount = 29')
+    record = package.run(many, {"duration": "6 s"}).records[0]
+    package.write_record(record, tmp_path / "many")
+    page = package.write_report([tmp_path / "many"])
+    text = page.read_text(encoding="utf-8")
+    assert "Quantiles of all 30 flows" in text
+    folded = re.search(r"<summary>(Flows: \d+ rows)</summary>(.*?)</details>", text, re.DOTALL)
+    assert folded is not None
+    assert folded[1] == "Flows: 30 rows"
+    assert "far[28]" in folded[2]
+    assert {"flows-boxes", "flows-cdf"} <= set(re.findall(r'<figure id="([^"]+)"', text))
