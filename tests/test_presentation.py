@@ -93,6 +93,10 @@ def test_a_notebook_shows_tables(answers: fairhaul.Answers) -> None:
         assert shown.startswith("<table>")
         for word in words:
             assert word in shown
+    crowd = ONE.replace('name = "theirs"', 'name = "theirs"\ncount = 30', 1)
+    many = fairhaul.run(crowd, {"duration": "6 s", "warmup": "1 s"})._repr_html_()
+    assert "Quantiles of all 31 flows" in many
+    assert many.count("<td") < 31 * 9
     hostile = fairhaul.read(ONE.replace("Two flows", "<script>alert(1)</script>"))[0]
     assert "<script>" not in hostile._repr_html_()
 

@@ -55,7 +55,12 @@ def of_runs(measures: Sequence[RunFigures]) -> str:
     figures = first if len(runs) == 1 else summary(runs)
     title = titled(first["title"], first.get("variant", {}))
     seeds = f"seed {first['seed']}" if len(runs) == 1 else f"{len(runs)} seeds"
-    parts = [table(f"{title} ({seeds})", *show.flow_rows(figures["flows"]), words=2)]
+    parts = [
+        f"<p>{escape(part)}</p>"
+        if isinstance(part, str)
+        else table(part.title, part.columns, part.rows, words=part.words)
+        for part in show.flow_tables(f"{title} ({seeds})", figures["flows"])
+    ]
     if figures.get("groups"):
         parts.append(table("Groups", *show.group_rows(figures["groups"]), words=2))
     parts.append(table("Links", *show.link_rows(figures["links"])))

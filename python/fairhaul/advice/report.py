@@ -15,7 +15,7 @@ from fairhaul.report import write as write_page
 from fairhaul.report.charts import Look, Panel, Scale, ends, panels, powers
 from fairhaul.report.charts.fields import scattered
 from fairhaul.report.look import colour
-from fairhaul.report.words import quantity
+from fairhaul.report.words import quantity, rate_unit
 from fairhaul.sweeps.axes import SweptAxis
 
 PAGE = "report.html"
@@ -64,14 +64,16 @@ def write(advice: Advice, ways: Mapping[str, Way], out: Path) -> Path:
 
 def _candidates(advice: Advice) -> Figure:
     names = [entry.name for entry in advice.entries]
+    scale, unit = rate_unit(max(e.goodput.mean for e in advice.entries))
     goodput = [
-        {"row": e.name, "paper": None, **_scaled(e.goodput.to_dict(), 1e-6)} for e in advice.entries
+        {"row": e.name, "paper": None, **_scaled(e.goodput.to_dict(), scale)}
+        for e in advice.entries
     ]
     harm = [
         {"row": e.name, "paper": None, **_scaled(e.harm.to_dict(), 100)} for e in advice.entries
     ]
     each = [
-        Panel(scale=_scale("Goodput (Mbit/s)", goodput), rows=goodput),
+        Panel(scale=_scale(f"Goodput ({unit})", goodput), rows=goodput),
         Panel(scale=_scale("Loss of competing flows (%)", harm), rows=harm),
     ]
     return Figure(
@@ -108,6 +110,8 @@ def _settings(advice: Advice) -> list[Figure]:
     looks = [
         Look(label=entry.name, colour=colour(index)) for index, entry in enumerate(advice.entries)
     ]
+    most = max(run.goodput_bps for entry in advice.entries for run in entry.runs)
+    scale, unit = rate_unit(most)
     sides = []
     for key, name in ((key, NAMES[key]) for key in advice.settings[0]):
         values = [setting[key] for setting in advice.settings]
@@ -120,7 +124,7 @@ def _settings(advice: Advice) -> list[Figure]:
             (
                 look,
                 [
-                    {"x": number, "mean": run.goodput_bps / 1e6}
+                    {"x": number, "mean": scale * run.goodput_bps}
                     for number, run in zip(numbers, entry.runs, strict=True)
                 ],
             )
@@ -129,12 +133,12 @@ def _settings(advice: Advice) -> list[Figure]:
         sides.append((_axis(axis), clouds))
     if not sides:
         return []
-    most = max(run.goodput_bps for entry in advice.entries for run in entry.runs) / 1e6
+    y = Scale(title=f"Goodput ({unit})", low=0.0, high=1.05 * scale * most or 1.0)
     return [
         Figure(
             name="settings",
             title="Goodput over what was drawn",
             caption="Each point is one run of a candidate over one setting.",
-            chart=scattered(sides, Scale(title="Goodput (Mbit/s)", low=0.0, high=1.05 * most)),
+            chart=scattered(sides, y),
         )
     ]

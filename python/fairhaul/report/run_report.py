@@ -280,6 +280,10 @@ def _tables(study: ScenarioRuns) -> list[Table]:
             bars=[min(1.0, share) for share in shares],
         )
     ]
+    if len(rows) > show.MOST_FLOWS:
+        columns, rows = show.quantile_rows(figures["flows"])
+        title = f"Quantiles of all {len(figures['flows'])} flows"
+        tables.insert(0, Table(title=title, columns=columns, rows=rows))
     columns, rows = show.link_rows(figures["links"])
     tables.append(Table(title="Links", columns=columns, rows=rows))
     columns, rows = show.fairness_rows([figures])

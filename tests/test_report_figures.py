@@ -1,0 +1,171 @@
+"""What the figures of a report say: units, phases of the senders, distributions, slides."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import fairhaul as package
+from fairhaul.report import distributions, figures, look, relations, slide, steps
+from fairhaul.report.bins import whole_run
+from fairhaul.report.phases import RECOVERY, SLOW_START, phases
+from fairhaul.report.words import rate_unit
+
+from .conftest import SMALL, Fairhaul
+
+
+@pytest.fixture(scope="module")
+def record() -> package.Record:
+    return package.run(SMALL).records[0]
+
+
+def spans_of(record: package.Record, flow: str, what: str) -> list[tuple[float, float]]:
+    scenario = record.meta["scenario"]
+    rows = whole_run(record.flow_series, len(scenario["flows"]), scenario)
+    found = phases(record, rows)[flow]
+    return [(row["from"], row["t"]) for row in found if row["what"] == what]
+
+
+@pytest.mark.parametrize(
+    ("most", "unit", "shown"),
+    [(12e9, "Gbit/s", 12), (6.2e6, "Mbit/s", 6.2), (999e3, "kbit/s", 999), (40, "bit/s", 40)],
+)
+def test_an_axis_of_rates_chooses_its_unit(most: float, unit: str, shown: float) -> None:
+    scale, name = rate_unit(most)
+    assert name == unit
+    assert scale * most == pytest.approx(shown)
+
+
+def test_a_fast_run_is_drawn_in_gbit_s(record: package.Record) -> None:
+    fast = record.flow_series.with_columns(pl.col("goodput_bytes") * 1000)
+    assert "Goodput (Mbit/s)" in str(figures.of_run(record, "")[0].chart)
+    drawn = figures.of_run(replace(record, flow_series=fast), "")[0]
+    assert drawn.name == "shares"
+    assert "Goodput (Gbit/s)" in str(drawn.chart)
+    tops = [max(v for k, v in row.items() if k != "t") for row in drawn.chart["data"]["values"]]
+    assert 5 < max(tops) < 15
+
+
+def test_recovery_reaches_from_a_reduction_to_its_end(record: package.Record) -> None:
+    found = spans_of(record, "near", RECOVERY)
+    events = record.event.filter(pl.col("flow").cast(pl.String) == "near")
+    kinds = events["kind"].cast(pl.String)
+    begun = events.filter(kinds == "reduction")["t_s"].to_list()
+    ended = events.filter(kinds == "recovered")["t_s"].to_list()
+    assert len(found) >= 8
+    assert {start for start, _ in found} <= set(begun)
+    assert {end for _, end in found} <= {*ended, 20.0, *events["t_s"].to_list()}
+    assert all(end > start for start, end in found)
+    # A recovery of Reno with SACK takes about one round trip, of 40 to 60 ms here.
+    assert 0.03 < float(np.median([end - start for start, end in found])) < 0.2
+
+
+def test_slow_start_is_where_the_window_is_below_its_threshold(record: package.Record) -> None:
+    found = spans_of(record, "near", SLOW_START)
+    events = record.event.filter(pl.col("flow").cast(pl.String) == "near")
+    first_loss = float(events["t_s"][0])
+    # It begins with the first packet and ends within a bin of the first loss.
+    assert found[0][0] < 0.1
+    assert found[0][1] == pytest.approx(first_loss, abs=0.05)
+    assert sum(end - start for start, end in found) < 2
+
+    # Without a threshold in the whole run, nothing is known of slow start.
+    unknown = record.flow_series.with_columns(pl.lit(float("nan")).alias("ssthresh_packets"))
+    assert spans_of(replace(record, flow_series=unknown), "near", SLOW_START) == []
+
+
+def test_two_windows_are_drawn_against_each_other(record: package.Record) -> None:
+    figure = relations.phase(record)
+    assert figure is not None
+    rows = figure.chart["data"]["values"]
+    near = record.flow_series.filter(pl.col("flow").cast(pl.String) == "near")["cwnd_packets"]
+    assert len(rows) == min(len(near), relations.MOST_POINTS)
+    assert np.mean([row["x"] for row in rows]) == pytest.approx(near.mean(), rel=0.01)
+    three = package.run(SMALL.replace('"far"', '"far"\ncount = 2')).records[0]
+    assert relations.phase(three) is None
+
+
+def test_boxes_and_distributions_are_those_of_the_runs() -> None:
+    runs = package.run(SMALL, seeds=5).measures
+    boxes, cdf = distributions.of_seeds(runs)
+    rates = sorted(run["flows"][0]["goodput_bps"] / 1e6 for run in runs)
+    (box,) = (
+        layer["data"]["values"][0]
+        for layer in boxes.chart["layer"]
+        if layer["mark"]["type"] == "bar" and layer["data"]["values"][0]["row"] == "near"
+    )
+    # Of five values the quartiles are the second, the third and the fourth.
+    assert [box["x"], box["median"], box["to"]] == pytest.approx(rates[1:4])
+    steps_of_near = cdf.chart["layer"][0]["data"]["values"]
+    assert [row["y"] for row in steps_of_near] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1, 1])
+    assert [row["x"] for row in steps_of_near[1:-1]] == pytest.approx(rates)
+    assert distributions.of_seeds(runs[:4]) == []
+
+
+def test_a_slider_needs_cases_with_the_same_flows(record: package.Record) -> None:
+    other = package.run(SMALL.replace('"far"', '"other"')).records[0]
+    assert steps.windows(["a", "b"], [record, other]) is None
+    figure = steps.windows(["a", "b", "c"], [record] * 3)
+    assert figure is not None
+    assert figure.chart["params"][0]["bind"]["max"] == 2
+    assert figure.chart["params"][0]["value"] == 1
+    # A file shows one of the cases alone.
+    drawn = look.svg(figure.chart)
+    assert ">b</text>" in drawn
+    assert ">a</text>" not in drawn
+
+
+def test_slides_have_their_shape_and_their_colours(small: Path, fairhaul: Fairhaul) -> None:
+    assert fairhaul("run", small, "--out", "out").returncode == 0
+    done = fairhaul("report", "out", "--size", "16:9", "--theme", "dark")
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = small.parent / "out" / "figures"
+    for png in folder.glob("*.png"):
+        width, height = struct.unpack(">II", png.read_bytes()[16:24])
+        assert width * 9 == height * 16, png.name
+        assert width >= 1920
+    for svg in folder.glob("*.svg"):
+        drawn = svg.read_text()
+        assert look.DARK["paper"] in drawn
+        assert look.LIGHT["paper"] not in drawn
+        # The drawing fills the slide in one direction, and nearly so in the other.
+        inner = re.search(
+            r'<svg x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', drawn
+        )
+        assert inner is not None
+        wide, high = float(inner[3]) / 800, float(inner[4]) / 450
+        assert max(wide, high) == pytest.approx(1, abs=1e-3)
+        if svg.stem not in ("phase", "losses"):
+            assert min(wide, high) > 0.9, svg.name
+    page = (small.parent / "out" / "report.html").read_text()
+    assert "prefers-color-scheme" not in page
+    assert f"--paper: {look.DARK['paper']}" in page
+
+
+def test_unknown_sizes_and_themes_are_refused(fairhaul: Fairhaul) -> None:
+    for option, word in (("--size", "16:10"), ("--theme", "drak")):
+        done = fairhaul("report", "out", option, word)
+        assert done.returncode == 2
+        assert option in done.stderr
+    with pytest.raises(package.ScenarioError, match="dark"):
+        slide.Style(theme="drak")
+
+
+def test_many_flows_are_quantiles_and_a_folded_table(tmp_path: Path) -> None:
+    many = SMALL.replace('name       = "far"', 'name       = "far"\ncount = 29')
+    record = package.run(many, {"duration": "6 s"}).records[0]
+    package.write_record(record, tmp_path / "many")
+    page = package.write_report([tmp_path / "many"])
+    text = page.read_text(encoding="utf-8")
+    assert "Quantiles of all 30 flows" in text
+    folded = re.search(r"<summary>(Flows: \d+ rows)</summary>(.*?)</details>", text, re.DOTALL)
+    assert folded is not None
+    assert folded[1] == "Flows: 30 rows"
+    assert "far[28]" in folded[2]
+    assert {"flows-boxes", "flows-cdf"} <= set(re.findall(r'<figure id="([^"]+)"', text))
