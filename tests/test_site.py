@@ -143,6 +143,30 @@ def test_zsh_and_fish_have_scripts_that_the_program_answers(
     assert "--jobs" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("compare cubic hig", {"plain,highspeed"}),
+        ("list queues xc", {"plain,xcp", "plain,xcp_tcp"}),
+        ("list papers fh", {"plain,fhstcp"}),
+        ("list nonsense x", set()),
+        ("reproduce a", {"plain,all"}),
+        ("reproduce ./a", {"file,./a"}),
+        ("run a/b", {"file,a/b"}),
+    ],
+)
+def test_an_argument_is_completed_by_what_it_may_name(line: str, words: set[str]) -> None:
+    asked = {"COMP_WORDS": f"fairhaul {line}", "COMP_CWORD": str(len(line.split()))}
+    done = subprocess.run(
+        [sys.executable, "-m", "fairhaul"],
+        env={**os.environ, "_FAIRHAUL_COMPLETE": "bash_complete", **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(done.stdout.split()) == words
+
+
 def test_another_shell_is_refused(fairhaul: Fairhaul) -> None:
     refused = fairhaul("completion", "tcsh")
     assert refused.returncode == 2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
@@ -25,7 +25,7 @@ ALL = "all"
 
 
 @click.command(cls=Command, example="fairhaul attack cubic --objective starve")
-@click.argument("given", required=False, metavar="[CC]")
+@click.argument("given", required=False, metavar="[CC]", shell_complete=words.controllers)
 @own_controller_option
 @click.option(
     "--objective",

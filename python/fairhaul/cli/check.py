@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.reproduce import engines_of
@@ -31,7 +31,9 @@ FAILED = 1
 
 
 @click.command(cls=Command, example="fairhaul check my-test.toml")
-@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=words.files
+)
 @click.option(
     "--engine",
     "engines",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import controller_option, json_option
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     cls=Command,
     example="fairhaul compare fhstcp reno --rate 622Mbit/s --rtt 80ms,200ms --buffer 20ms",
 )
-@click.argument("controllers", nargs=-1, required=True, metavar="CC...")
+@click.argument(
+    "controllers", nargs=-1, required=True, metavar="CC...", shell_complete=words.controllers
+)
 @controller_option
 @click.option("--rate", default="", metavar="RATE", help="Rate of the bottleneck, e.g. 622Mbit/s.")
 @click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.reproduce import engines_of
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --out evaluation")
-@click.argument("controllers", nargs=-1, required=True, metavar="CC...")
+@click.argument(
+    "controllers", nargs=-1, required=True, metavar="CC...", shell_complete=words.controllers
+)
 @click.option("--quick", is_flag=True, help="5 seeds instead of 20.")
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="N seeds instead.")
 @click.option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, CommandGroup
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option, read_all, set_option
@@ -35,7 +35,7 @@ def lab() -> None:
     example="fairhaul lab shell first.toml --host near",
     context_settings={"ignore_unknown_options": True},
 )
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=words.files)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM...]")
 @click.option(
     "--host", required=True, metavar="FLOW", help="Run the program at the sender of this flow."

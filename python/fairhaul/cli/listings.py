@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.show import as_json
 from fairhaul.nearest import hint
@@ -16,7 +17,7 @@ WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 
 @click.command("list", cls=Command, example="fairhaul list controllers")
 @click.argument("what", metavar="WHAT", type=click.Choice(WHAT))
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=words.entries)
 @click.option("--parameters", is_flag=True, help="Print the parameters of each entry, too.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object, with all parameters.")
 def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairhaul import papers
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.robust import reproduce_robustly
@@ -45,7 +45,13 @@ def engines_of(_ctx: click.Context, _option: click.Parameter, given: str) -> tup
 
 
 @click.command(cls=Command, example="fairhaul reproduce fhstcp", renamed=RENAMED)
-@click.argument("paper", default="list", metavar="[PAPER|FOLDER|all|list]", callback=_paper)
+@click.argument(
+    "paper",
+    default="list",
+    metavar="[PAPER|FOLDER|all|list]",
+    callback=_paper,
+    shell_complete=words.papers,
+)
 @click.option(
     "--engine",
     "engines",

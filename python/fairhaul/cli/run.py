@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, explained
 from fairhaul.cli.progress import progress
 from fairhaul.cli.watch import check as check_watch
@@ -123,7 +123,7 @@ REPEATS = 5
 
 
 @click.command(cls=Command, example="fairhaul run first.toml", renamed=RENAMED)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=words.files)
 @engine_option
 @set_option
 @controller_option

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
@@ -45,7 +45,7 @@ own_controller_option = click.option(
 
 
 @click.command(cls=Command, example="fairhaul score cubic --json")
-@click.argument("given", required=False, metavar="[CC]")
+@click.argument("given", required=False, metavar="[CC]", shell_complete=words.controllers)
 @own_controller_option
 @click.option(
     "--draw",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul import RunError
-from fairhaul.cli import show
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import (
@@ -60,7 +60,7 @@ class Seeds(click.ParamType["int | None"]):
 
 
 @click.command(cls=Command, example="fairhaul sweep buffers.toml --seeds 10")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=words.files)
 @set_option
 @grain_option
 @click.option(
