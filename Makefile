@@ -106,7 +106,7 @@ gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every contr
 scores: $(VENV)/.extension ## compute the table of scores of docs/score.md, in about five minutes
 	$(VENV)/bin/python -m tools.scores
 
-site: $(VENV)/.extension ## the documentation as a site in out/site, which opens from the disk
+site: $(VENV)/.extension studio ## the documentation as a site in out/site, which opens from the disk
 	$(VENV)/bin/python -m tools.site
 
 man: $(VENV)/.extension ## the man pages in out/man: man -M out/man fairhaul-run

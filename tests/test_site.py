@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from fairhaul import __all__ as exported
 from fairhaul.cli import fairhaul as program
+from fairhaul.studio.lessons import lessons
 from tests.conftest import Fairhaul
 from tools import ROOT
 from tools.site.build import build
@@ -171,3 +173,10 @@ def test_another_shell_is_refused(fairhaul: Fairhaul) -> None:
     refused = fairhaul("completion", "tcsh")
     assert refused.returncode == 2
     assert "'bash', 'zsh', 'fish'" in refused.stderr
+
+
+def test_the_site_runs_each_lesson_of_the_studio(site: Path) -> None:
+    text = (site / "docs" / "studio.html").read_text()
+    frames = re.findall(r"<iframe loading='lazy' title='([^']+)' src='\.\./(studio\.html)#s=", text)
+    assert [html.unescape(title) for title, _ in frames] == [of.title for of in lessons()]
+    assert (site / frames[0][1]).is_file()

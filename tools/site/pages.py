@@ -5,11 +5,17 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
 
 import fairhaul
+from fairhaul.studio import fragment
+from fairhaul.studio.lessons import lessons
 
 NAVIGATION = Path(__file__).with_name("navigation.toml")
+
+# The page of the studio, in the folder of the site.
+STUDIO = "studio.html"
 
 COMMANDS = """\
 .. click:: fairhaul.cli:fairhaul
@@ -20,7 +26,7 @@ COMMANDS = """\
 
 def addition(page: str) -> str:
     """Give the text, in MyST, that the site appends to a page; often none."""
-    return "".join(toctrees(page)) + reference(page)
+    return "".join(toctrees(page)) + reference(page) + studio_lessons(page)
 
 
 def toctrees(page: str) -> Iterator[str]:
@@ -43,6 +49,23 @@ def reference(page: str) -> str:
         return ""
     title, text = references[page]
     return f"\n\n## {title}\n\n```{{eval-rst}}\n{text()}\n```\n"
+
+
+def studio_lessons(page: str) -> str:
+    """Each lesson of the studio, which runs in the page when it is opened."""
+    if page != "docs/studio":
+        return ""
+    parts = ["\n\n## The lessons, here\n\n```{raw} html\n"]
+    for lesson in lessons():
+        state = {"texts": lesson.texts, "files": lesson.files, "lesson": lesson.name}
+        address = f"../{STUDIO}{fragment(state)}"
+        parts.append(
+            f"<details class='lesson'><summary>{escape(lesson.title)}</summary>"
+            f"<p>{escape(lesson.text)} <a href='{address}'>The whole page</a></p>"
+            f"<iframe loading='lazy' title='{escape(lesson.title)}' src='{address}'></iframe>"
+            "</details>\n"
+        )
+    return "".join([*parts, "```\n"])
 
 
 def python() -> str:
