@@ -70,6 +70,12 @@ def test_the_site_describes_each_command_and_each_export(site: Path) -> None:
         assert name.startswith("_") or f'id="fairhaul.{name}"' in reference, name
 
 
+def test_a_citation_leads_to_the_list_of_sources(site: Path) -> None:
+    page = (site / "docs/attack.html").read_text()
+    link = r'<a class="reference internal" href="sources.html"[^>]*title="CC-Fuzz: Genetic[^"]*"'
+    assert re.search(link, page), "[CC-FUZZ] on the page"
+
+
 def test_the_search_of_the_site_needs_no_server_and_finds_keys(site: Path) -> None:
     index = (site / "searchindex.js").read_text()
     assert index.startswith("Search.setIndex("), "a script, which a page on a disk may load"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 
 from fairhaul import __version__
+from tools.site.citations import definitions
 from tools.site.notebooks import NotebookParser
 from tools.site.pages import addition
 
@@ -48,8 +49,9 @@ def setup(app: Sphinx) -> None:
 
 
 def add(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Append to a page what only the site has: its part of the navigation, a reference."""
-    source[0] += addition(page)
+    """Append to a page what only the site has: its part of the navigation, links, a reference."""
+    notebook = source[0].startswith("{")
+    source[0] += "" if notebook else definitions(source[0]) + addition(page)
 
 
 def set_colons(_app: Sphinx, page: nodes.document) -> None:
