@@ -17,7 +17,7 @@ import fairhaul as package
 from fairhaul.cli import show, watch
 from fairhaul.cli.grid import Grid
 from fairhaul.cli.progress import described
-from fairhaul.digits import Decimals
+from fairhaul.digits import Decimals, Scientific
 from fairhaul.estimate import Estimate, text
 from fairhaul.record import TABLES
 from fairhaul.run_pool import Progress
@@ -103,6 +103,12 @@ def test_a_number_has_the_digits_that_its_interval_justifies() -> None:
     assert written(5.8034, 0.0996) == "5.80 ±0.10"
     # Never more digits than the form has.
     assert written(5.8034, 0.00012) == "5.80 ±0.00"
+    # Both numbers have one exponent.
+    loss = Estimate(mean=1.42e-3, low=1.36e-3, high=1.48e-3, runs=9)
+    assert text(loss, Scientific()) == "1.42e-3 ±0.06e-3"
+    wide = Estimate(mean=2.0e-5, low=1.0e-6, high=9.0e-5, runs=9)
+    assert text(wide, Scientific()) == "2.0e-5 -1.9e-5 +7.0e-5"
+    assert [Scientific()(value) for value in (0, 1.44e-3, 0.25)] == ["0", "1.4e-3", "2.5e-1"]
     # 0.20 and 0.21 are one; 0.10 and 0.05 are not.
     near = Estimate(mean=6.03, low=5.83, high=6.24, runs=9)
     apart = Estimate(mean=0.90, low=0.80, high=0.95, runs=9)

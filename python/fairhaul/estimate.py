@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairhaul.digits import Decimals
+from fairhaul.digits import Decimals, Scientific
 
 LEVEL = 0.95
 
@@ -145,14 +145,14 @@ def text(
 
     The two halves of an interval are written by `half`, by default `form`; halves that differ by at
     most a tenth are one, the wider. The range of fewer than five runs is in parentheses. `Decimals`
-    have no more digits than the wider half justifies.
+    and `Scientific` have no more digits than the wider half justifies.
     """
     value = of.to_dict() if isinstance(of, Estimate) else of
     mean, low, high = value["mean"], value["low"], value["high"]
     if low is None:
         return form(mean)
-    if isinstance(form, Decimals):
-        form = form.within(max(mean - low, high - mean))
+    if isinstance(form, Decimals | Scientific):
+        form = form.within(max(mean - low, high - mean), mean)
     if value["interval"] == "range":
         return f"{form(mean)} ({form(low)} to {form(high)})"
     write, down, up = half or form, mean - low, high - mean

@@ -10,7 +10,7 @@ import click
 
 from fairhaul import grain
 from fairhaul.cli.grid import Grid
-from fairhaul.digits import Decimals
+from fairhaul.digits import Decimals, Scientific
 from fairhaul.printable import printable, printable_json
 
 if TYPE_CHECKING:
@@ -151,14 +151,10 @@ def plain(digits: int, scale: float = 1.0) -> Decimals:
     return Decimals(digits=digits, scale=scale)
 
 
-def _scientific(value: float) -> str:
-    return f"{value:.1e}".replace("e-0", "e-") if value else "0"
-
-
 FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
     "goodput_bps": ("Mbit/s", plain(2, 1e-6)),
     "link_share": ("% of link", plain(2, 100)),
-    "loss_rate": ("loss", _scientific),
+    "loss_rate": ("loss", Scientific()),
     "loss_events": ("loss events", plain(0)),
     "timeouts": ("RTOs", plain(0)),
     "rtt_mean_s": ("RTT ms", plain(1, 1000)),
@@ -175,8 +171,8 @@ GROUP_COLUMNS: dict[str, tuple[str, Number]] = {
 
 LINK_COLUMNS: dict[str, tuple[str, Number]] = {
     "utilization": ("utilization %", plain(2, 100)),
-    "drop_rate": ("drops", _scientific),
-    "mark_rate": ("marks", _scientific),
+    "drop_rate": ("drops", Scientific()),
+    "mark_rate": ("marks", Scientific()),
     "queue_mean_packets": ("queue packets", plain(1)),
     "queue_mean_s": ("queue ms", plain(2, 1000)),
     "capacity_packets": ("capacity packets", plain(0)),
