@@ -21,7 +21,10 @@ from fairhaul.report.charts import vega
 
 from .conftest import SMALL, Fairhaul
 
-FIGURES = {"shares", "jain", "cwnd", "losses", "queue"}
+# Of any run, of a run of two flows, and of several scenarios together.
+OVER_TIME = {"shares", "cwnd", "losses", "queue"}
+FIGURES = OVER_TIME | {"jain", "phase"}
+TOGETHER = {"goodput", "jain", "delay", "slider", "jain-boxes", "jain-cdf"}
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
@@ -130,8 +133,8 @@ def test_several_runs_are_put_side_by_side(small: Path, fairhaul: Fairhaul) -> N
     done = fairhaul("report", "all", "far", "--out", "both")
     assert (done.returncode, done.stderr) == (0, "")
     page = read(small.parent / "both" / "report.html")
-    each = {f"{i}-{name}" for i in range(1, 4) for name in FIGURES - {"jain"}}
-    assert page.figures == {"goodput", "jain", *each}
+    each = {f"{i}-{name}" for i in range(1, 4) for name in OVER_TIME}
+    assert page.figures == TOGETHER | each
     for word in ("scalable", "Two flows", "95 % interval", "±"):
         assert word in page.text
     assert len(list((small.parent / "both" / "figures").iterdir())) == 3 * len(page.figures)
@@ -177,8 +180,8 @@ def test_the_page_of_ten_minutes_at_1_gbit_s_stays_small(tmp_path: Path) -> None
     record = _ten_minutes(package.run(twelve).records[0])
     package.write_record(record, tmp_path / "long")
     path = package.write_report([tmp_path / "long"])
-    assert read(path).figures == FIGURES
-    assert path.stat().st_size < 3_000_000
+    assert read(path).figures == OVER_TIME | {"jain", "delay"}
+    assert path.stat().st_size < 3_300_000
     # The one bin that is 90,000 packets wide is in the figure, though 20 bins share a place.
     chart = re.search(r'"values":(\[{"t":.*?\])', _chart_of(path, "cwnd"))
     assert chart is not None
@@ -218,7 +221,9 @@ def _ten_minutes(record: package.Record) -> package.Record:
 def _chart_of(page: Path, name: str) -> str:
     """Give the specification of a figure in a page."""
     figure = page.read_text(encoding="utf-8").split(f'<figure id="{name}">')[1]
-    return figure.split('<script type="application/json">')[1].split("</script>")[0]
+    return figure.split('<script type="application/json" class="chart-spec">')[1].split(
+        "</script>"
+    )[0]
 
 
 def test_a_renderer_draws_in_order_and_reports_what_it_cannot_draw() -> None:

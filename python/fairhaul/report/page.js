@@ -33,7 +33,7 @@ const draw = async (place) => {
   place.querySelector(".drawn").replaceChildren(next);
 };
 
-const rawOf = (place) => (place.raw ??= JSON.parse(place.querySelector(".chart-raw").textContent));
+const rawOf = (place) => (place.raw ??= window.unpacked(JSON.parse(place.querySelector(".chart-raw").textContent)));
 
 // Charts away from the window are drawn one by one while the page has nothing else to do.
 const waiting = new Set();

@@ -6,6 +6,15 @@ const TIMES = ["t", "from"];
 
 const fourDigits = (value) => Number(value.toPrecision(4));
 
+// Unpack the series of raw data, which `zoom.py` has packed.
+window.unpacked = (raw) => {
+  raw.series = raw.series?.map(({ top, parts }) => {
+    const bytes = Uint8Array.from(atob(parts), (letter) => letter.charCodeAt(0));
+    return Array.from(new Uint16Array(bytes.buffer), (part) => (top * part) / 65535);
+  });
+  return raw;
+};
+
 // The first bin between two times, the one behind the last, and how many are drawn as one.
 const partsOf = ({ start, step, series, most }, { from, to }) => {
   const first = Math.max(0, Math.floor((from - start) / step + 1e-6));
@@ -26,8 +35,8 @@ const binned = (raw, shown, span, number) => {
     if (shown === "lines") series.forEach((values, i) => { row[`v${i}`] = fourDigits(mean(values)); });
     else {
       row.mean = fourDigits(mean(series[number]));
-      row.low = Math.min(...part(series[number]));
-      row.high = Math.max(...part(series[number]));
+      row.low = fourDigits(Math.min(...part(series[number])));
+      row.high = fourDigits(Math.max(...part(series[number])));
     }
     rows.push(row);
   }
