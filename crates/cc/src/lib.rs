@@ -4,6 +4,10 @@
 //! (slow start, recovery, retransmission timer, packets in flight, the pacer). No controller
 //! knows a clock, a socket or another controller: `now` comes with each event.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod agent;
 mod aimd;
 mod bbr;

@@ -3,6 +3,10 @@
 //! Nothing here has a clock: a [`LinkPort`] is driven by the `now` of its owner, which is the simulator's time or the
 //! clock of the host on which a router runs.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod backlog;
 mod buffered_link;
 pub mod count;

@@ -3,6 +3,10 @@
 //!
 //! Nothing here knows a clock, a socket or a file.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod chance;
 mod congestion_header;
 mod formula;
