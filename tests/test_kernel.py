@@ -487,7 +487,8 @@ def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> Non
     assert found["window_packets"] == 64
     rows = found["acknowledgements"]
     twins = [one["name"] for one in host.ask({"do": "list"})["twins"]]
-    assert [one["name"] for one in rows if one["twin"]] == twins
+    # BBR moves its window itself, so that no route holds it at 64 packets.
+    assert [one["name"] for one in rows if one["twin"]] == [one for one in twins if one != "bbr3"]
     assert [one["name"] for one in rows if not one["twin"]] == ["cubic", "reno"]
     for one in rows:
         assert 0.5 < one["over_cubic"]["median"] < 3, one

@@ -9,7 +9,7 @@ use fairhaul_host::kernel::load::{Loaded, load};
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::kernel::{capabilities, probe};
 use fairhaul_host::steps::Steps;
-use fairhaul_twins::{MISSING, objects};
+use fairhaul_twins::{MISSING, Socket, objects};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -50,6 +50,8 @@ pub struct Candidate {
     pub kernel_name: String,
     /// Keeps it in the kernel, where it is a port.
     pub loaded: Option<Loaded>,
+    /// Whether it moves the window itself, so that a route cannot lock it.
+    pub has_control: bool,
 }
 
 /// Measures all ports, under names that no connection uses, and removes them.
@@ -77,12 +79,18 @@ pub fn answer(text: &str) -> Result<Value> {
 
 /// The kernel's own controllers and all ports, loaded anew.
 pub fn load_candidates() -> Result<Vec<Candidate>> {
-    let own = KERNELS.map(|name| Candidate { name: name.into(), kernel_name: name.into(), loaded: None });
+    let own = KERNELS.map(|name| Candidate {
+        name: name.into(),
+        kernel_name: name.into(),
+        loaded: None,
+        has_control: false,
+    });
     let twins = objects().into_iter().map(|object| {
         let name = object.note.name;
         let spec = InstallSpec { twin: name.clone(), name: Some(hidden_name()), set: Default::default() };
         let install = spec.resolve()?;
-        Ok(Candidate { name, loaded: Some(load(&install)?), kernel_name: install.name })
+        let has_control = Socket::new(object.elf).is_ok_and(|socket| socket.has_control());
+        Ok(Candidate { name, loaded: Some(load(&install)?), kernel_name: install.name, has_control })
     });
     own.into_iter().map(Ok).chain(twins).collect()
 }
