@@ -99,7 +99,7 @@ def test_a_run_writes_a_report_that_needs_no_network(small: Path, fairhaul: Fair
     assert (done.returncode, done.stderr) == (0, "")
     out = small.parent / "out"
     page = read(out / "report.html")
-    assert all(found.startswith(("#", "figures/")) for found in page.fetched)
+    assert all(found.startswith(("#", "figures/", "studio.html#")) for found in page.fetched)
     style = re.findall(r"<style>.*?</style>", (out / "report.html").read_text(), re.DOTALL)
     assert not re.search(r"url\(|@import", "".join(style))
     assert page.figures == FIGURES
