@@ -115,7 +115,7 @@ function tableOf({ series, scenario }) {
       element("td", { class: "bar" }, bar), element("td", {}, loss ? `${short(loss * 100)} %` : "0"),
     );
   });
-  const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss"].map((text) => element("th", { scope: "col" }, text));
+  const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss"].map((text) => element("th", text ? { scope: "col" } : { class: "bar" }, text));
   const parts = [`${series.dropped} packets dropped`];
   const measured = measuredOf(scenario).map((flow) => series.flows[flow].mbps);
   if (measured.length > 1) {
