@@ -14,18 +14,19 @@ import pytest
 from rich.console import Console
 
 import fairhaul as package
+from fairhaul import figure_rows
 from fairhaul.cli import show, watch
-from fairhaul.cli.grid import Grid
 from fairhaul.cli.progress import described
 from fairhaul.digits import Decimals, Scientific
 from fairhaul.estimate import Estimate, text
+from fairhaul.grid import Grid
 from fairhaul.record import TABLES
 from fairhaul.run_pool import Progress
 from fairhaul.summary import summary
 
 from .conftest import SMALL, Fairhaul
 
-HEADINGS = {name for name, _ in show.FLOW_COLUMNS.values()} | {"controller"}
+HEADINGS = {name for name, _ in figure_rows.FLOW_COLUMNS.values()} | {"controller"}
 
 
 def printed(grid: Grid, width: int) -> list[str]:
@@ -66,7 +67,7 @@ def plain(shown: str) -> str:
 
 def test_no_word_and_no_interval_is_broken_at_80_columns() -> None:
     figures = summary(package.run(SMALL, seeds=6).measures)
-    columns, rows = show.flow_rows(figures["flows"])
+    columns, rows = figure_rows.flow_rows(figures["flows"])
     lines = printed(show.table("Flows", columns, rows, words=2), 80)
     assert max(map(len, lines)) <= 80
     words = {word for line in lines for word in line.split()}

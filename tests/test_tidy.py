@@ -71,6 +71,11 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         ("scenarios/a.toml", "[CC]\nc = 1 # as in [XCP, 4]", [2]),
     ],
     outside.pure: [(A, CLOCK, [1]), (A, TEST % CLOCK, []), ("crates/host/src/a.rs", CLOCK, [])],
+    outside.no_commands: [
+        (PY, "from fairhaul.cli import show\n# fairhaul.cli", [1]),
+        (PY, "from fairhaul.click import cli", []),
+        ("python/fairhaul/cli/a.py", "import fairhaul.cli", []),
+    ],
     outside.machine_paths: [("docs/a.md", f"docs{FOLDER}b\nsee `{FOLDER}b`", [2])],
     required_files.executables: [("scripts/a", "#!/bin/sh", [1]), (A, "#![allow(a)]", [])],
     wording.wording: [

@@ -44,8 +44,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], wor
 
 def of_runs(measures: Sequence[RunFigures]) -> str:
     """Write the figures of the runs of one scenario, as `fairhaul run` prints them."""
+    from fairhaul import figure_rows
     from fairhaul.answers import valid_runs
-    from fairhaul.cli import show
     from fairhaul.estimate import legend
     from fairhaul.scenario import titled
     from fairhaul.summary import summary
@@ -59,12 +59,12 @@ def of_runs(measures: Sequence[RunFigures]) -> str:
         f"<p>{escape(part)}</p>"
         if isinstance(part, str)
         else table(part.title, part.columns, part.rows, words=part.words)
-        for part in show.flow_tables(f"{title} ({seeds})", figures["flows"])
+        for part in figure_rows.flow_tables(f"{title} ({seeds})", figures["flows"])
     ]
     if figures.get("groups"):
-        parts.append(table("Groups", *show.group_rows(figures["groups"]), words=2))
-    parts.append(table("Links", *show.link_rows(figures["links"])))
-    parts.append(f"<p>{escape(show.fairness_line(figures))}</p>")
+        parts.append(table("Groups", *figure_rows.group_rows(figures["groups"]), words=2))
+    parts.append(table("Links", *figure_rows.link_rows(figures["links"])))
+    parts.append(f"<p>{escape(figure_rows.fairness_line(figures))}</p>")
     if len(runs) > 1:
         parts.append(f"<p>{escape(legend(len(runs)))}</p>")
     return "".join(parts)
@@ -80,7 +80,7 @@ def of_sweep(rows: Sequence[Row]) -> str:
 
 def of_comparison(done: Comparison) -> str:
     """Write the tables of a comparison, and its answer."""
-    from fairhaul.cli.compare import tables_of
+    from fairhaul.comparison.tables import tables_of
 
     tables = [table(title, columns, rows) for title, columns, rows in tables_of(done)]
     return "".join([*tables, f"<p>{escape(done.answer)}</p>"])

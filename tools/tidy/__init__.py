@@ -36,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     names.controllers,
     names.queues,
     outside.pure,
+    outside.no_commands,
     outside.machine_paths,
     wording.wording,
     links.links,

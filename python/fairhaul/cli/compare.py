@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,7 @@ from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import controller_option, json_option
+from fairhaul.figure_rows import linux_sender_line
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
@@ -102,6 +102,7 @@ def compare(
 
 def show_comparison(done: Comparison) -> None:
     """Print the tables of a comparison, its answer, and notes on both."""
+    from fairhaul.comparison.tables import tables_of
     from fairhaul.durations import duration_text
     from fairhaul.estimate import legend
 
@@ -120,9 +121,7 @@ def show_comparison(done: Comparison) -> None:
     transports = list(question.controllers.values())
     if question.others is not None:
         transports.append(question.others.transport)
-    if line := show.linux_sender_line(
-        str(transport.controller["kind"]) for transport in transports
-    ):
+    if line := linux_sender_line(str(transport.controller["kind"]) for transport in transports):
         screen.print(line)
     screen.print(_deployable(question))
     screen.print(
@@ -131,20 +130,6 @@ def show_comparison(done: Comparison) -> None:
     )
     if done.question.others is not None:
         screen.print(f"harm = {done.to_dict()['harm_is']} [WARE 2019, with another reference].")
-
-
-def tables_of(done: Comparison) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Give the tables of a comparison: title, headings and rows."""
-    from fairhaul.comparison.answer import others_text
-
-    columns = _columns(done)
-    tables = [_table("Alone, one flow per round-trip time", done, columns, "alone")]
-    if done.question.others is not None:
-        share = {"share": ("% of all goodput", show.plain(1, 100))}
-        harm = {"harm": ("harm", show.plain(2))}
-        title = f"Competing with {others_text(done.question)}"
-        tables.append(_table(title, done, share | harm | columns, "beside"))
-    return tables
 
 
 def _deployable(question: Question) -> str:
@@ -157,51 +142,3 @@ def _deployable(question: Question) -> str:
     found = ways()
     each = [f"{kind} {found.get(kind, Way.NONE).value}" for kind in kinds]
     return f"On this host: {', '.join(each)}."
-
-
-def _columns(done: Comparison) -> dict[str, tuple[str, show.Number]]:
-    """Give the keys, headings and formats of both tables; `0.share` is a key of `flows[0]`."""
-    from fairhaul.comparison.answer import size_text
-    from fairhaul.durations import duration_text
-
-    rtts = [f"{rtt * 1000:g} ms" for rtt in done.question.rtts_s]
-    size = size_text(done.question.size_bytes)
-    columns: dict[str, tuple[str, show.Number]] = {
-        "utilization": ("link used %", show.plain(1, 100))
-    }
-    if len(rtts) > 1:
-        columns["jain"] = ("Jain", show.plain(3))
-        columns |= {f"{i}.share": (f"% at {rtt}", show.plain(1, 100)) for i, rtt in enumerate(rtts)}
-    columns |= {
-        f"{i}.completion_s": (f"{size} at {rtt}", duration_text) for i, rtt in enumerate(rtts)
-    }
-    return columns
-
-
-def _table(
-    title: str,
-    done: Comparison,
-    columns: Mapping[str, tuple[str, show.Number]],
-    case: str,
-) -> tuple[str, list[str], list[list[str]]]:
-    from fairhaul.durations import rough_duration_text as half
-
-    controllers: Sequence[Mapping[str, Any]] = done.rows
-    rows = [
-        [
-            row["controller"] + ("" if row[case]["stationary"] else " *"),
-            *(
-                show.cell(_at(row[case], k), form, half if k.endswith("_s") else None)
-                for k, (_, form) in columns.items()
-            ),
-        ]
-        for row in controllers
-    ]
-    marked = any(not row[case]["stationary"] for row in controllers)
-    header = ["controller", *(heading for heading, _ in columns.values())]
-    return f"{title}{' (* too short: not ranked)' if marked else ''}", header, rows
-
-
-def _at(case: Mapping[str, Any], key: str) -> Any:
-    flow, dot, name = key.partition(".")
-    return case["flows"][int(flow)][name] if dot else case[key]

@@ -11,6 +11,7 @@ from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.figure_rows import linux_sender_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +130,7 @@ def show_score(done: Score) -> None:
         f"{legend(len(done.paths))} An interval says how much other paths from the same ranges "
         "would change the value."
     )
-    if line := show.linux_sender_line([done.controller.partition(":")[0]]):
+    if line := linux_sender_line([done.controller.partition(":")[0]]):
         screen.print(line)
 
 

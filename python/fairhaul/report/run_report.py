@@ -264,10 +264,10 @@ def _how(study: ScenarioRuns) -> str:
 
 
 def _tables(study: ScenarioRuns) -> list[Table]:
-    from fairhaul.cli import show
+    from fairhaul import figure_rows
 
     figures = study.figures
-    columns, rows = show.flow_rows(figures["flows"])
+    columns, rows = figure_rows.flow_rows(figures["flows"])
     looks = draw.looks_of(study.record.meta["scenario"]["flows"])
     shares = [words.mean(flow["link_share"]) for flow in figures["flows"]]
     tables = [
@@ -280,26 +280,27 @@ def _tables(study: ScenarioRuns) -> list[Table]:
             bars=[min(1.0, share) for share in shares],
         )
     ]
-    if len(rows) > show.MOST_FLOWS:
-        columns, rows = show.quantile_rows(figures["flows"])
+    if len(rows) > figure_rows.MOST_FLOWS:
+        columns, rows = figure_rows.quantile_rows(figures["flows"])
         title = f"Quantiles of all {len(figures['flows'])} flows"
         tables.insert(0, Table(title=title, columns=columns, rows=rows))
-    columns, rows = show.link_rows(figures["links"])
+    columns, rows = figure_rows.link_rows(figures["links"])
     tables.append(Table(title="Links", columns=columns, rows=rows))
-    columns, rows = show.fairness_rows([figures])
+    columns, rows = figure_rows.fairness_rows([figures])
     fairness = [["measured flows", *row] for row in rows]
     return [*tables, Table(title="Fairness", columns=["among", *columns], rows=fairness)]
 
 
 def _overview(labels: Sequence[str], measures: Sequence[Mapping[str, Any]]) -> Table:
-    from fairhaul.cli import show
+    from fairhaul import figure_rows
 
-    columns, rows = show.fairness_rows(measures)
+    columns, rows = figure_rows.fairness_rows(measures)
     busy = [
         max(figures["links"], key=lambda link: words.mean(link["utilization"]))
         for figures in measures
     ]
-    shown = [show.cell(link["utilization"], show.LINK_COLUMNS["utilization"][1]) for link in busy]
+    form = figure_rows.LINK_COLUMNS["utilization"][1]
+    shown = [figure_rows.cell(link["utilization"], form) for link in busy]
     return Table(
         columns=["", *columns, "busiest link %"],
         rows=[[label, *row, link] for label, row, link in zip(labels, rows, shown, strict=True)],

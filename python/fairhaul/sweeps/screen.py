@@ -38,7 +38,7 @@ def _names(table: Sequence[Row]) -> list[str]:
 
 
 def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> list[str]:
-    from fairhaul.cli.show import cell, plain
+    from fairhaul.figure_rows import cell, plain
 
     settings = [str(row.point.variant.get(key, "-")) for key in keys]
     if not row.runs:
