@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -59,6 +60,11 @@ impl Namespace {
     /// Its inode number, which is the same for all of its descriptors.
     pub fn inode(&self) -> u64 {
         self.inode
+    }
+
+    /// The path of its file, as this process and its children can open it.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
     }
 
     /// Moves this thread into the namespace permanently.

@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::tun::DEVICE;
+use super::device::DEVICE;
 use crate::error::{Context, Result};
 use crate::kernel::{capabilities, congestion};
 use crate::namespace;

@@ -16,6 +16,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 use super::clock::Clock;
+use super::device::DeviceKind;
 use super::histogram::Histogram;
 use super::layout::{Layout, Mode};
 use super::network::{Network, NetworkCounts};
@@ -38,6 +39,7 @@ const LARGEST: usize = PREFIX + (1 << 16);
 pub struct Lab {
     layout: Layout,
     hosts: Arc<Vec<Host>>,
+    devices: DeviceKind,
 }
 
 /// A lab whose router runs.
@@ -69,11 +71,21 @@ impl Lab {
     /// Makes the hosts of `layout`.
     ///
     /// # Errors
-    /// Root or `/dev/net/tun` is missing.
+    /// Root is missing.
     pub fn new(layout: Layout) -> io::Result<Lab> {
-        let host = |(number, _)| Host::new(number, &layout);
+        Lab::with(DeviceKind::available(), layout)
+    }
+
+    /// The same with devices of this kind.
+    pub fn with(devices: DeviceKind, layout: Layout) -> io::Result<Lab> {
+        let host = |(number, _)| Host::new(number, &layout, devices);
         let hosts = (0..).zip(&layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
-        Ok(Lab { layout, hosts: Arc::new(hosts) })
+        Ok(Lab { layout, hosts: Arc::new(hosts), devices })
+    }
+
+    /// The kind of the hosts' devices.
+    pub fn devices(&self) -> DeviceKind {
+        self.devices
     }
 
     /// Host number `host`, in which sockets can be opened.

@@ -1,7 +1,6 @@
 //! The entry point: runs a scenario and returns its record and its validity.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
@@ -15,7 +14,6 @@ use super::run_validity::{Evidence, RunValidity, Windows};
 use super::tcp_info::Info;
 use super::tcp_probe::{ProbeSample, TcpProbe};
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
-use super::tun::DEVICES;
 use crate::error::{Context, Error, Result};
 
 /// The result of a run.
@@ -81,11 +79,6 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
 pub(super) fn can_be_made() -> Result<()> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::refused("the lab creates network namespaces and devices, which requires root"));
-    }
-    if !Path::new(DEVICES).exists() {
-        return Err(Error::refused(format!(
-            "{DEVICES} is missing: load the kernel module tun (modprobe tun)"
-        )));
     }
     Ok(())
 }
