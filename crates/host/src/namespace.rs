@@ -23,6 +23,8 @@ const NAMED: &str = "/run/netns";
 pub struct Namespace {
     file: File,
     inode: u64,
+    /// Where it was found.
+    found: PathBuf,
 }
 
 impl Namespace {
@@ -54,7 +56,7 @@ impl Namespace {
     pub fn at(path: &Path) -> io::Result<Namespace> {
         let file = File::open(path)?;
         let inode = file.metadata()?.ino();
-        Ok(Namespace { file, inode })
+        Ok(Namespace { file, inode, found: path.to_owned() })
     }
 
     /// Its inode number, which is the same for all of its descriptors.
@@ -81,6 +83,18 @@ impl Namespace {
                 act()
             });
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// The kernel's table of its devices, as in `/proc/net/dev`.
+    pub fn device_table(&self) -> io::Result<String> {
+        // Without root a namespace cannot be entered, but the table of a task in it can be read.
+        let of_task = |file: &Path| Some(file.parent()?.parent()?.join("net/dev"));
+        self.inside(|| fs::read_to_string("/proc/thread-self/net/dev")).or_else(|error| {
+            match of_task(&self.found) {
+                Some(table) if error.kind() == io::ErrorKind::PermissionDenied => fs::read_to_string(table),
+                _ => Err(error),
+            }
         })
     }
 

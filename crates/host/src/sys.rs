@@ -5,6 +5,7 @@
 
 pub mod ethtool;
 pub mod packet_socket;
+pub mod slice;
 
 use std::collections::BTreeSet;
 use std::fs;
