@@ -25,7 +25,7 @@ mod laboratory {
 #[cfg(target_os = "linux")]
 mod laboratory {
     use fairhaul_experiment::{FlowRow, Scenario, read};
-    use fairhaul_host::lab::plan::Twins;
+    use fairhaul_host::lab::flow_controller::Twins;
     use fairhaul_host::lab::{RunResult, run};
     use fairhaul_units::Time;
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,6 +23,8 @@ const NAMED: &str = "/run/netns";
 pub struct Namespace {
     file: File,
     inode: u64,
+    /// Where it was found.
+    found: PathBuf,
 }
 
 impl Namespace {
@@ -53,12 +56,17 @@ impl Namespace {
     pub fn at(path: &Path) -> io::Result<Namespace> {
         let file = File::open(path)?;
         let inode = file.metadata()?.ino();
-        Ok(Namespace { file, inode })
+        Ok(Namespace { file, inode, found: path.to_owned() })
     }
 
     /// Its inode number, which is the same for all of its descriptors.
     pub fn inode(&self) -> u64 {
         self.inode
+    }
+
+    /// The path of its file, as this process and its children can open it.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
     }
 
     /// Moves this thread into the namespace permanently.
@@ -75,6 +83,18 @@ impl Namespace {
                 act()
             });
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// The kernel's table of its devices, as in `/proc/net/dev`.
+    pub fn device_table(&self) -> io::Result<String> {
+        // Without root a namespace cannot be entered, but the table of a task in it can be read.
+        let of_task = |file: &Path| Some(file.parent()?.parent()?.join("net/dev"));
+        self.inside(|| fs::read_to_string("/proc/thread-self/net/dev")).or_else(|error| {
+            match of_task(&self.found) {
+                Some(table) if error.kind() == io::ErrorKind::PermissionDenied => fs::read_to_string(table),
+                _ => Err(error),
+            }
         })
     }
 

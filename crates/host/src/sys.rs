@@ -1,6 +1,11 @@
-//! System calls without a safe wrapper; except for one in `main`, the only unsafe code of this crate.
+//! System calls without a safe wrapper; except for one in `main`, this and its parts are the only unsafe code of this
+//! crate.
 
 #![allow(unsafe_code, reason = "each block says why it is sound")]
+
+pub mod ethtool;
+pub mod packet_socket;
+pub mod slice;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,16 +27,22 @@ mod request {
 
 /// Makes an open `/dev/net/tun` the device `name` in the namespace of this thread.
 pub fn become_device(tun: impl AsFd, name: &str, flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: all bytes zero are an `ifreq`, which holds numbers only.
-    let mut asked: libc::ifreq = unsafe { std::mem::zeroed() };
-    assert!(name.len() < asked.ifr_name.len(), "the lab names its devices");
-    for (to, from) in asked.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
+    let mut asked = interface_request(name);
     asked.ifr_ifru.ifru_flags = flags as libc::c_short;
     // SAFETY: the request reads and writes an `ifreq`, whatever its number says of its type.
     unsafe { request::set_interface(tun.as_fd().as_raw_fd(), (&raw const asked).cast()) }?;
     Ok(())
+}
+
+/// A request about the device `name`.
+fn interface_request(name: &str) -> libc::ifreq {
+    // SAFETY: all bytes zero are an `ifreq`, which holds numbers and null pointers only.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    assert!(name.len() < request.ifr_name.len(), "the lab names its devices");
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request
 }
 
 /// Sets the offloads of a device, and the length of the header before each packet.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fairhaul_experiment::{Record, grid};
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::traffic::{LabTransfer, TransferResult, Workload, run_transfers};
-use fairhaul_host::lab::{Dumbbell, Lab, Passed};
+use fairhaul_host::lab::{DeviceKind, Dumbbell, Lab, Passed};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
@@ -30,7 +30,14 @@ fn dumbbell() -> Dumbbell {
 
 /// What a run gave: the results of transfers, the record, what passed, and the shortest round trip that the kernel saw.
 fn run(transfers: &[LabTransfer]) -> (Vec<TransferResult>, Record, Passed, Option<Span>) {
-    let lab = Lab::new(dumbbell().layout()).expect("root may make hosts");
+    run_over(DeviceKind::Tun, transfers)
+}
+
+fn run_over(
+    devices: DeviceKind,
+    transfers: &[LabTransfer],
+) -> (Vec<TransferResult>, Record, Passed, Option<Span>) {
+    let lab = Lab::with(devices, dumbbell().layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut shortest = None;
@@ -41,14 +48,14 @@ fn run(transfers: &[LabTransfer]) -> (Vec<TransferResult>, Record, Passed, Optio
     (results, ledger.close("lab", Vec::new()), passed, shortest)
 }
 
-fn measure(controller: &str) {
+fn measure(devices: DeviceKind, controller: &str) {
     if !common::is_root() {
         return;
     }
     let _alone = common::alone();
     let before = common::traces();
     let (results, record, passed, shortest) = common::until_it_counts(|| {
-        let found = run(&[LabTransfer::endless(0, controller)]);
+        let found = run_over(devices, &[LabTransfer::endless(0, controller)]);
         common::kept_up(&found.2)?;
         // This is also a reason why a run is invalid: if no packet passes the path without queueing, the machine
         // has caused a queue.
@@ -77,7 +84,7 @@ fn measure(controller: &str) {
     let lag = |share| passed.lag.quantile(share).expect("packets passed").as_secs() * 1e6;
     let shortest = shortest.expect("there was a round trip").as_secs();
     eprintln!(
-        "{controller}: goodput {:.2} Mbit/s, base RTT {:.3} ms, lag p50 {:.0} p99 {:.0} p99.9 {:.0} us, load {:.2}, drops {}",
+        "{controller} over {devices:?}: goodput {:.2} Mbit/s, base RTT {:.3} ms, lag p50 {:.0} p99 {:.0} p99.9 {:.0} us, load {:.2}, drops {}",
         goodput / 1e6,
         shortest * 1e3,
         lag(0.5),
@@ -100,12 +107,17 @@ fn measure(controller: &str) {
 
 #[test]
 fn cubic_fills_a_path_and_leaves_nothing_behind() {
-    measure("cubic");
+    measure(DeviceKind::Tun, "cubic");
+}
+
+#[test]
+fn cubic_fills_a_path_of_veth_pairs_and_leaves_nothing_behind() {
+    measure(DeviceKind::Veth, "cubic");
 }
 
 #[test]
 fn reno_fills_a_path_and_leaves_nothing_behind() {
-    measure("reno");
+    measure(DeviceKind::Tun, "reno");
 }
 
 /// 2 MB take 0.17 s at least, and all of them arrive.

@@ -8,13 +8,22 @@ use std::time::{Duration, Instant};
 use fairhaul_experiment::grid;
 use fairhaul_host::lab::address::address;
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::{Dumbbell, Lab};
+use fairhaul_host::lab::{DeviceKind, Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
 
-/// 200 small datagrams there and back, 5 ms apart.
 #[test]
-fn a_round_trip_of_23_ms_takes_23_ms() {
+fn a_round_trip_of_23_ms_takes_23_ms_over_tun_devices() {
+    round_trips(DeviceKind::Tun);
+}
+
+#[test]
+fn a_round_trip_of_23_ms_takes_23_ms_over_veth_pairs() {
+    round_trips(DeviceKind::Veth);
+}
+
+/// 200 small datagrams there and back, 5 ms apart.
+fn round_trips(devices: DeviceKind) {
     if !common::is_root() {
         return;
     }
@@ -26,7 +35,7 @@ fn a_round_trip_of_23_ms_takes_23_ms() {
         loss: None,
         connections: 1,
     };
-    let lab = Lab::new(dumbbell.layout()).expect("root may make hosts");
+    let lab = Lab::with(devices, dumbbell.layout()).expect("root may make hosts");
     let socket = |host| lab.host(host).namespace.inside(move || UdpSocket::bind((address(host, 0), 7)));
     let (here, there) = (socket(0).expect("a port is free"), socket(1).expect("a port is free"));
     let clock = Clock::starting_in(Span::from_ms(10)).expect("there is a clock");

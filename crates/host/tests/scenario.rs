@@ -3,7 +3,7 @@
 mod common;
 
 use fairhaul_experiment::{Record, Scenario, Source, TransferRow, read};
-use fairhaul_host::lab::plan::Twins;
+use fairhaul_host::lab::flow_controller::Twins;
 use fairhaul_host::lab::run_validity::Windows;
 use fairhaul_host::lab::{Mode, RunResult, run};
 use fairhaul_units::{Span, Time};

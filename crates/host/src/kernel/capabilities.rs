@@ -1,9 +1,10 @@
-//! The capabilities that are needed, and for what. All others are dropped at the start, and these when the work
-//! is done.
+//! The capabilities over the machine that are needed, and for what. All others are dropped at the start, and these when
+//! the work is done.
 
 use caps::{CapSet, Capability, CapsHashSet};
 
 use crate::error::{Context, Error, Result};
+use crate::user_namespace;
 
 /// Each capability with its purpose.
 pub const NEEDED: [(Capability, &str); 5] = [
@@ -14,17 +15,20 @@ pub const NEEDED: [(Capability, &str); 5] = [
     (Capability::CAP_SYS_PTRACE, "to find the network namespaces of other users' processes"),
 ];
 
-/// The needed capabilities that this process lacks, as sentences.
+/// The needed capabilities that this process lacks, as sentences. In a user namespace it has none over the machine.
 pub fn lacking() -> Vec<String> {
-    let lacks = |capability| !caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
+    let of_machine = user_namespace::is_initial();
+    let lacks =
+        |capability| !of_machine || !caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
     let missing = NEEDED.iter().filter(|(capability, _)| lacks(*capability));
     missing.map(|(capability, why)| format!("{capability}, {why}")).collect()
 }
 
 /// Keeps the needed capabilities, and no others.
 pub fn keep_needed() -> Result<()> {
-    // Only the lab's router uses real-time priority, and it can run without.
-    let wanted = NEEDED.iter().map(|(capability, _)| *capability).chain([Capability::CAP_SYS_NICE]);
+    // Only the lab uses real-time priority, without which it can run, and packet sockets, where it has no TUN device.
+    let of_lab = [Capability::CAP_SYS_NICE, Capability::CAP_NET_RAW];
+    let wanted = NEEDED.iter().map(|(capability, _)| *capability).chain(of_lab);
     keep(&wanted.collect())
 }
 

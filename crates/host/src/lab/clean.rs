@@ -1,9 +1,11 @@
 //! Checks for leftovers of a lab or of a trial on this machine, and describes how to remove them.
 //!
-//! By design nothing is left; this verifies it in the kernel's own lists.
+//! By design nothing is left; this verifies it in the kernel's own lists. Without root it verifies what belongs to the
+//! user who asks.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process;
 use std::thread;
@@ -11,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use fairhaul_twins::PREFIX;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::tun::DEVICE;
+use super::device::DEVICE;
 use crate::error::{Context, Result};
 use crate::kernel::{capabilities, congestion};
 use crate::namespace;
@@ -43,12 +45,11 @@ struct Left {
     remedy: String,
 }
 
-/// Finds leftovers and running processes.
+/// Finds leftovers and running processes; without root, those of this user.
 ///
 /// # Errors
-/// A refusal without the capabilities that the search needs.
+/// A process that cannot be ended.
 pub fn clean(request: &Clean) -> Result<Value> {
-    capabilities::require()?;
     let (orphans, _) = programs();
     if request.kill {
         end(&orphans)?;
@@ -56,16 +57,31 @@ pub fn clean(request: &Clean) -> Result<Value> {
     let (orphans, at_work) = programs();
     let mut left: Vec<Left> = orphans.iter().map(|process| orphan(*process)).collect();
     left.extend(namespaces(&orphans.union(&at_work).copied().collect())?);
-    left.extend(congestion::available()?.iter().filter_map(|name| controller(name)));
+    if as_root() {
+        left.extend(congestion::available()?.iter().filter_map(|name| controller(name)));
+    }
     Ok(json!({ "left": left, "at_work": at_work }))
+}
+
+/// Whether this process can find, and has to look for, what belongs to all users.
+fn as_root() -> bool {
+    capabilities::lacking().is_empty()
 }
 
 /// The other processes of this program: those whose parent has ended, and the rest.
 fn programs() -> (BTreeSet<u32>, BTreeSet<u32>) {
     let processes = namespace::entries(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
-    let ours =
-        processes.filter(|process| *process != process::id() && text(*process, "comm").trim() == PROGRAM);
+    let all_users = as_root();
+    let ours = processes.filter(|process| {
+        *process != process::id()
+            && text(*process, "comm").trim() == PROGRAM
+            && (all_users || is_of_this_user(*process))
+    });
     ours.partition(|process| is_orphan(&text(*process, "environ"), parent(*process)))
+}
+
+fn is_of_this_user(process: u32) -> bool {
+    fs::metadata(format!("/proc/{process}")).is_ok_and(|folder| folder.uid() == geteuid().as_raw())
 }
 
 /// Whether the process that started a process, by its environment, is no longer its parent; false if the
@@ -113,9 +129,8 @@ fn exists(process: u32) -> bool {
 fn namespaces(programs: &BTreeSet<u32>) -> Result<Vec<Left>> {
     let mut left = Vec::new();
     for (label, found) in namespace::all()? {
-        let table = found.inside(|| fs::read_to_string("/proc/thread-self/net/dev"));
-        // A namespace that can no longer be entered has been removed.
-        if !table.is_ok_and(|table| has_device(&table)) {
+        // A namespace whose table can no longer be read has been removed.
+        if !found.device_table().is_ok_and(|table| has_device(&table)) {
             continue;
         }
         let process = label.strip_prefix("process ").and_then(|number| number.parse().ok());

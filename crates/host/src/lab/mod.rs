@@ -1,6 +1,6 @@
 //! The lab: real sockets, and an emulated path between them.
 //!
-//! Every emulated host is a network namespace with one TUN device ([`tun`]), whose packets a router ([`router`])
+//! Every emulated host ([`tun`]) is a network namespace with one [`device`], whose packets a router ([`router`])
 //! carries over emulated links ([`network`]), with the queues of the simulator. A [`Layout`] describes their paths:
 //! a connection has an address of its own on each of its two hosts, so a packet identifies its connection. The lab
 //! is one process, and nothing is left when it ends, however it ends.
@@ -9,8 +9,11 @@ mod account;
 pub mod address;
 mod clean;
 pub mod clock;
+pub mod device;
+pub mod flow_controller;
 pub mod headers;
 pub mod histogram;
+mod kernel_limits;
 pub mod layout;
 pub mod machine_load;
 mod namespaced_processes;
@@ -30,8 +33,10 @@ pub mod tcp_probe;
 pub mod temporary_ports;
 pub mod traffic;
 pub mod tun;
+mod veth;
 
 pub use clean::{Clean, clean};
+pub use device::DeviceKind;
 pub use layout::{Dumbbell, FlowPath, Layout, Mode};
 pub use router::{Lab, Passed};
 pub use run::{RunResult, run};

@@ -7,15 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairhaul_experiment::{Flow, Hold, Hop, Scenario, SlowStart, Source, Traffic};
-use fairhaul_units::{Bytes, HEADER, Parameter, Rate, Span, Value};
+use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
+use super::flow_controller::{Twins, datagrams, kernel_name};
+use super::kernel_limits::KernelLimits;
 use super::layout::{FlowPath, Layout, Metrics, Mode};
 use super::socket::SocketOptions;
 use super::traffic::{LabTransfer, Workload};
 use crate::error::{Error, Result};
-use crate::kernel::congestion;
-use crate::nearest::hint;
 
 const RECEIVERS: u8 = 0;
 /// The bounds of `TCP_MAXSEG`, from `linux/tcp.h`.
@@ -38,27 +38,17 @@ pub struct Plan {
     pub transfers: Vec<LabTransfer>,
 }
 
-/// The names in the kernel of the eBPF programs that were loaded for this run, by the [`identity`] of the controllers
-/// of flows. Their parameters are set when they are loaded; the kernel's own controllers keep theirs.
-pub type Twins = BTreeMap<String, String>;
-
-/// A text that is the same for flows whose controllers are alike, parameters included.
-pub fn identity(flow: &Flow) -> String {
-    let controller = &flow.controller;
-    match &controller.own {
-        Some(own) => format!("{:?}", own.maker),
-        None => format!("{} {:?}", controller.name(), controller.settings),
-    }
-}
-
 /// The plan for `scenario`.
 ///
 /// # Errors
 /// A sentence for each thing that real hosts cannot do.
 pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
-    let available = congestion::available()?;
+    plan_within(&KernelLimits::here()?, scenario, twins)
+}
+
+fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     let mut refusals = Refusals::default();
-    scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, &available));
+    scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, limits));
     let bursts = bursts(scenario);
     if bursts.len() >= usize::from(MOST_HOSTS) {
         let reason =
@@ -92,7 +82,7 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
 pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout> {
     let flow = &scenario.flows[number as usize];
     let mut refusals = Refusals::default();
-    refusals.of_flow(flow, twins, &congestion::available()?);
+    refusals.of_flow(flow, twins, &KernelLimits::here()?);
     refusals.none()?;
     // Links may treat flows by their numbers, so all of them have a path.
     Ok(Layout {
@@ -147,11 +137,6 @@ fn workload(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead:
     }
 }
 
-/// Whether a flow is without TCP.
-pub fn datagrams(flow: &Flow) -> bool {
-    matches!(flow.traffic, Traffic::Cbr { .. })
-}
-
 /// The lengths of bursts, packets, each once.
 fn bursts(scenario: &Scenario) -> Vec<u64> {
     scenario.flows.iter().map(|flow| flow.offload).collect::<BTreeSet<u64>>().into_iter().collect()
@@ -175,44 +160,6 @@ fn route(flow: &Flow, bursts: &[u64]) -> FlowPath {
             ecn: flow.ecn,
             acknowledges_at_once: flow.delayed_ack.is_none(),
         },
-    }
-}
-
-/// The name in the kernel of the controller of a flow.
-pub fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
-    twins.get(&identity(flow)).map_or(flow.controller.name(), String::as_str)
-}
-
-/// Whether the kernel has the controller of a flow.
-fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::Result<(), String> {
-    if datagrams(flow) {
-        return Ok(()); // it has none
-    }
-    let (name, kernel) = (flow.controller.name(), kernel_name(flow, twins));
-    if flow.controller.entry.header.0 > 0 {
-        return Err(format!(
-            "controller \"{name}\": its packets need a header that the kernel does not have"
-        ));
-    }
-    if !available.iter().any(|known| known == kernel) {
-        let ports = fairhaul_twins::objects().into_iter().map(|object| object.note.name);
-        let known: BTreeSet<String> = ports.chain(available.iter().cloned()).collect();
-        return Err(format!(
-            "controller \"{name}\": the kernel has no controller \"{kernel}\"; {}",
-            hint(name, known.iter().map(String::as_str))
-        ));
-    }
-    let linux = flow.controller.entry.linux;
-    let differs = |(parameter, value): &(&Parameter, &Value)| {
-        **value != Value::default_of(parameter)
-            && value.number().is_none_or(|value| linux != Some((parameter.name, value)))
-    };
-    match flow.controller.settings.pairs().find(differs) {
-        Some((parameter, _)) if !twins.contains_key(&identity(flow)) => Err(format!(
-            "controller \"{name}\": the kernel's own controller has no parameter \"{}\"; remove the key",
-            parameter.name
-        )),
-        _ => Ok(()),
     }
 }
 
@@ -295,8 +242,8 @@ fn mode(scenario: &Scenario) -> Mode {
 struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 
 impl Refusals {
-    fn of_flow(&mut self, flow: &Flow, twins: &Twins, available: &[String]) {
-        let reasons = unsupported_requests(flow).into_iter().chain(controller(flow, twins, available).err());
+    fn of_flow(&mut self, flow: &Flow, twins: &Twins, limits: &KernelLimits) {
+        let reasons = unsupported_requests(flow).into_iter().chain(limits.refusals(flow, twins));
         reasons.for_each(|reason| self.add("flow", &flow.name, reason));
     }
 
@@ -325,6 +272,7 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flow_controller::identity;
     use super::*;
     use fairhaul_experiment::read;
     use fairhaul_units::Time;
@@ -337,6 +285,12 @@ mod tests {
              queue = {{ kind = \"{queue}\", capacity = \"20 ms\" }}\n{flows}"
         );
         read(&text, "test", &[]).expect("it is a scenario").base
+    }
+
+    /// The plan where ports can be loaded.
+    fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
+        let controllers = vec!["reno".into(), "cubic".into()];
+        plan_within(&KernelLimits { controllers, loads_programs: true, buffers: None }, scenario, twins)
     }
 
     fn flow(more: &str) -> String {

@@ -1,22 +1,25 @@
 //! The entry point: runs a scenario and returns its record and its validity.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
+use super::flow_controller::Twins;
 use super::machine_load::MachineCounters;
 use super::observe::Observer;
-use super::plan::{Plan, Twins, plan};
+use super::plan::{Plan, plan};
 use super::router::Lab;
 use super::run_validity::{Evidence, RunValidity, Windows};
 use super::tcp_info::Info;
 use super::tcp_probe::{ProbeSample, TcpProbe};
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
-use super::tun::DEVICES;
 use crate::error::{Context, Error, Result};
+use crate::kernel::capabilities;
+
+/// Why a run without root polls its senders.
+const NO_PROBE: &str = "only root can load the program that reports acknowledgements";
 
 /// The result of a run.
 #[derive(Debug)]
@@ -39,7 +42,8 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     let lab = Lab::new(layout).when("cannot create the hosts of the lab")?;
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
-    let mut tcp_probe = TcpProbe::of(&senders);
+    let (as_root, devices) = (capabilities::lacking().is_empty(), lab.devices());
+    let mut tcp_probe = if as_root { TcpProbe::of(&senders) } else { Err(Error::failed(NO_PROBE)) };
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
     let before = MachineCounters::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
@@ -71,21 +75,24 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
         Ok(tcp_probe) => Windows::Packets { lost_samples: tcp_probe.lost_samples()? },
         Err(error) => Windows::Polls { because: error.to_string() },
     };
-    let evidence =
-        Evidence { passed: &passed, results: &results, shortest: &shortest, machine, mode, windows };
+    let evidence = Evidence {
+        passed: &passed,
+        results: &results,
+        shortest: &shortest,
+        machine,
+        mode,
+        windows,
+        as_root,
+        devices,
+    };
     let validity = RunValidity::of(scenario, &flows, &record, &evidence);
     Ok(RunResult { record, validity })
 }
 
 /// Whether hosts can be created here at all.
-pub(super) fn can_be_made() -> Result<()> {
+fn can_be_made() -> Result<()> {
     if !nix::unistd::geteuid().is_root() {
-        return Err(Error::refused("the lab creates network namespaces and devices, which requires root"));
-    }
-    if !Path::new(DEVICES).exists() {
-        return Err(Error::refused(format!(
-            "{DEVICES} is missing: load the kernel module tun (modprobe tun)"
-        )));
+        return Err(Error::refused("the lab needs root, or a user namespace in which this process is root"));
     }
     Ok(())
 }

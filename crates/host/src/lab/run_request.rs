@@ -11,10 +11,11 @@ use fairhaul_experiment::{Scenario, read_with};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::run::{can_be_made, run};
+use super::run::run;
 use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
 use crate::kernel::{capabilities, probe};
+use crate::user_namespace;
 
 /// The request.
 #[derive(Debug, Deserialize)]
@@ -47,7 +48,7 @@ pub struct RequestedScenario {
 /// Runs the scenario once: returns its validity.
 ///
 /// # Errors
-/// A refusal if root is missing, or if real hosts cannot run the scenario.
+/// A refusal if hosts cannot be created here, or if they cannot run the scenario.
 pub fn answer(question: &RunRequest) -> Result<Value> {
     let scenario = question.scenario.read()?;
     prepare()?;
@@ -57,11 +58,14 @@ pub fn answer(question: &RunRequest) -> Result<Value> {
     Ok(json!({ "trust": answer.validity, "kernel": probe::release() }))
 }
 
-/// Checks that this process can run a lab, and drops all other capabilities.
+/// Has this process run a lab as root, or else in a user namespace, where it is root, and drops all other capabilities.
+/// The process must have one thread only.
 pub(super) fn prepare() -> Result<()> {
-    capabilities::require()?;
-    can_be_made()?;
-    probe::kernel()?;
+    if capabilities::lacking().is_empty() {
+        probe::kernel()?;
+    } else {
+        user_namespace::enter()?;
+    }
     capabilities::keep_needed()
 }
 

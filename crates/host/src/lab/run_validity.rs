@@ -8,6 +8,7 @@ use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Span, Time};
 use serde::Serialize;
 
+use super::device::DeviceKind;
 use super::histogram::Histogram;
 use super::layout::Mode;
 use super::machine_load::MachineLoad;
@@ -39,6 +40,10 @@ pub struct RunValidity {
     pub warnings: Vec<String>,
     /// How hosts handed packets over.
     pub mode: Mode,
+    /// Whether the lab had the rights of root over the machine; otherwise it ran in a user namespace.
+    pub as_root: bool,
+    /// The network devices of the hosts.
+    pub devices: DeviceKind,
     /// How much later than due packets were delivered.
     pub lag: Lag,
     /// Processor time of the router over the time that it ran.
@@ -132,6 +137,10 @@ pub struct Evidence<'a> {
     pub mode: Mode,
     /// The source of the senders' windows.
     pub windows: Windows,
+    /// Whether the lab had the rights of root over the machine.
+    pub as_root: bool,
+    /// The network devices of the hosts.
+    pub devices: DeviceKind,
 }
 
 impl RunValidity {
@@ -144,6 +153,8 @@ impl RunValidity {
             reasons,
             warnings: evidence.passed.warnings.clone(),
             mode: evidence.mode,
+            as_root: evidence.as_root,
+            devices: evidence.devices,
             lag: Lag::of(&evidence.passed.lag),
             router_load: evidence.passed.load,
             machine: evidence.machine,
@@ -289,7 +300,8 @@ mod tests {
         let machine = MachineLoad { busy: 0.5, waited: None };
         let (passed, results, shortest) = (&passed, &results[..], &[Some(seen)][..]);
         let windows = Windows::Packets { lost_samples: 0 };
-        let evidence = Evidence { passed, results, shortest, machine, mode: Mode::Exact, windows };
+        let (mode, as_root, devices) = (Mode::Exact, true, DeviceKind::Tun);
+        let evidence = Evidence { passed, results, shortest, machine, mode, windows, as_root, devices };
         RunValidity::of(&scenario, &[0], &record, &evidence)
     }
 

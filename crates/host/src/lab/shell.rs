@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use super::address::address;
 use super::clock::Clock;
+use super::flow_controller::{datagrams, kernel_name};
 use super::layout::Layout;
 use super::namespaced_processes::NamespacedProcesses;
-use super::plan::{around, datagrams, kernel_name};
+use super::plan::around;
 use super::router::{Lab, Passed};
 use super::run_request::{RequestedScenario, prepare};
 use super::temporary_ports::load_ports;
@@ -46,7 +47,7 @@ pub struct Shell {
 /// Opens the network and runs the program until it exits; returns its exit status and the counts of packets.
 ///
 /// # Errors
-/// A refusal if root is missing, if there is no such flow, or if real hosts cannot run the scenario.
+/// A refusal if hosts cannot be created here, if there is no such flow, or if real hosts cannot run the scenario.
 pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let mut terminal = |number| {
         inherited.take(number).ok_or_else(|| {

@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use fairhaul_units::{Bytes, Rate};
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, listen, setsockopt, socket,
-    sockopt,
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, getsockopt, listen, setsockopt,
+    socket, sockopt,
 };
 
 use super::address::address;
@@ -52,7 +52,10 @@ impl SocketOptions {
 pub fn sender(host: u8, connection: u32, options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;
     if let Some(size) = options.send_buffer {
-        setsockopt(&socket, sockopt::SndBufForce, &(size.0 as usize))?;
+        // Without root a request is limited; the plan has compared it with the limit.
+        setsockopt(&socket, sockopt::SndBufForce, &(size.0 as usize))
+            .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &(size.0 as usize)))?;
+        granted(size, getsockopt(&socket, sockopt::SndBuf)?, "wmem_max")?;
     }
     if let Some(rate) = options.max_pacing_rate {
         sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate.as_bps() / 8)?;
@@ -65,7 +68,9 @@ pub fn sender(host: u8, connection: u32, options: &SocketOptions) -> io::Result<
 pub fn receiver(host: u8, connection: u32, options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;
     if let Some(size) = options.receive_buffer {
-        setsockopt(&socket, sockopt::RcvBufForce, &(size.0 as usize))?;
+        setsockopt(&socket, sockopt::RcvBufForce, &(size.0 as usize))
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &(size.0 as usize)))?;
+        granted(size, getsockopt(&socket, sockopt::RcvBuf)?, "rmem_max")?;
     }
     bind(socket.as_raw_fd(), &name(host, connection, PORT))?;
     listen(&socket, Backlog::new(1)?)?;
@@ -87,6 +92,14 @@ pub fn datagrams(host: u8, other: u8, connection: u32) -> io::Result<OwnedFd> {
 
 fn name(host: u8, connection: u32, port: u16) -> SockaddrIn {
     SocketAddrV4::new(address(host, connection), port).into()
+}
+
+/// Fails if a buffer is smaller than requested, because the kernel limits it.
+fn granted(requested: Bytes, size: usize, limit: &str) -> io::Result<()> {
+    if size as u64 >= requested.0 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("the kernel limits a buffer of {requested}: net.core.{limit} is too small")))
 }
 
 fn prepared(options: &SocketOptions) -> io::Result<OwnedFd> {

@@ -12,9 +12,10 @@ use fairhaul_experiment::Flow;
 use fairhaul_twins::{Note, PortParameter};
 use fairhaul_units::{Bytes, HEADER, Kind, Word};
 
-use super::plan::{Twins, identity};
+use super::flow_controller::{Twins, identity};
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
+use crate::kernel::capabilities;
 use crate::kernel::install_spec::ResolvedInstall;
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
@@ -31,13 +32,16 @@ pub struct TemporaryPorts {
 }
 
 /// Loads what the controllers of `flows` need: an eBPF port of each that has one, except for Reno, which the kernel has
-/// itself, and the objects of users.
+/// itself, and the objects of users. Without root nothing can be loaded, and the plan of the lab refuses what is missing.
 ///
 /// # Errors
 /// A refusal if an eBPF port cannot implement what the scenario requests, or an object has no such parameter; a failure
 /// if the kernel rejects it.
 pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
     let mut ports = TemporaryPorts::default();
+    if !capabilities::lacking().is_empty() {
+        return Ok(ports);
+    }
     for flow in flows {
         let known = identity(flow);
         if ports.names.contains_key(&known) {

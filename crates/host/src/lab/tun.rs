@@ -1,27 +1,16 @@
-//! A host of the lab: a network namespace whose only connection is a TUN device, from which the router reads and
-//! to which it writes packets.
+//! A host of the lab: a network namespace whose only connection is a device, from which the router reads and to which
+//! it writes packets.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 
 use fairhaul_units::Span;
-use nix::errno::Errno;
 
 use super::address::{self, address};
+use super::device::{DEVICE, DEVICE_QUEUE, Device, DeviceKind, dropped_here};
 use super::layout::{Layout, Metrics, Mode};
-use super::offload::PREFIX;
 use crate::namespace::{Namespace, ip, ip_batch};
-use crate::sys;
 
-/// The file that creates devices.
-pub const DEVICES: &str = "/dev/net/tun";
-/// The name of the device in every host.
-pub const DEVICE: &str = "lab0";
-/// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
-const DEVICE_QUEUE: u32 = 20_000;
-/// Checksums, and segments of TCP over IPv4 with and without CWR: `TUN_F_CSUM`, `TUN_F_TSO4` and `TUN_F_TSO_ECN`.
-const OFFLOADS: libc::c_ulong = 1 | 2 | 8;
 /// Socket buffers may grow to this: twice what 1 Gbit/s carries in 500 ms.
 const LARGEST_BUFFER: u64 = 128 << 20;
 
@@ -30,16 +19,16 @@ const LARGEST_BUFFER: u64 = 128 << 20;
 pub struct Host {
     /// The namespace of its sockets.
     pub namespace: Namespace,
-    device: File,
+    device: Device,
 }
 
 impl Host {
-    /// Host number `host` of `layout`, up and with its addresses.
-    pub fn new(host: u8, layout: &Layout) -> io::Result<Host> {
+    /// Host number `host` of `layout`, with a device of this kind, up and with its addresses.
+    pub fn new(host: u8, layout: &Layout, kind: DeviceKind) -> io::Result<Host> {
         let namespace = Namespace::new()?;
         let device = namespace.inside(|| {
             quieten()?;
-            let device = device(layout.mode)?;
+            let device = Device::new(kind, layout.mode, layout.mtu.0)?;
             ip("link set lo up")?;
             let (mtu, burst) = (layout.mtu.0, burst(host, layout));
             ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {burst} up"))?;
@@ -53,11 +42,7 @@ impl Host {
     /// Reads the next packet that the host has sent into `buffer`, in the form of its mode; returns its length,
     /// or none if there is none.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match nix::unistd::read(&self.device, buffer) {
-            Ok(length) => Ok(Some(length)),
-            Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        self.device.read(buffer)
     }
 
     /// Sets the source address of programs that choose none: that of `connection` to `other`; `own` is this
@@ -78,23 +63,13 @@ impl Host {
 
     /// The number of packets that its device has dropped, which are counted nowhere else.
     pub fn dropped(&self) -> io::Result<u64> {
-        let table = self.namespace.inside(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
-        dropped(&table).ok_or_else(|| io::Error::other(format!("the kernel does not list {DEVICE}")))
+        Ok(self.namespace.inside(|| dropped_here(DEVICE))? + self.device.dropped()?)
     }
 
     /// Writes a packet to the host, in the form of its mode.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
-        nix::unistd::write(&self.device, packet)?;
-        Ok(())
+        self.device.write(packet)
     }
-}
-
-/// The sum of the two columns `drop` in the kernel's table of devices.
-fn dropped(table: &str) -> Option<u64> {
-    let numbers = table.lines().find_map(|line| line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':'))?;
-    let numbers: Vec<u64> = numbers.split_whitespace().map_while(|number| number.parse().ok()).collect();
-    // Of each direction: bytes, packets, errors, dropped, and four more.
-    Some(numbers.get(3)? + numbers.get(11)?)
 }
 
 /// The routes of a host: one for all connections if they have the same settings, else one for each.
@@ -134,23 +109,8 @@ fn burst(host: u8, layout: &Layout) -> String {
     }
 }
 
-/// Makes the device in the namespace of this thread; it stays there.
-fn device(mode: Mode) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICES)?;
-    let flags = libc::IFF_TUN | libc::IFF_NO_PI;
-    match mode {
-        Mode::Exact => sys::become_device(&device, DEVICE, flags)?,
-        Mode::Fast => {
-            sys::become_device(&device, DEVICE, flags | libc::IFF_VNET_HDR)?;
-            sys::set_offload(&device, OFFLOADS, PREFIX as libc::c_int)?;
-        }
-    }
-    Ok(device)
-}
-
 /// Switches off everything that the namespace of this thread would do without a request of the run.
-fn quieten() -> io::Result<()> {
+pub(super) fn quieten() -> io::Result<()> {
     // IPv6 would send packets as soon as the device exists.
     set("ipv6/conf/all/disable_ipv6", "1")?;
     set("ipv6/conf/default/disable_ipv6", "1")?;
@@ -173,20 +133,5 @@ pub fn set(switch: &str, value: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && switch.starts_with("ipv6") => Ok(()),
         Err(error) => Err(io::Error::new(error.kind(), format!("{path} = {value}: {error}"))),
         Ok(()) => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_device_dropped_is_in_two_columns() {
-        let table = "Inter-|   Receive                                                |  Transmit\n \
-                     face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n    \
-                     lo:     100       2    0    9    0     0          0         0      100       2    0    9    0     0       0          0\n  \
-                     lab0: 7000000    5000    0    3    0     0          0         0  2000000    4000    0    4    0     0       0          0\n";
-        assert_eq!(dropped(table), Some(7));
-        assert_eq!(dropped("lo: 1 2 3 4"), None);
     }
 }

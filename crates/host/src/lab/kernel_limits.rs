@@ -1,0 +1,160 @@
+//! What the running kernel, and the rights of this process, let the hosts of a lab use: controllers and buffers.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use fairhaul_experiment::Flow;
+use fairhaul_units::{Bytes, Parameter, Value};
+
+use super::flow_controller::{Twins, datagrams, identity, kernel_name};
+use crate::kernel::{capabilities, congestion};
+use crate::nearest::hint;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct KernelLimits {
+    /// The kernel's controllers, loaded eBPF ports included.
+    pub controllers: Vec<String>,
+    /// Whether eBPF programs can be loaded, which needs root.
+    pub loads_programs: bool,
+    /// The largest buffers that a process without root can request, if this process has no root: of senders and of
+    /// receivers.
+    pub buffers: Option<(Bytes, Bytes)>,
+}
+
+impl KernelLimits {
+    /// Those of this process.
+    pub fn here() -> io::Result<KernelLimits> {
+        let root = capabilities::lacking().is_empty();
+        let buffers = if root { None } else { Some((limit("wmem_max")?, limit("rmem_max")?)) };
+        Ok(KernelLimits { controllers: congestion::available()?, loads_programs: root, buffers })
+    }
+
+    /// The requests of a flow that they do not allow.
+    pub fn refusals(&self, flow: &Flow, twins: &Twins) -> Vec<String> {
+        self.controller(flow, twins).err().into_iter().chain(self.buffers(flow)).collect()
+    }
+
+    fn buffers(&self, flow: &Flow) -> Vec<String> {
+        let Some((send, receive)) = self.buffers else { return Vec::new() };
+        let refuse = |key: &str, asked: Option<Bytes>, most: Bytes, limit: &str| {
+            asked.filter(|asked| *asked > most).map(|asked| {
+                format!(
+                    "{key} = \"{asked}\": without root the kernel grants at most {most}. Run the command as root, \
+                     or have an administrator raise the limit: sysctl -w net.core.{limit}={}",
+                    asked.0
+                )
+            })
+        };
+        [
+            refuse("send_buffer", flow.send_buffer, send, "wmem_max"),
+            refuse("receive_buffer", flow.receive_buffer, receive, "rmem_max"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Whether the kernel has the controller of a flow.
+    fn controller(&self, flow: &Flow, twins: &Twins) -> Result<(), String> {
+        if datagrams(flow) {
+            return Ok(()); // it has none
+        }
+        let (name, kernel) = (flow.controller.name(), kernel_name(flow, twins));
+        if flow.controller.entry.header.0 > 0 {
+            return Err(format!(
+                "controller \"{name}\": its packets need a header that the kernel does not have"
+            ));
+        }
+        let object = flow.controller.own.is_some() && !twins.contains_key(&identity(flow));
+        if object || !self.controllers.iter().any(|known| known == kernel) {
+            return Err(self.missing(name, kernel, object));
+        }
+        let linux = flow.controller.entry.linux;
+        let differs = |(parameter, value): &(&Parameter, &Value)| {
+            **value != Value::default_of(parameter)
+                && value.number().is_none_or(|value| linux != Some((parameter.name, value)))
+        };
+        match flow.controller.settings.pairs().find(differs) {
+            Some((parameter, _)) if !twins.contains_key(&identity(flow)) => Err(format!(
+                "controller \"{name}\": the kernel's own controller has no parameter \"{}\"; remove the key",
+                parameter.name
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why the controller `name`, which would be `kernel` there, is not in the kernel.
+    fn missing(&self, name: &str, kernel: &str, object: bool) -> String {
+        let ports: BTreeSet<String> =
+            fairhaul_twins::objects().into_iter().map(|object| object.note.name).collect();
+        if !self.loads_programs && (object || ports.contains(name)) {
+            return format!(
+                "controller \"{name}\": it is an eBPF program, which only root can load into the kernel. Run the \
+                 command as root, or choose a controller of this kernel: {}",
+                self.controllers.join(", ")
+            );
+        }
+        let known: BTreeSet<String> = ports.into_iter().chain(self.controllers.iter().cloned()).collect();
+        format!(
+            "controller \"{name}\": the kernel has no controller \"{kernel}\"; {}",
+            hint(name, known.iter().map(String::as_str))
+        )
+    }
+}
+
+/// A limit of `net.core`. A kernel that hides it in containers grants what is asked or fails the connection.
+fn limit(name: &str) -> io::Result<Bytes> {
+    match fs::read_to_string(format!("/proc/sys/net/core/{name}")) {
+        Ok(text) => text.trim().parse().map(Bytes).map_err(io::Error::other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Bytes(u64::MAX)),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_experiment::read;
+
+    fn flow(more: &str) -> Flow {
+        let text = format!(
+            "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"20 ms\" }}\n[[flow]]\nname = \"F\"\n{more}\n"
+        );
+        read(&text, "test", &[]).expect("it is a scenario").base.flows[0].clone()
+    }
+
+    fn refusals(more: &str) -> Vec<String> {
+        let limits = KernelLimits {
+            controllers: vec!["reno".into(), "highspeed".into()],
+            loads_programs: false,
+            buffers: Some((Bytes(200_000), Bytes(100_000))),
+        };
+        limits.refusals(&flow(more), &Twins::new())
+    }
+
+    #[test]
+    fn without_root_a_controller_of_the_kernel_is_used_even_if_it_has_a_port() {
+        assert_eq!(refusals("controller = \"highspeed\""), [""; 0]);
+    }
+
+    #[test]
+    fn without_root_a_port_is_refused_with_what_the_kernel_has() {
+        let refusals = refusals("controller = \"fhstcp\"");
+        let [refusal] = &refusals[..] else { panic!("{refusals:?}") };
+        assert!(refusal.contains("only root can load") && refusal.ends_with("reno, highspeed"), "{refusal}");
+    }
+
+    #[test]
+    fn without_root_buffers_are_limited() {
+        let refusals =
+            refusals("controller = \"reno\"\nsend_buffer = \"200 kB\"\nreceive_buffer = \"150 kB\"");
+        let [refusal] = &refusals[..] else { panic!("{refusals:?}") };
+        assert!(
+            refusal.starts_with("receive_buffer = \"150 kB\"") && refusal.contains("rmem_max=150000"),
+            "{refusal}"
+        );
+    }
+}
