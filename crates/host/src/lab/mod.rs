@@ -9,6 +9,7 @@ mod account;
 pub mod address;
 mod clean;
 pub mod clock;
+mod event_queue;
 pub mod headers;
 pub mod histogram;
 pub mod layout;
