@@ -10,6 +10,7 @@ pub mod address;
 mod clean;
 pub mod clock;
 pub mod device;
+mod event_queue;
 pub mod flow_controller;
 pub mod headers;
 pub mod histogram;

@@ -4,15 +4,13 @@
 //! Nothing here has a clock. A late call delays deliveries, but changes neither the rate of a link nor the fate
 //! of a packet.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkPacket, LinkPort, Wire};
 use fairhaul_units::{Ecn, Span, Time};
 
 use super::account::Account;
+use super::event_queue::{Event, EventQueue, Lane};
 use super::headers::{Headers, mark};
 use super::layout::{FlowPath, Layout};
 use super::queued_packet::QueuedPacket;
@@ -41,15 +39,6 @@ impl NetworkCounts {
     }
 }
 
-/// The next event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    /// A link has sent a packet, and others wait.
-    Serve(u32),
-    /// A packet is at its next hop; simultaneous packets are ordered by the time at which they left.
-    Step { order: u64, slot: u32 },
-}
-
 /// A packet in flight.
 #[derive(Clone, Debug)]
 struct PacketInFlight {
@@ -71,8 +60,8 @@ struct Travel {
 /// The network's state of a connection.
 #[derive(Clone, Debug, Default)]
 struct ConnectionState {
-    /// Its own wires, by hop of the forward and of the reverse path.
-    wires: [Vec<Option<Wire>>; 2],
+    /// Its own wires, by hop of the forward and of the reverse path, and the packets on them.
+    wires: [Vec<Option<(Wire, Lane)>>; 2],
     account: Account,
 }
 
@@ -87,8 +76,11 @@ pub struct Network {
     ports: Vec<LinkPort<QueuedPacket>>,
     /// By link: the departure for which a service was last scheduled.
     services: Vec<Option<Time>>,
-    events: BinaryHeap<Reverse<(Time, Event)>>,
-    order: u64,
+    events: EventQueue,
+    /// Packets that hosts have just sent.
+    sent: Lane,
+    /// Packets behind each link.
+    behind: Vec<Lane>,
     packets: Vec<PacketInFlight>,
     /// Free slots.
     free: Vec<u32>,
@@ -103,6 +95,7 @@ impl Network {
     pub fn new(layout: &Layout, grid: Grid) -> Network {
         let counts_bytes = layout.links.iter().any(|link| link.schedule.rates.is_some());
         let ports = (0..).zip(&layout.links);
+        let mut events = EventQueue::default();
         Network {
             ports: ports.map(|(link, spec)| LinkPort::new(spec, link, layout.seed, counts_bytes)).collect(),
             services: vec![None; layout.links.len()],
@@ -110,8 +103,9 @@ impl Network {
             bottlenecks: layout.bottlenecks.clone(),
             flows: layout.connections.clone(),
             connections: vec![None; layout.connections.len()],
-            events: BinaryHeap::new(),
-            order: 0,
+            sent: events.lane(),
+            behind: layout.links.iter().map(|_| events.lane()).collect(),
+            events,
             packets: Vec::new(),
             free: Vec::new(),
             dropped: Vec::new(),
@@ -130,16 +124,13 @@ impl Network {
         self.count_sent(&headers, flow, forward, now);
         let travel = Travel { headers, flow, forward, hop: 0, sent: now };
         let slot = self.keep(travel, &bytes[..headers.size as usize]);
-        self.push(slot, now);
+        self.events.step(self.sent, slot, now);
     }
 
     /// Processes all events up to `until`; calls `deliver` for each packet that reaches a host, with the host and
     /// the time at which it was due.
     pub fn advance(&mut self, until: Time, mut deliver: impl FnMut(u8, &[u8], Time)) {
-        while let Some(&Reverse((at, event))) = self.events.peek()
-            && at <= until
-        {
-            self.events.pop();
+        while let Some((at, event)) = self.events.next(until) {
             match event {
                 Event::Serve(link) => self.serve(link, at),
                 Event::Step { slot, .. } => self.step(slot, at, &mut deliver),
@@ -167,8 +158,7 @@ impl Network {
         let counts = self.counts();
         assert!(counts.balance(), "the network lost or created a packet: {counts:?}");
         let waiting: usize = self.ports.iter().map(LinkPort::waiting).sum();
-        let going = self.events.iter().filter(|next| matches!(next.0.1, Event::Step { .. })).count();
-        assert_eq!(counts.inside, (waiting + going) as u64, "a packet is inside, and nowhere");
+        assert_eq!(counts.inside, (waiting + self.events.steps()) as u64, "a packet is inside, and nowhere");
         assert!(self.ports.iter().all(LinkPort::balances), "a link lost a packet");
         let end = self.ledger.end();
         self.ports.iter_mut().for_each(|port| port.read_gauges(end, &mut self.ledger, || true));
@@ -220,11 +210,6 @@ impl Network {
         slot
     }
 
-    fn push(&mut self, slot: u32, at: Time) {
-        self.order += 1;
-        self.events.push(Reverse((at, Event::Step { order: self.order, slot })));
-    }
-
     /// A packet is at its next hop.
     fn step(&mut self, slot: u32, now: Time, deliver: &mut impl FnMut(u8, &[u8], Time)) {
         let PacketInFlight { travel, bytes } = &mut self.packets[slot as usize];
@@ -246,9 +231,10 @@ impl Network {
                 if wires.len() <= number {
                     wires.resize(number + 1, None);
                 }
-                let wire = wires[number].get_or_insert_with(|| Wire::new(rate, delay));
+                let (wire, lane) =
+                    wires[number].get_or_insert_with(|| (Wire::new(rate, delay), self.events.lane()));
                 let (_, arrives) = wire.send(headers.size, 1, now);
-                self.push(slot, arrives);
+                self.events.step(*lane, slot, arrives);
             }
             Hop::Link(link) => {
                 let data_of = (forward && headers.carries_data()).then_some(flow);
@@ -273,7 +259,7 @@ impl Network {
         port.read_gauges(now, &mut self.ledger, || true);
         match port.offer(packet.at_link, now, &mut self.ledger) {
             Admission::Dropped => self.drop(&packet, now),
-            Admission::Sent(departure) => self.depart(&packet, departure),
+            Admission::Sent(departure) => self.depart(link, &packet, departure),
             Admission::Queued => {
                 let next = port.hold(&packet, now, &mut self.ledger, &mut self.dropped);
                 self.settle(link, next, now);
@@ -295,12 +281,12 @@ impl Network {
             self.drop(&packet, now);
         }
         if let Some((packet, departure)) = next {
-            self.depart(&packet, departure);
+            self.depart(link, &packet, departure);
         }
         if let Some(at) = self.ports[link as usize].next_service()
             && self.services[link as usize].replace(at) != Some(at)
         {
-            self.events.push(Reverse((at, Event::Serve(link))));
+            self.events.serve(link, at);
         }
     }
 
@@ -313,7 +299,7 @@ impl Network {
     }
 
     /// A packet leaves a link, which may lose, mark or duplicate it.
-    fn depart(&mut self, packet: &QueuedPacket, departure: Departure) {
+    fn depart(&mut self, link: u32, packet: &QueuedPacket, departure: Departure) {
         let Departure { departs, arrives, marked, copies, .. } = departure;
         if copies == 0 {
             return self.drop(packet, departs);
@@ -325,14 +311,15 @@ impl Network {
             packet.travel.headers.ecn = Ecn::Marked;
         }
         let copy = (copies == 2).then(|| packet.clone());
-        self.push(slot, arrives);
+        let lane = self.behind[link as usize];
+        self.events.step(lane, slot, arrives);
         if let Some(PacketInFlight { travel, bytes }) = copy {
             let slot = self.keep(travel, &bytes);
             self.counts.copied += 1;
             if travel.forward && travel.headers.carries_data() {
                 self.ledger.copied(travel.flow, travel.sent, arrives);
             }
-            self.push(slot, arrives);
+            self.events.step(lane, slot, arrives);
         }
     }
 
