@@ -16,6 +16,7 @@ mod request;
 mod signals;
 pub mod steps;
 mod sys;
+mod tracing;
 
 pub use request::{answer, respond};
 pub use sys::Inherited;
