@@ -50,21 +50,70 @@ class Owner(TypedDict):
     at: str
 
 
+class SentCounts(TypedDict):
+    """Packets with data, and how many of them were retransmissions."""
+
+    sent: int
+    retransmitted: int
+
+
+class Bounds(TypedDict):
+    """The bounds of a window and of the round-trip times of packets between two looks."""
+
+    cwnd_min: int
+    cwnd_max: int
+    rtt_min_ms: float | None
+    rtt_max_ms: float | None
+
+
 class KernelFlow(TypedDict):
-    """A connection that uses an eBPF port."""
+    """A connection that has sent data."""
 
     namespace: str
+    """Its name in `ip netns`, or a process in it; empty for the own one."""
     cookie: int
+    """A number that no other connection of the host has had."""
     local: str
     remote: str
     controller: str
     cwnd: int
+    """Packets, as `ssthresh`, `sent` and `retransmitted`."""
     ssthresh: int | None
+    mss: int
     rtt_ms: float
+    """The smoothed round-trip time."""
+    min_rtt_ms: float | None
+    """The shortest of the last five minutes."""
+    pacing_rate_bps: float | None
+    """The limit of the sending rate; it has an effect only if the connection is paced."""
     acked_bytes: int
     sent: int
     retransmitted: int
     rate_bps: float | None
+    """Bits that the receiver acknowledged per second, between two looks; None for a new one."""
+    recent: SentCounts | None
+    """The packets between the two looks."""
+    bounds: Bounds | None
+    """None without the tracepoints, or if no packet arrived between the two looks."""
+
+
+class Totals(SentCounts):
+    """What the connections of a controller have done since the first look, ended ones included."""
+
+    acked_bytes: int
+
+
+class Look(TypedDict):
+    """The connections of the host that have sent data, at one time."""
+
+    unix_s: float
+    traced: bool
+    """Whether the kernel's tracepoints reported what happened between the looks."""
+    lost_ends: int
+    """Connections that ended between two looks and were not counted: too many ended at a time."""
+    flows: list[KernelFlow]
+    controllers: dict[str, Totals]
+    took_s: float
 
 
 class InstalledPort(TypedDict):

@@ -9,6 +9,7 @@ by the path of an object file that was built with Fairhaul's header.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -153,12 +154,13 @@ def watch(
     *names: str,
     limits: Mapping[str, float] | None = None,
     interval_s: float = 5.0,
+    flows: bool = False,
     dry_run: bool = False,
     on_event: OnEvent = _silent,
 ) -> Watched:
     """Watch installed eBPF ports, by default all, and remove a port if its loss is too high.
 
-    It returns when no eBPF port is left to watch.
+    It returns when no eBPF port is left to watch; with `flows` it goes on.
 
     Args:
         names: the names that `status` gives.
@@ -166,6 +168,7 @@ def watch(
             `share` of its packets are retransmissions, and more than `times` the share of the
             host's other connections; it must have sent `packets` packets in that time.
         interval_s: the time between measurements.
+        flows: also report all flows of the host at every measurement, as `fairhaul.flows.follow`.
         dry_run: report what would be removed, but remove nothing.
         on_event: called with every measurement.
 
@@ -178,9 +181,17 @@ def watch(
         "names": list(names),
         "interval_s": plain(interval_s),
         "limits": {limit: plain(value) for limit, value in (limits or {}).items()},
+        "flows": flows,
         "dry_run": dry_run,
     }
     return cast("Watched", ask(request, on_event))
+
+
+def unit_parts(unit: str) -> tuple[float, str]:
+    """Split the unit of an eBPF port's parameter, such as `0.001/s`, into a factor and a name."""
+    parts = re.fullmatch(r"([0-9.e-]*) *(.*)", unit)
+    assert parts is not None
+    return float(parts[1] or 1), parts[2]
 
 
 def _texts(parameters: Mapping[str, object]) -> dict[str, str]:

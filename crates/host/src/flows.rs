@@ -30,8 +30,14 @@ pub struct KernelFlow {
     pub cwnd: u32,
     /// The slow-start threshold, in packets; `None` before the first reduction.
     pub ssthresh: Option<u32>,
+    /// The payload of a full packet, bytes.
+    pub mss: u32,
     /// The smoothed round-trip time.
     pub rtt_ms: f64,
+    /// The shortest round-trip time that the kernel remembers; `None` before the first sample.
+    pub min_rtt_ms: Option<f64>,
+    /// The pacing rate; `None` without a limit.
+    pub pacing_rate_bps: Option<f64>,
     /// Bytes that the other end has acknowledged since the connection began.
     pub acked_bytes: u64,
     /// Packets with data that were sent, retransmissions included.
@@ -40,7 +46,7 @@ pub struct KernelFlow {
     pub retransmitted: u64,
 }
 
-/// All established connections of the namespace of this thread.
+/// The connections of the namespace of this thread: all that are established, or that end and still may send.
 pub fn all() -> io::Result<Vec<KernelFlow>> {
     let mut flows = Vec::new();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
@@ -89,6 +95,8 @@ fn request(family: u8, socket_id: SocketId) -> Vec<u8> {
         states: StateFlags::ESTABLISHED
             | StateFlags::CLOSE_WAIT
             | StateFlags::FIN_WAIT1
+            | StateFlags::FIN_WAIT2
+            | StateFlags::CLOSING
             | StateFlags::LAST_ACK,
         socket_id,
     };
@@ -112,13 +120,17 @@ fn flow(response: &InetResponse) -> Option<KernelFlow> {
     let info = info?;
     Some(KernelFlow {
         cookie: u64::from_ne_bytes(id.cookie),
-        local: SocketAddr::new(id.source_address, id.source_port),
-        remote: SocketAddr::new(id.destination_address, id.destination_port),
+        local: SocketAddr::new(id.source_address.to_canonical(), id.source_port),
+        remote: SocketAddr::new(id.destination_address.to_canonical(), id.destination_port),
         controller: controller?,
         cwnd: info.snd_cwnd,
         // The kernel's own "no threshold yet".
         ssthresh: (info.snd_ssthresh < i32::MAX as u32).then_some(info.snd_ssthresh),
+        mss: info.snd_mss,
         rtt_ms: f64::from(info.rtt) / 1000.0,
+        min_rtt_ms: (info.min_rtt != u32::MAX).then(|| f64::from(info.min_rtt) / 1000.0),
+        // The kernel's own "no limit".
+        pacing_rate_bps: (info.pacing_rate != u64::MAX).then_some(info.pacing_rate as f64 * 8.0),
         acked_bytes: info.bytes_acked,
         sent: info.data_segs_out.into(),
         retransmitted: info.total_retrans.into(),

@@ -16,6 +16,7 @@ mod request;
 mod signals;
 pub mod steps;
 mod sys;
+mod tracing;
 mod user_namespace;
 
 pub use request::{answer, respond};

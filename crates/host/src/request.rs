@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
-use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
+use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, RunRequest, Shell};
 use crate::steps::say;
 use crate::sys::Inherited;
@@ -22,6 +22,7 @@ use crate::sys::Inherited;
 enum HostRequest {
     List,
     Status,
+    Flows(Flows),
     Install(Install),
     Set(Set),
     Remove(Remove),
@@ -75,6 +76,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
     match envelope.request {
         HostRequest::List => Ok(kernel::list()),
         HostRequest::Status => kernel::status(&store),
+        HostRequest::Flows(flows) => kernel::host_flows(&flows),
         HostRequest::Install(install) => kernel::install(&store, &install),
         HostRequest::Set(set) => kernel::set(&store, &set),
         HostRequest::Remove(remove) => kernel::remove(&store, &remove),

@@ -25,6 +25,7 @@ from fairhaul.cli.click_ext import CommandGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
 from fairhaul.cli.completion import completion
 from fairhaul.cli.evaluate import evaluate
+from fairhaul.cli.flows import flows
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.listings import list_, schema
@@ -68,6 +69,7 @@ for command in (
     reproduce,
     report,
     kernel,
+    flows,
     lab,
     new_controller,
     list_,

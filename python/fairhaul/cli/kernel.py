@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.cli.flows import export_option, exporting, top_option
 from fairhaul.cli.run import json_option
+
+if TYPE_CHECKING:
+    from fairhaul.export.destination import Destination
 
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Print every change that would be made, but make none."
@@ -211,22 +215,44 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
 @click.option(
     "--interval", default=5.0, show_default=True, help="Time between measurements, in seconds."
 )
+@export_option
+@top_option
 @dry_run_option
 @json_option
 def watch(
-    names: tuple[str, ...], interval: float, dry_run: bool, json_: bool, **limits: float
+    names: tuple[str, ...],
+    interval: float,
+    export: Destination | None,
+    top: int | None,
+    dry_run: bool,
+    json_: bool,
+    **limits: float,
 ) -> None:
     """Watch installed eBPF ports, and remove a port if its loss is too high.
 
     An eBPF port is removed when, for --seconds, every measurement shows that more than --share of
     its packets are retransmissions, and more than --times the share of the host's other
     connections. Without NAME, all installed eBPF ports are watched. The command ends when no port
-    is left to watch.
+    is left to watch; with --export it goes on, and reports that a port was removed.
     """
     from fairhaul import kernel as api
 
-    on_event = _event_printer(json_)
-    done = api.watch(*names, limits=limits, interval_s=interval, dry_run=dry_run, on_event=on_event)
+    shown = _event_printer(json_)
+    with exporting(export, top) as update:
+        update({"limits": limits})
+
+        def on_event(line: Mapping[str, Any]) -> None:
+            update(line)
+            shown(line)
+
+        done = api.watch(
+            *names,
+            limits=limits,
+            interval_s=interval,
+            flows=export is not None,
+            dry_run=dry_run,
+            on_event=on_event,
+        )
     if json_:
         show.as_json(done)
 

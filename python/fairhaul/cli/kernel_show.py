@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from fairhaul.cli import show
-
-# The unit of an eBPF port's parameter: an optional factor and a name, such as `0.001/s`.
-UNIT = re.compile(r"([0-9.e-]*) *(.*)")
+from fairhaul.cli.flow_table import flow_table
+from fairhaul.kernel import unit_parts
 
 
 def show_status(status: Mapping[str, Any]) -> None:
@@ -31,26 +29,12 @@ def show_status(status: Mapping[str, Any]) -> None:
             screen.print(f"    route {route}")
     flows = [flow for twin in status["twins"] for flow in twin["flows"]]
     if flows:
-        screen.print(show.table("Connections", COLUMNS, [_row(flow) for flow in flows], words=4))
+        screen.print(flow_table("Connections", flows))
     else:
         screen.print("No connection uses them now.")
     silent = sum(twin["connections_without_data"] for twin in status["twins"])
     if silent:
         screen.print(f"{silent} more connections that use them have sent no data.")
-
-
-COLUMNS = (
-    "controller",
-    "from",
-    "to",
-    "namespace",
-    "cwnd",
-    "ssthresh",
-    "RTT ms",
-    "Mbit/s",
-    "packets",
-    "retrans %",
-)
 
 
 def _line(twin: Mapping[str, Any]) -> str:
@@ -72,25 +56,7 @@ def installed_by(owner: Mapping[str, Any]) -> str:
 
 def amount(count: int, unit: str) -> str:
     """Write the value of an eBPF port's parameter: 20000 of `0.001/s` are `20/s`."""
-    scale = UNIT.match(unit)
-    assert scale is not None
-    parts = round(1 / float(scale[1])) if scale[1] else 1
-    name = scale[2]
+    factor, name = unit_parts(unit)
+    parts = round(1 / factor)
     space = " " if name[:1].isalpha() else ""
     return f"{count / parts:.9f}".rstrip("0").rstrip(".") + space + name
-
-
-def _row(flow: Mapping[str, Any]) -> list[str]:
-    sent = flow["sent"]
-    return [
-        flow["controller"],
-        flow["local"],
-        flow["remote"],
-        flow["namespace"] or "-",
-        str(flow["cwnd"]),
-        "-" if flow["ssthresh"] is None else str(flow["ssthresh"]),
-        f"{flow['rtt_ms']:.2f}",
-        "-" if flow["rate_bps"] is None else f"{flow['rate_bps'] / 1e6:.1f}",
-        str(sent),
-        f"{100 * flow['retransmitted'] / sent:.2f}" if sent else "-",
-    ]

@@ -43,12 +43,14 @@ impl SentCounts {
         if self.sent == 0 { 0.0 } else { self.retransmitted as f64 / self.sent as f64 }
     }
 
-    fn add(&mut self, more: SentCounts) {
+    /// Adds the counts of other flows.
+    pub fn add(&mut self, more: SentCounts) {
         self.sent += more.sent;
         self.retransmitted += more.retransmitted;
     }
 
-    fn since(self, before: SentCounts) -> SentCounts {
+    /// The packets since earlier counts of the same flow.
+    pub fn since(self, before: SentCounts) -> SentCounts {
         SentCounts {
             sent: self.sent.saturating_sub(before.sent),
             retransmitted: self.retransmitted.saturating_sub(before.retransmitted),

@@ -3,11 +3,14 @@
 pub mod capabilities;
 pub mod congestion;
 mod default_scope;
+mod flow_probe;
+mod host_flows;
 mod install;
 pub mod install_spec;
 pub mod install_store;
 mod list;
 pub mod load;
+mod looks;
 mod loss_monitor;
 mod owner;
 pub mod probe;
@@ -19,6 +22,7 @@ mod unit;
 mod verify;
 mod watch;
 
+pub use host_flows::{Flows, host_flows};
 pub use install::{Install, install};
 pub use list::list;
 pub use remove::{Remove, remove};

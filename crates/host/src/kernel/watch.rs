@@ -1,16 +1,19 @@
 //! `watch`: polls the host's flows and removes an eBPF port whose flows lose too much.
 
+use std::collections::BTreeSet;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::capabilities;
+use super::host_flows::check_interval;
 use super::install_store::InstallStore;
-use super::loss_monitor::{ConnectionCounts, Limits, LossMonitor, SentCounts};
+use super::looks::{FlowFilter, Look, Looks, sent_counts};
+use super::loss_monitor::{ConnectionCounts, Limits, LossMonitor};
 use super::remove::take_out;
-use super::status::everywhere;
+use super::status::port;
 use crate::error::{Error, Result};
 use crate::nearest::hint;
 use crate::steps::{Steps, say, warn};
@@ -30,6 +33,9 @@ pub struct Watch {
     /// Report what would be removed, but remove nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Report every look at the host's flows, and go on when no eBPF port is left to watch.
+    #[serde(default)]
+    flows: bool,
 }
 
 /// Long enough that a flow with occasional losses has one in every interval.
@@ -42,34 +48,43 @@ pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
     check(store, request)?;
     capabilities::require()?;
     capabilities::keep_needed()?;
+    let mut looks = Looks::new(FlowFilter::default())?;
+    if request.flows {
+        looks = looks.traced();
+    }
     let (mut monitor, start) = (LossMonitor::default(), Instant::now());
     let mut removed = Vec::new();
     loop {
-        let watched: Vec<String> = {
+        let watched: BTreeSet<String> = {
             let installed = store.names()?;
             installed
                 .into_iter()
                 .filter(|name| request.names.is_empty() || request.names.contains(name))
                 .collect()
         };
-        if watched.is_empty() {
+        if watched.is_empty() && !request.flows {
             return Ok(json!({ "removed": removed }));
         }
-        monitor.update(start.elapsed().as_secs_f64(), &connection_counts()?, &request.limits);
+        let look = looks.next()?;
+        monitor.update(start.elapsed().as_secs_f64(), &connection_counts(&look), &request.limits);
         for name in watched {
             removed.extend(check_port(store, &monitor, name, request)?);
         }
-        thread::sleep(Duration::from_secs_f64(request.interval_s));
+        if request.flows {
+            say(&json!({ "flows": look }));
+        }
+        thread::sleep(check_interval(request.interval_s)?);
     }
 }
 
 fn check(store: &InstallStore, request: &Watch) -> Result<()> {
     let Limits { share, times, seconds, .. } = request.limits;
-    let fits = (0.0..1.0).contains(&share) && times >= 0.0 && seconds > 0.0 && request.interval_s > 0.0;
+    check_interval(request.interval_s)?;
+    let fits = (0.0..1.0).contains(&share) && times >= 0.0 && seconds > 0.0;
     if !fits || request.interval_s > seconds {
         return Err(Error::refused(
             "wanted a share of at least 0 and below 1, a factor (times) of at least 0, a duration (seconds) \
-             and an interval above 0, and an interval that is not longer than the duration",
+             above 0, and an interval that is not longer than the duration",
         ));
     }
     let installed = store.names().unwrap_or_default();
@@ -90,7 +105,7 @@ fn check_port(
     request: &Watch,
 ) -> Result<Option<String>> {
     let comparison = monitor.compare(&name, &request.limits);
-    say(&json!({ "look": name, "finding": comparison }));
+    say(&json!({ "look": name, "finding": comparison, "port": port(store, &name)? }));
     if !comparison.over_limit {
         return Ok(None);
     }
@@ -104,14 +119,20 @@ fn check_port(
     let steps = Steps::new(request.dry_run);
     take_out(store, &name, steps)?;
     store.remove_if_empty(steps)?;
-    Ok((!request.dry_run).then_some(name))
+    if request.dry_run {
+        return Ok(None);
+    }
+    say(&json!({ "removed": name }));
+    Ok(Some(name))
 }
 
-fn connection_counts() -> Result<Vec<ConnectionCounts>> {
-    let of = |located: super::status::LocatedFlow| ConnectionCounts {
+/// The counts of all connections, also of those that have sent no data: they may begin to.
+fn connection_counts(look: &Look) -> Vec<ConnectionCounts> {
+    let located = look.flows.iter().map(|sender| &sender.located).chain(&look.silent);
+    let of = |located: &super::looks::LocatedFlow| ConnectionCounts {
         cookie: located.flow.cookie,
-        controller: located.flow.controller,
-        counts: SentCounts { sent: located.flow.sent, retransmitted: located.flow.retransmitted },
+        controller: located.flow.controller.clone(),
+        counts: sent_counts(&located.flow),
     };
-    Ok(everywhere()?.into_iter().map(of).collect())
+    located.map(of).collect()
 }

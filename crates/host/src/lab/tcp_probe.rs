@@ -5,21 +5,20 @@ use std::net::Ipv4Addr;
 use std::sync::mpsc::{self, Receiver};
 
 use fairhaul_units::Span;
-use libbpf_rs::{
-    Link, MapCore, MapFlags, MapImpl, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder,
-};
+use libbpf_rs::{Link, MapCore, MapFlags, RingBuffer};
 
 use super::address::owner;
 use super::tcp_info::{CaState, TcpState, threshold};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Result};
+use crate::tracing::TracingObject;
 
 /// The loaded program and its ring buffer. The program stays attached until this is dropped.
 #[derive(Debug)]
 pub struct TcpProbe {
-    _link: Link,
+    _links: Vec<Link>,
     ring: RingBuffer<'static>,
     samples: Receiver<ProbeSample>,
-    object: Object,
+    object: TracingObject,
 }
 
 /// The state of a sender when a packet arrived, which had not changed since the previous packet.
@@ -35,8 +34,6 @@ pub struct ProbeSample {
     pub state: TcpState,
 }
 
-/// The only key of the map that holds a program's variables.
-const FIRST: [u8; 4] = [0; 4];
 /// The length of a sample, bytes; `tcp_probe.bpf.c` has the offsets of its fields.
 const LENGTH: usize = 32;
 
@@ -46,35 +43,19 @@ impl TcpProbe {
     /// # Errors
     /// A kernel without the tracepoint, or a build without the program.
     pub fn of(namespaces: &[u64]) -> Result<TcpProbe> {
-        let elf = fairhaul_twins::TCP_PROBE.ok_or_else(|| {
-            Error::failed(fairhaul_twins::MISSING.unwrap_or("this build has no tracing program"))
-        })?;
-        libbpf_rs::set_print(None);
-        let object = ObjectBuilder::default()
-            .open_memory(elf)
-            .and_then(OpenObject::load)
-            .when("cannot load the program that traces acknowledgements")?;
+        let mut object = TracingObject::load(fairhaul_twins::TCP_PROBE)?;
         let (sender, samples) = mpsc::channel();
-        let hosts = map(&object, "hosts")?;
+        let hosts = object.map("hosts")?;
         for namespace in namespaces {
             let number = u32::try_from(*namespace).when("the number of a namespace")?;
             hosts.update(&number.to_ne_bytes(), &[0], MapFlags::ANY).when("the hosts that are watched")?;
         }
-        let ring = {
-            let messages = map(&object, "samples")?;
-            let mut builder = RingBufferBuilder::new();
-            let forward = move |bytes: &[u8]| {
-                // The receiver is gone only while the probe is being dropped.
-                let _ = ProbeSample::read(bytes).map(|sample| sender.send(sample));
-                0
-            };
-            builder.add(&messages, forward).when("cannot read the ring buffer of acknowledgements")?;
-            builder.build().when("cannot read the ring buffer of acknowledgements")?
-        };
-        let program = object.progs_mut().next();
-        let program = program.ok_or_else(|| Error::failed("the object contains no program"))?;
-        let link = program.attach().when("cannot attach to the tracepoint of acknowledgements")?;
-        Ok(TcpProbe { _link: link, ring, samples, object })
+        let ring = object.ring("samples", move |bytes| {
+            // The receiver is gone only while the probe is being dropped.
+            let _ = ProbeSample::read(bytes).map(|sample| sender.send(sample));
+        })?;
+        let links = object.attach()?;
+        Ok(TcpProbe { _links: links, ring, samples, object })
     }
 
     /// The samples since the last call, in the order of time.
@@ -85,13 +66,7 @@ impl TcpProbe {
 
     /// Packets without a sample, because the ring buffer was full.
     pub fn lost_samples(&self) -> Result<u64> {
-        let bytes = map(&self.object, ".bss")?
-            .lookup(&FIRST, MapFlags::ANY)
-            .when("cannot read the count of lost messages")?;
-        let eight = bytes.as_deref().and_then(|bytes| bytes.get(..8)?.try_into().ok());
-        eight
-            .map(u64::from_ne_bytes)
-            .ok_or_else(|| Error::failed("the program has no counter of lost messages"))
+        self.object.lost()
     }
 }
 
@@ -111,9 +86,4 @@ impl ProbeSample {
         let at_ns = i64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         Some(ProbeSample { at_ns, host, connection, state })
     }
-}
-
-fn map<'a>(object: &'a Object, name: &str) -> Result<MapImpl<'a>> {
-    let map = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
-    map.ok_or_else(|| Error::failed(format!("the object has no map {name}")))
 }

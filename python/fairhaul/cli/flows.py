@@ -1,0 +1,197 @@
+"""The command `flows`: the TCP connections of this host that send, once or again and again."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairhaul.cli import show
+from fairhaul.cli.click_ext import Command
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from fairhaul.export.destination import Destination, Update
+    from fairhaul.host import Line
+    from fairhaul.host_results import KernelFlow, Look
+
+# On a terminal, so many flows are shown; --top and --json show more.
+MOST_SHOWN = 20
+
+
+def _destination(_context: click.Context, _option: click.Parameter, text: str | None) -> Any:
+    from fairhaul.export import destination
+
+    return None if text is None else destination(text)
+
+
+export_option = click.option(
+    "--export",
+    metavar="WHERE",
+    callback=_destination,
+    help="Export metrics for Prometheus: at a port of this host (9797), at an address and a port, "
+    "or into a file that ends in .prom, for node_exporter.",
+)
+top_option = click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Flows that are shown (20) and that have metrics of their own (50): the fastest N. Others "
+    "are summed.",
+)
+
+
+@click.command(cls=Command, example="fairhaul flows --watch")
+@click.option("--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
+@click.option(
+    "--interval", default=1.0, show_default=True, help="Time between two looks, in seconds."
+)
+@click.option(
+    "--controller", multiple=True, metavar="NAME", help="Only flows with this controller."
+)
+@click.option(
+    "--port",
+    multiple=True,
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    help="Only flows with this port at either end.",
+)
+@click.option(
+    "--namespace", multiple=True, metavar="NAME", help="Only flows in this network namespace."
+)
+@top_option
+@export_option
+@click.option(
+    "--json", "json_", is_flag=True, help="Print one JSON object, or with --watch a line per look."
+)
+def flows(
+    watch: bool,
+    interval: float,
+    top: int | None,
+    export: Destination | None,
+    json_: bool,
+    **filters: tuple[Any, ...],
+) -> None:
+    """Show the TCP flows of this host that send: throughput, window, round-trip time, loss.
+
+    The throughput counts the bytes that the receiver acknowledged between two looks. As root, the
+    flows of all network namespaces are shown, and below a window and a round-trip time its bounds
+    between the two looks.
+    """
+    from fairhaul import flows as api
+
+    chosen: dict[str, Any] = {f"{name}s": values for name, values in filters.items()}
+    chosen |= {"interval_s": interval, "on_event": warned}
+    if not watch and export is None:
+        look = api.look(**chosen)
+        if json_:
+            show.as_json(look)
+        else:
+            _print(look, top)
+        return
+    with ExitStack() as stack:
+        update = stack.enter_context(exporting(export, top))
+        screen = _screen(top) if watch and not json_ else nullcontext(_line if watch else None)
+        shown = stack.enter_context(screen)
+
+        def on_look(look: Look) -> None:
+            update({"flows": look})
+            if shown is not None:
+                shown(look)
+
+        api.follow(on_look, **chosen)
+
+
+def warned(line: Line) -> None:
+    """Print a warning of `fairhaul-host`."""
+    if "warning" in line:
+        click.echo(f"fairhaul: {line['warning']}", err=True)
+
+
+@contextmanager
+def exporting(where: Destination | None, top: int | None) -> Iterator[Update]:
+    """Export while the context lasts, and say where; without a place nothing is done."""
+    from fairhaul.export import HttpAddress
+    from fairhaul.export.state import MOST_FLOWS
+
+    if where is None:
+        yield lambda _: None
+        return
+    with where.open(MOST_FLOWS if top is None else top) as update:
+        if isinstance(where, HttpAddress):
+            click.echo(f"Metrics: {where.url}", err=True)
+            if not where.is_loopback:
+                click.echo(
+                    f"fairhaul: warning: everyone who reaches {where.host} can read the addresses "
+                    "of all flows; the connection is not encrypted",
+                    err=True,
+                )
+        else:
+            click.echo(f"Metrics: {where.path}, at each look", err=True)
+        yield update
+
+
+def _line(look: Look) -> None:
+    import json
+
+    click.echo(json.dumps(look, allow_nan=False))
+
+
+def _shown(look: Look, top: int | None) -> tuple[list[KernelFlow], str]:
+    """Give the flows that are shown, and what is said of the others."""
+    from fairhaul.export.state import fastest
+
+    every = fastest(look)
+    flows = every[: MOST_SHOWN if top is None else top]
+    rest = every[len(flows) :]
+    if not rest:
+        return flows, "" if flows else "No flow of this host has sent data."
+    rate = sum(flow["rate_bps"] or 0.0 for flow in rest) / 1e6
+    return flows, f"{len(rest)} more flows, together {rate:.1f} Mbit/s; --top N shows more."
+
+
+def _print(look: Look, top: int | None) -> None:
+    from fairhaul.cli.flow_table import flow_table
+
+    screen = show.console()
+    flows, rest = _shown(look, top)
+    if flows:
+        screen.print(flow_table("Flows", flows))
+    if rest:
+        screen.print(rest)
+
+
+@contextmanager
+def _screen(top: int | None) -> Iterator[Callable[[Look], None]]:
+    """Give the function that shows a look: on a terminal in place of the one before."""
+    if not sys.stdout.isatty():
+
+        def append(look: Look) -> None:
+            click.echo(_clock(look))
+            _print(look, top)
+
+        yield append
+        return
+    from rich.live import Live
+
+    with Live(console=show.console(), auto_refresh=False, vertical_overflow="crop") as live:
+        yield lambda look: live.update(_picture(look, top), refresh=True)
+
+
+def _picture(look: Look, top: int | None) -> Group:
+    from rich.console import Group
+
+    from fairhaul.cli.flow_table import flow_table
+
+    flows, rest = _shown(look, top)
+    title = f"Flows at {_clock(look)}"
+    return Group(flow_table(title, flows), rest) if flows else Group(title, rest)
+
+
+def _clock(look: Look) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(look["unix_s"]))

@@ -1,0 +1,9 @@
+"""Export of flows and watched eBPF ports to a monitoring system.
+
+`metrics` is the table of what is exported, `state` what is known at a time, `destination` where it
+goes: over HTTP (`server`) or into a file that node_exporter reads (`textfile`).
+"""
+
+from fairhaul.export.destination import Destination, HttpAddress, Textfile, destination
+
+__all__ = ["Destination", "HttpAddress", "Textfile", "destination"]
