@@ -21,6 +21,10 @@ ONLY ?=
 # A checkout of htsim (https://github.com/Broadcom/csg-htsim), which `make bench-peers` then measures, too.
 HTSIM ?=
 
+# Where `make install` installs, and a folder that stands for the root when a package is made from the result.
+PREFIX ?= /opt/fairhaul
+DESTDIR ?=
+
 # How long `make fuzz` looks for scenarios that break an invariant, and then for input that breaks each reader; from which
 # seed the scenarios are drawn, by default another one each day.
 TIME ?= 10m
@@ -41,7 +45,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores site man twins fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores site man dist dist-check trial install uninstall audit twins fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -111,6 +115,24 @@ site: $(VENV)/.extension studio ## the documentation as a site in out/site, whic
 
 man: $(VENV)/.extension ## the man pages in out/man: man -M out/man fairhaul-run
 	$(VENV)/bin/python -m tools.site man
+
+dist: tools $(VENV)/.extension ## a release in out/dist: source distribution, wheels, Debian packages, checksums; half an hour or more
+	$(VENV)/bin/python -m tools.dist build
+
+dist-check: dist ## build the release a second time in another folder, and compare the bytes
+	scripts/dist/again $(VENV)/bin/python
+
+trial: ## as root on Debian: install the Debian package of out/dist in a fresh system, use it and remove it
+	scripts/dist/trial
+
+install: $(VENV)/.extension host studio ## install below PREFIX (and DESTDIR), with the layout of the Debian package
+	$(VENV)/bin/python -m tools.dist install --prefix '$(PREFIX)' --destination '$(DESTDIR)/'
+
+uninstall: $(VENV)/.extension ## remove what `make install` installed below PREFIX (and DESTDIR)
+	$(VENV)/bin/python -m tools.dist uninstall --prefix '$(PREFIX)' --destination '$(DESTDIR)/'
+
+audit: tools $(VENV)/.packages ## the licences, origins and known vulnerabilities of all dependencies; installs cargo-deny
+	scripts/audit install
 
 twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
 	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins
