@@ -4,6 +4,11 @@
 goes: over HTTP (`server`) or into a file that node_exporter reads (`textfile`).
 """
 
+from pathlib import Path
+
 from fairhaul.export.destination import Destination, HttpAddress, Textfile, destination
 
-__all__ = ["Destination", "HttpAddress", "Textfile", "destination"]
+# The board for Grafana.
+DASHBOARD = Path(__file__).parent / "dashboard.json"
+
+__all__ = ["DASHBOARD", "Destination", "HttpAddress", "Textfile", "destination"]
