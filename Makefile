@@ -74,6 +74,7 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rule
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pytest -q tests/test_tidy.py
+	@scripts/audit
 	@echo 'make check: passed (make test runs everything)'
 
 tidy: $(VENV)/.packages ## the rules of style and structure alone, in seconds

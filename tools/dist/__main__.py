@@ -24,11 +24,12 @@ def main() -> None:
 def build(out: Path) -> None:
     """Build everything that a release has; what this machine cannot build is named."""
     from tools.dist import debian, sources, wheels
-    from tools.dist.programs import STAGE
+    from tools.dist.programs import STAGE, check_crates
 
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     sources.unpack(sources.write(out), STAGE)
+    check_crates()
     for architecture in ARCHITECTURES:
         try:
             wheel = wheels.build(architecture, out)
@@ -62,6 +63,14 @@ def uninstall(prefix: Path, destination: Path) -> None:
 
     remove(prefix, destination.resolve())
     click.echo(f"Removed: Fairhaul below {prefix}")
+
+
+@main.command()
+def audit() -> None:
+    """List known vulnerabilities of the locked Python packages."""
+    from tools.dist.vulnerabilities import audit as check
+
+    raise SystemExit(not check())
 
 
 main(prog_name="python -m tools.dist")

@@ -41,8 +41,7 @@ class Component:
 
 def linked(architecture: Architecture) -> list[Component]:
     """What the files of a wheel are built from."""
-    crates, libbpf = _crates(architecture)
-    found = [*crates, libbpf, _uplot(), _rust()]
+    found = [*crates(architecture), _uplot(), _rust()]
     for package, name, licence in (
         ("libelf-dev", "elfutils", "GPL-2.0-or-later OR LGPL-3.0-or-later"),
         ("zlib1g-dev", "zlib", "Zlib"),
@@ -60,8 +59,8 @@ def installed(site: Path) -> list[Component]:
     return sorted((one for one in found if one.name != "fairhaul"), key=lambda one: one.purl)
 
 
-def _crates(architecture: Architecture) -> tuple[list[Component], Component]:
-    """The crates of others that are linked into the programs, and libbpf, which one contains."""
+def crates(architecture: Architecture) -> list[Component]:
+    """The crates of others that are linked into the programs, and libbpf, which one of them contains."""
     command = ("cargo", "metadata", "--format-version", "1", "--locked")
     filtered = (*command, "--filter-platform", architecture.triple)
     metadata = json.loads(text_of(filtered, ROOT, with_rust()))
@@ -80,7 +79,7 @@ def _crates(architecture: Architecture) -> tuple[list[Component], Component]:
             ]
     others = [packages[key] for key in reached if packages[key]["source"] is not None]
     (source,) = (one for one in others if one["name"] == "libbpf-sys")
-    return [_crate(one) for one in others], _libbpf(source)
+    return [*map(_crate, others), _libbpf(source)]
 
 
 def _is_macro(package: dict[str, Any]) -> bool:

@@ -80,6 +80,13 @@ def build_engine() -> None:
         raise Missing("what scripts/studio names")
 
 
+def check_crates() -> None:
+    """Do everything of the publication of the library crates except the upload."""
+    crates = [f"--package=fairhaul-{name}" for name in ("units", "cc", "path")]
+    options = ("--dry-run", "--quiet", "--locked", "--allow-dirty")
+    call(["cargo", "publish", *options, *crates], STAGE, with_rust())
+
+
 def _libraries(architecture: Architecture) -> Path:
     """The folder of the static libraries of an architecture."""
     return WORK / architecture.debian / "root/usr/lib" / f"{architecture.machine}-linux-gnu"

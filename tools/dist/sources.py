@@ -9,6 +9,7 @@ import shutil
 import sys
 import tarfile
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ from tools import ROOT
 from tools.dist import call, text_of
 
 
+@cache
 def epoch() -> int:
     """The time of all files in a release: that of the commit, unless SOURCE_DATE_EPOCH says else."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
@@ -63,16 +65,36 @@ def write(out: Path) -> Path:
 
 
 def unpack(sdist: Path, stage: Path) -> None:
-    """Replace the sources in `stage` by those of a source distribution, and keep what is built.
+    """Make the files in `stage` those of a source distribution, except what cargo has built.
 
-    The files get the present time, because cargo rebuilds what is newer than its result.
+    A file that has the right content keeps its time, because cargo builds again what has changed.
     """
-    if stage.is_dir():
-        for old in stage.iterdir():
-            if old.name != "target":
-                shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
-    stage.mkdir(parents=True, exist_ok=True)
-    call(["tar", "xzf", sdist, "-m", "--strip-components=1", "-C", stage], ROOT)
+    with tempfile.TemporaryDirectory() as folder:
+        new = Path(folder)
+        call(["tar", "xzf", sdist, "-m", "--strip-components=1", "-C", new], ROOT)
+        wanted = {path.relative_to(new) for path in new.rglob("*") if _is_file(path)}
+        for old in [path for path in stage.rglob("*") if _is_file(path)]:
+            name = old.relative_to(stage)
+            if name.parts[0] != "target" and name not in wanted:
+                old.unlink()
+        for name in wanted:
+            if not _same(new / name, stage / name):
+                (stage / name).unlink(missing_ok=True)
+                (stage / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(new / name, stage / name, follow_symlinks=False)
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_symlink() or path.is_file()
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two files, or links, have the same content and rights."""
+    if one.is_symlink() or other.is_symlink():
+        return one.is_symlink() and other.is_symlink() and one.readlink() == other.readlink()
+    if not other.is_file() or one.stat().st_mode != other.stat().st_mode:
+        return False
+    return one.read_bytes() == other.read_bytes()
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -1,0 +1,162 @@
+"""Releases in part; `make dist-check` builds whole ones twice, `make trial` installs one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+from packageurl import PackageURL
+
+from tools import ROOT
+from tools.dist import ARCHITECTURES, sources
+from tools.dist.components import crates
+from tools.dist.debian import needed, pack
+from tools.dist.install import LIST, install, remove
+from tools.dist.layout import Installation, lay_out
+from tools.dist.licences import text
+from tools.dist.sbom import write
+
+CARGO = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
+
+
+def holds_machine_path(file: Path) -> bool:
+    content = file.read_bytes()
+    return any(path.encode() + b"/" in content for path in (str(ROOT), CARGO))
+
+
+def plain_files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+
+
+@pytest.fixture
+def checkout() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("a source distribution is made from a checkout under git")
+
+
+@pytest.mark.usefixtures("checkout")
+def test_a_source_distribution_has_the_same_bytes_again(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    first, second = (sources.write(folder) for folder in folders)
+    assert first.read_bytes() == second.read_bytes()
+    with tarfile.open(first) as tar:
+        members = tar.getmembers()
+    names = {member.name.partition("/")[2] for member in members}
+    assert {"PKG-INFO", "pyproject.toml", "Cargo.lock", "Makefile"} <= names
+    assert {"python/fairhaul/scenarios", "crates/host/src/main.rs"} <= names
+    assert {(one.uid, one.gid, one.uname, one.mtime) for one in members} == {
+        (0, 0, "", sources.epoch())
+    }
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Installation:
+    """The layout without the packages of Python."""
+    there = Installation(
+        root=tmp_path / "root",
+        prefix=Path("/usr"),
+        python=Path("/usr/bin/python3.11"),
+        python_version="3.11",
+    )
+    there.site.mkdir(parents=True)
+    lay_out(there, {"copyright": b"as in Debian\n"})
+    return there
+
+
+def test_the_layout_names_the_installed_program_and_no_folder_of_this_machine(
+    small: Installation,
+) -> None:
+    assert [file for file in plain_files(small.root) if holds_machine_path(file)] == []
+    for unit in ("fairhaul.service", "fairhaul-watch.service"):
+        lines = small.at(f"lib/systemd/system/{unit}").read_text()
+        assert "=/usr/bin/fairhaul kernel" in lines
+        assert "/opt/" not in lines
+    assert small.at("bin/fairhaul").read_text().startswith("#!/usr/lib/fairhaul/bin/python3 -P\n")
+    for name in ("share/man/man1/fairhaul-kernel-install.1.gz", "share/doc/fairhaul/docs/index.md"):
+        assert small.at(name).is_file()
+
+
+def test_packing_twice_gives_the_same_bytes(small: Installation, tmp_path: Path) -> None:
+    if shutil.which("dpkg-deb") is None:
+        pytest.skip("dpkg-deb is not installed (Debian: dpkg)")
+    control = (ROOT / "scripts/dist/debian/control").read_text().replace("@VERSION@", "1.0")
+    control = control.replace("@ARCHITECTURE@", "all").replace("@SIZE@", "1")
+    (small.root / "DEBIAN").mkdir()
+    (small.root / "DEBIAN/control").write_text(control.replace("@DEPENDS@", "python3"))
+    copy = tmp_path / "another" / "folder"
+    shutil.copytree(small.root, copy, symlinks=True)
+    first = pack(small.root, tmp_path / "one.deb")
+    second = pack(copy, tmp_path / "two.deb")
+    assert first.read_bytes() == second.read_bytes()
+    listed = subprocess.run(["dpkg-deb", "-c", first], capture_output=True, text=True, check=True)
+    assert {line.split()[1] for line in listed.stdout.splitlines()} == {"root/root"}
+
+
+def test_every_linked_crate_has_a_licence_and_is_in_the_bill(tmp_path: Path) -> None:
+    for architecture in ARCHITECTURES:
+        components = crates(architecture)
+        names = {one.name for one in components}
+        assert {"pyo3", "libbpf-rs", "libbpf/libbpf", "nix", "toml_edit"} <= names
+        # Crates for tests, and those that run in the compiler, are not linked.
+        assert not names & {"proptest", "serde_derive", "insta"}
+        assert [one.name for one in components if not one.licence] == []
+        write(components, tmp_path / "bill.json")
+        bill = json.loads((tmp_path / "bill.json").read_text())
+        urls = {PackageURL.from_string(one["purl"]).name for one in bill["components"]}
+        assert {"pyo3", "libbpf"} <= urls
+        locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+        versions = {(one["name"], one["version"]) for one in locked}
+        assert {(one.name, one.version) for one in components if one.kind == "cargo"} <= versions
+        assert "Permission is hereby granted, free of charge" in text(components)
+
+
+def test_libraries_that_a_program_needs_are_found() -> None:
+    if shutil.which("objdump") is None:
+        pytest.skip("objdump is not installed (Debian: binutils)")
+    host = ROOT / "python/fairhaul/bin"
+    if not (host / "fairhaul-host").is_file():
+        pytest.skip("fairhaul-host is not built here (scripts/host build says why)")
+    assert "libc.so.6" in needed(host)
+
+
+def test_what_is_installed_runs_and_is_removed_again(tmp_path: Path) -> None:
+    prefix = tmp_path / "prefix"
+    install(prefix, Path("/"))
+    program = prefix / "bin/fairhaul"
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+
+    def call(*words: str) -> str:
+        done = subprocess.run(
+            [str(program), *words], env=bare, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert sources.version() in call("--version")
+    assert json.loads(call("list", "controllers", "--json"))["controllers"]
+    python = str(prefix / "lib/fairhaul/bin/python3")
+    place = "import fairhaul; print(fairhaul.__file__)"
+    done = subprocess.run(
+        [python, "-c", place], env=bare, capture_output=True, text=True, check=True
+    )
+    assert Path(done.stdout.strip()).is_relative_to(prefix)
+    assert [file for file in plain_files(prefix) if holds_machine_path(file)] == []
+    (prefix / "bin/of-another-package").touch()
+    remove(prefix, Path("/"))
+    assert sorted(prefix.rglob("*")) == [prefix / "bin", prefix / "bin/of-another-package"]
+
+
+def test_removing_what_is_not_installed_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tools.dist", "uninstall", "--prefix", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert LIST in done.stderr
