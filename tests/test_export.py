@@ -210,6 +210,25 @@ def test_another_place_is_refused(fairhaul: Fairhaul, text: str, message: str) -
     assert message in done.stderr
 
 
+def test_a_textfile_is_written_whole_and_a_failure_is_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "folder" / "fairhaul.prom"
+    with pytest.raises(OSError, match="No such file or directory"), Textfile(path=file).open(2):
+        pass
+    file.parent.mkdir()
+    with Textfile(path=file).open(2) as update:
+        assert "fairhaul_build_info" in file.read_text()
+        update(_look(_flow(1, 8e6)))
+        assert 'network_peer_port="1"' in file.read_text()
+        assert list(file.parent.iterdir()) == [file]
+        file.parent.rename(tmp_path / "other")
+        with pytest.warns(UserWarning, match=r"not written: .*: No such file or directory"):
+            update(_look())
+        file.parent.mkdir()
+        update(_look())
+        assert "fairhaul_unlisted_flows 0.0" in file.read_text()
+    assert not file.exists()
+
+
 def test_the_library_of_prometheus_is_loaded_for_an_export_alone() -> None:
     code = (
         "import sys; from fairhaul.cli import status_of; status_of(['flows', '--help']); "

@@ -145,17 +145,17 @@ def test_prometheus_scrapes_what_the_sender_reports(kernel: Pair, tmp_path: Path
 
 def _user_of_the_server(pid: int) -> str:
     """Give the user of the child of the exporter that is the same program."""
-    command = sh("ps", "--ppid", str(pid), "-o", "user=,comm=")
-    users = dict(reversed(line.split(None, 1)) for line in command.splitlines())
-    del users["fairhaul-host"]
-    (user,) = users.values()
+    children = [line.split(None, 1) for line in sh(*_children(pid)).splitlines()]
+    (user,) = [user for user, name in children if name != "fairhaul-host"]
     return user
+
+
+def _children(pid: int) -> tuple[str, ...]:
+    return ("ps", "--ppid", str(pid), "-o", "user=,comm=")
 
 
 def _check_exposition(kernel: Pair, promtool: str) -> None:
     """Have promtool and the parser of OpenMetrics read what is served."""
-    from prometheus_client.openmetrics.parser import text_string_to_metric_families
-
     from fairhaul.export.metrics import METRICS as TABLE
 
     url = f"http://{METRICS}/metrics"
@@ -165,12 +165,19 @@ def _check_exposition(kernel: Pair, promtool: str) -> None:
     )
     assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
     open_metrics = get(kernel, url, "application/openmetrics-text; version=1.0.0")
-    families = list(text_string_to_metric_families(open_metrics.rstrip("\n") + "\n"))
+    families = _families(open_metrics.rstrip("\n") + "\n")
     names = {sample.name for family in families for sample in family.samples}
     assert {f.name for f in families} <= {metric.family for metric in TABLE}
     # All are there except for what needs a loss, or other flows that send.
     absent = {metric.prometheus for metric in TABLE} - names
     assert absent <= {"fairhaul_flow_ssthresh", "fairhaul_port_retransmitted_ratio"}, absent
+
+
+def _families(text: str) -> list[Any]:
+    from prometheus_client.openmetrics import parser
+
+    read: Any = parser.text_string_to_metric_families
+    return list(read(text))
 
 
 def _check_board(kernel: Pair) -> None:

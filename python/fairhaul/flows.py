@@ -32,6 +32,7 @@ def look(
     controllers: Sequence[str] = (),
     ports: Sequence[int] = (),
     namespaces: Sequence[str] = (),
+    trace: bool = True,
     on_event: OnEvent = _silent,
 ) -> Look:
     """Look at the connections twice, and give the second look, with what happened in between.
@@ -41,13 +42,15 @@ def look(
         controllers: only connections with these congestion controllers; by default all.
         ports: only connections with one of these ports at either end.
         namespaces: only connections in these network namespaces.
+        trace: use the kernel's tracepoints, which requires root; without them a look has no
+            `bounds`, and what a connection does after the last look at it is not counted.
         on_event: called with every warning.
 
     Raises:
         Refused: this installation has no fairhaul-host, or there is no such namespace.
         RunError: it failed on the way.
     """
-    request = _request(interval_s, controllers, ports, namespaces)
+    request = _request(interval_s, controllers, ports, namespaces) | {"trace": trace}
     return cast("Look", ask(request, on_event))
 
 
@@ -58,6 +61,7 @@ def follow(
     controllers: Sequence[str] = (),
     ports: Sequence[int] = (),
     namespaces: Sequence[str] = (),
+    trace: bool = True,
     on_event: OnEvent = _silent,
 ) -> None:
     """Call `on_look` with look after look, until it raises an exception.
@@ -75,7 +79,8 @@ def follow(
         else:
             on_event(line)
 
-    ask(_request(interval_s, controllers, ports, namespaces) | {"follow": True}, event)
+    request = _request(interval_s, controllers, ports, namespaces) | {"trace": trace}
+    ask(request | {"follow": True}, event)
 
 
 def _request(

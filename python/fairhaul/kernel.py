@@ -155,6 +155,7 @@ def watch(
     limits: Mapping[str, float] | None = None,
     interval_s: float = 5.0,
     flows: bool = False,
+    trace: bool = True,
     dry_run: bool = False,
     on_event: OnEvent = _silent,
 ) -> Watched:
@@ -169,6 +170,7 @@ def watch(
             host's other connections; it must have sent `packets` packets in that time.
         interval_s: the time between measurements.
         flows: also report all flows of the host at every measurement, as `fairhaul.flows.follow`.
+        trace: use the kernel's tracepoints for that.
         dry_run: report what would be removed, but remove nothing.
         on_event: called with every measurement.
 
@@ -182,6 +184,7 @@ def watch(
         "interval_s": plain(interval_s),
         "limits": {limit: plain(value) for limit, value in (limits or {}).items()},
         "flows": flows,
+        "trace": flows and trace,
         "dry_run": dry_run,
     }
     return cast("Watched", ask(request, on_event))

@@ -44,6 +44,13 @@ top_option = click.option(
     help="Flows that are shown (20) and that have metrics of their own (50): the fastest N. Others "
     "are summed.",
 )
+trace_option = click.option(
+    "--trace/--no-trace",
+    default=True,
+    show_default=True,
+    help="As root, use the kernel's tracepoints for what happens between two looks; costs about "
+    "0.2 us for each packet that arrives at a sender.",
+)
 
 
 @click.command(cls=Command, example="fairhaul flows --watch")
@@ -65,6 +72,7 @@ top_option = click.option(
     "--namespace", multiple=True, metavar="NAME", help="Only flows in this network namespace."
 )
 @top_option
+@trace_option
 @export_option
 @click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object, or with --watch a line per look."
@@ -73,6 +81,7 @@ def flows(
     watch: bool,
     interval: float,
     top: int | None,
+    trace: bool,
     export: Destination | None,
     json_: bool,
     **filters: tuple[Any, ...],
@@ -86,7 +95,7 @@ def flows(
     from fairhaul import flows as api
 
     chosen: dict[str, Any] = {f"{name}s": values for name, values in filters.items()}
-    chosen |= {"interval_s": interval, "on_event": warned}
+    chosen |= {"interval_s": interval, "trace": trace, "on_event": warned}
     if not watch and export is None:
         look = api.look(**chosen)
         if json_:
@@ -168,7 +177,7 @@ def _print(look: Look, top: int | None) -> None:
 
 @contextmanager
 def _screen(top: int | None) -> Iterator[Callable[[Look], None]]:
-    """Give the function that shows a look: on a terminal in place of the one before."""
+    """Give the function that shows a look: on a terminal instead of the one before."""
     if not sys.stdout.isatty():
 
         def append(look: Look) -> None:

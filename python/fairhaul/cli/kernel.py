@@ -9,7 +9,7 @@ import click
 
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, CommandGroup
-from fairhaul.cli.flows import export_option, exporting, top_option
+from fairhaul.cli.flows import export_option, exporting, top_option, trace_option
 from fairhaul.cli.run import json_option
 
 if TYPE_CHECKING:
@@ -216,6 +216,7 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     "--interval", default=5.0, show_default=True, help="Time between measurements, in seconds."
 )
 @export_option
+@trace_option
 @top_option
 @dry_run_option
 @json_option
@@ -224,6 +225,7 @@ def watch(
     interval: float,
     export: Destination | None,
     top: int | None,
+    trace: bool,
     dry_run: bool,
     json_: bool,
     **limits: float,
@@ -250,6 +252,7 @@ def watch(
             limits=limits,
             interval_s=interval,
             flows=export is not None,
+            trace=trace,
             dry_run=dry_run,
             on_event=on_event,
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import signal
 import socket
 import threading
@@ -26,9 +25,8 @@ from fairhaul.host import Line
 if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
 
-# A user without files.
-NOBODY = "nobody"
-NOBODY_UID = 65534
+# The number of Linux for a user and a group that own nothing.
+NO_USER = 65534
 READY = "ready\n"
 
 
@@ -134,11 +132,6 @@ def _serve(server: WSGIServer, lines: socket.socket, state: Exported) -> NoRetur
 def _give_up_root() -> None:
     if os.geteuid() != 0:
         return
-    try:
-        user = pwd.getpwnam(NOBODY)
-        uid, gid = user.pw_uid, user.pw_gid
-    except KeyError:
-        uid = gid = NOBODY_UID
     os.setgroups([])
-    os.setresgid(gid, gid, gid)
-    os.setresuid(uid, uid, uid)
+    os.setresgid(NO_USER, NO_USER, NO_USER)
+    os.setresuid(NO_USER, NO_USER, NO_USER)

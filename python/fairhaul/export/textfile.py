@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from fairhaul.export.destination import Update
 from fairhaul.export.state import Exported, collector
+from fairhaul.files import replace
 from fairhaul.host import Line
 
 
@@ -15,17 +17,26 @@ from fairhaul.host import Line
 def writing(path: Path, most_flows: int) -> Iterator[Update]:
     """Give a function that takes events and writes the file at each look, whole or not at all.
 
-    The file is removed at the end: node_exporter would repeat its last values forever.
+    The file is removed at the end: node_exporter would repeat its last values forever. If it cannot
+    be written for a while, the work of the caller continues, with a warning.
+
+    Raises:
+        OSError: the file cannot be written at the beginning.
     """
-    from prometheus_client import CollectorRegistry, write_to_textfile
+    from prometheus_client import CollectorRegistry, generate_latest
 
     state, registry = Exported(most_flows=most_flows), CollectorRegistry()
     registry.register(collector(state))
+    replace(path, generate_latest(registry))
 
     def update(line: Line) -> None:
         state.update(line)
-        if "flows" in line:
-            write_to_textfile(str(path), registry)
+        if "flows" not in line:
+            return
+        try:
+            replace(path, generate_latest(registry))
+        except OSError as error:
+            warnings.warn(f"the metrics are not written: {path}: {error.strerror}", stacklevel=2)
 
     try:
         yield update

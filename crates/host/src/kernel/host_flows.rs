@@ -21,8 +21,15 @@ pub struct Flows {
     /// Report look after look, until this process is ended; without it, the second look is the result.
     #[serde(default)]
     follow: bool,
+    /// Use the kernel's tracepoints, if that is possible.
+    #[serde(default = "yes")]
+    trace: bool,
     #[serde(default)]
     filter: FlowFilter,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Many round trips, and a short wait.
@@ -39,7 +46,9 @@ pub fn host_flows(request: &Flows) -> Result<Value> {
     } else {
         warn("without root, only the flows of this network namespace are shown");
     }
-    looks = looks.traced();
+    if request.trace {
+        looks = looks.traced();
+    }
     looks.next()?;
     loop {
         thread::sleep(interval);

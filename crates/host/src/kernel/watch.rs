@@ -36,6 +36,9 @@ pub struct Watch {
     /// Report every look at the host's flows, and go on when no eBPF port is left to watch.
     #[serde(default)]
     flows: bool,
+    /// Use the kernel's tracepoints for these looks.
+    #[serde(default)]
+    trace: bool,
 }
 
 /// Long enough that a flow with occasional losses has one in every interval.
@@ -49,7 +52,7 @@ pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
     capabilities::require()?;
     capabilities::keep_needed()?;
     let mut looks = Looks::new(FlowFilter::default())?;
-    if request.flows {
+    if request.trace {
         looks = looks.traced();
     }
     let (mut monitor, start) = (LossMonitor::default(), Instant::now());
