@@ -61,7 +61,7 @@ class Engines:
         monkeypatch.setattr(work, "_predicted", lambda *_: {"cycle_s": cycle_s})
         monkeypatch.setattr(work, "figures_of", self._figures)
         monkeypatch.setattr("fairhaul.runs.for_each", self._for_each)
-        monkeypatch.setattr("fairhaul.lab.refuse_without_root", lambda: None)
+        monkeypatch.setattr("fairhaul.lab.refuse_if_impossible", lambda _: None)
 
     def _for_each(self, plan: Any, then: Any, *, engine: str, **_: Any) -> None:
         if engine == "lab" and plan:

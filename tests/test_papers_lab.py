@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,8 +172,14 @@ def test_what_cannot_run_on_real_hosts_is_told_with_what_can() -> None:
 def test_without_root_nothing_is_predicted_in_vain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def refuse(question: Mapping[str, Any]) -> None:
+        assert question["do"] == "ready"
+        assert all("fhstcp" in scenario["text"] for scenario in question["scenarios"])
+        raise Refused("only root can load it")
+
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(Refused, match="requires root"):
+    monkeypatch.setattr("fairhaul.lab.ask", refuse)
+    with pytest.raises(Refused, match="only root can load it"):
         papers.reproduce("fhstcp", engine=("lab",), out=tmp_path)
     assert not (tmp_path / FILE).exists()
 

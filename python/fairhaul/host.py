@@ -1,4 +1,4 @@
-"""Runs `fairhaul-host`, the one program that requires root: a request in, lines of JSON back."""
+"""Runs `fairhaul-host`, the program of the kernel and the lab: a request in, lines of JSON back."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,14 +29,16 @@ OnEvent = Callable[[Line], None]
 TRIES = 3
 
 
-def refuse_without_root() -> None:
+def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
     """Refuse at once what `fairhaul-host` would refuse after other work has been done.
 
+    As root the lab can be made, and only a run loads its eBPF ports; nothing is checked then.
+
     Raises:
-        Refused: root is missing.
+        Refused: without root, the lab cannot be made here, or cannot run one of the scenarios.
     """
     if os.geteuid() != 0:
-        raise Refused("the lab creates network namespaces and devices, which requires root")
+        ask({"do": "ready", "scenarios": [_written(scenario) for scenario in scenarios]})
 
 
 class Run:
@@ -68,7 +70,7 @@ class Run:
         """Run to the end, and again if the machine could not keep up.
 
         Raises:
-            Refused: root is missing, or the scenario asks for what real hosts cannot do.
+            Refused: the lab cannot be made here, or cannot do what the scenario asks for.
             RunError: it failed on the way.
             Stopped: `stop` was called.
         """
@@ -126,7 +128,8 @@ def shell(
         The program's exit status as `status`, and the counts of packets.
 
     Raises:
-        Refused: root is missing, there is no such flow, or real hosts cannot run the scenario.
+        Refused: the lab cannot be made here, there is no such flow, or real hosts cannot run the
+            scenario.
         RunError: it failed on the way.
     """
     try:
@@ -150,16 +153,13 @@ def shell(
 
 
 def clean(*, kill: bool = False) -> CleanResult:
-    """Check for leftovers of the lab on this machine.
+    """Check for leftovers of the lab on this machine; without root, for those of this user.
 
     Args:
         kill: kill the processes that were left behind.
 
     Returns:
         The leftovers as `left`, each with a `remedy`, and the running processes as `at_work`.
-
-    Raises:
-        Refused: root is missing.
     """
     return cast("CleanResult", ask({"do": "clean", "kill": kill}))
 

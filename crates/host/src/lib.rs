@@ -1,4 +1,4 @@
-//! Everything that needs root: eBPF ports in the running kernel, and the lab.
+//! Everything that needs rights of its own: eBPF ports in the running kernel, and the lab.
 //!
 //! All resources belong to the process (network namespaces, their devices and sockets exist as long as a thread
 //! or a descriptor of the process) or are pinned where `remove --all` finds them, so that nothing is left behind,

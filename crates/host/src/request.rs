@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
-use crate::lab::{self, Clean, RunRequest, Shell};
+use crate::lab::{self, Clean, Ready, RunRequest, Shell};
 use crate::steps::say;
 use crate::sys::Inherited;
 
@@ -28,6 +28,7 @@ enum HostRequest {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
+    Ready(Ready),
     Lab(RunRequest),
     Shell(Shell),
     Clean(Clean),
@@ -82,6 +83,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Remove(remove) => kernel::remove(&store, &remove),
         HostRequest::Verify(verify) => kernel::verify(verify),
         HostRequest::Watch(watch) => kernel::watch(&store, &watch),
+        HostRequest::Ready(question) => lab::ready(&question),
         HostRequest::Lab(question) => lab::answer(&question),
         HostRequest::Shell(request) => lab::shell(&request, inherited),
         HostRequest::Clean(request) => lab::clean(&request),

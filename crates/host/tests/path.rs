@@ -8,9 +8,20 @@ use std::time::{Duration, Instant};
 use fairhaul_experiment::grid;
 use fairhaul_host::lab::address::address;
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::{DeviceKind, Dumbbell, Lab};
+use fairhaul_host::lab::{DeviceKind, Dumbbell, Lab, Layout, Mode};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
+use nix::sys::socket::{setsockopt, sockopt};
+
+fn dumbbell() -> Dumbbell {
+    Dumbbell {
+        rate: Rate::from_bps(100_000_000).expect("not zero"),
+        rtt: Span::from_ms(23),
+        capacity: Capacity::Bytes(Bytes(200_000)),
+        loss: None,
+        connections: 1,
+    }
+}
 
 #[test]
 fn a_round_trip_of_23_ms_takes_23_ms_over_tun_devices() {
@@ -22,20 +33,72 @@ fn a_round_trip_of_23_ms_takes_23_ms_over_veth_pairs() {
     round_trips(DeviceKind::Veth);
 }
 
+/// Sends from host 0 to host 1 of a path of 100 Mbit/s over these devices, before the router starts.
+fn sent(devices: DeviceKind, mode: Mode, send: impl FnOnce(&UdpSocket)) -> Lab {
+    let layout = Layout { mode, ..dumbbell().layout() };
+    let lab = Lab::with(devices, layout).expect("root may make hosts");
+    let socket =
+        lab.host(0).namespace.inside(|| UdpSocket::bind((address(0, 0), 7))).expect("a port is free");
+    socket.connect((address(1, 0), 7)).expect("there is a way");
+    send(&socket);
+    lab
+}
+
+/// A ring of 32 MiB has 32 * 636 frames, and the queue of a TUN device 20 000 places.
+#[test]
+fn packets_for_which_a_device_has_no_room_are_counted() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    for (devices, room) in [(DeviceKind::Tun, 20_000), (DeviceKind::Veth, 20_352)] {
+        let lab = sent(devices, Mode::Exact, |socket| {
+            for _ in 0..room + 7 {
+                let _ = socket.send(&[0; 60]);
+            }
+        });
+        assert_eq!(lab.host(0).dropped().expect("it can be read"), 7, "{devices:?}");
+    }
+}
+
+/// Ten datagrams that a program hands over at once are ten packets of the path, also where hosts hand over segments of
+/// TCP at once.
+#[test]
+fn datagrams_that_are_handed_over_at_once_are_packets_of_their_own() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    for (devices, mode) in [
+        (DeviceKind::Tun, Mode::Exact),
+        (DeviceKind::Tun, Mode::Fast),
+        (DeviceKind::Veth, Mode::Exact),
+        (DeviceKind::Veth, Mode::Fast),
+    ] {
+        let lab = sent(devices, mode, |socket| {
+            setsockopt(socket, sockopt::UdpGsoSegment, &1000).expect("the kernel has it");
+            assert_eq!(socket.send(&[0; 10_000]).expect("the device takes it"), 10_000);
+        });
+        let there = lab.host(1).namespace.inside(|| UdpSocket::bind((address(1, 0), 7)));
+        let there = there.expect("a port is free");
+        there.set_read_timeout(Some(Duration::from_secs(20))).expect("it is not zero");
+        let clock = Clock::starting_in(Span::ZERO).expect("there is a clock");
+        let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1));
+        for _ in 0..10 {
+            assert_eq!(there.recv(&mut [0; 10_000]).expect("it arrives"), 1000, "{devices:?} {mode:?}");
+        }
+        let (_, passed) = running.finish().expect("devices can be read");
+        assert_eq!((passed.counts.read, passed.unseen), (10, 0), "{devices:?} {mode:?}");
+    }
+}
+
 /// 200 small datagrams there and back, 5 ms apart.
 fn round_trips(devices: DeviceKind) {
     if !common::is_root() {
         return;
     }
     let _alone = common::alone();
-    let dumbbell = Dumbbell {
-        rate: Rate::from_bps(100_000_000).expect("not zero"),
-        rtt: Span::from_ms(23),
-        capacity: Capacity::Bytes(Bytes(200_000)),
-        loss: None,
-        connections: 1,
-    };
-    let lab = Lab::with(devices, dumbbell.layout()).expect("root may make hosts");
+    let lab = Lab::with(devices, dumbbell().layout()).expect("root may make hosts");
     let socket = |host| lab.host(host).namespace.inside(move || UdpSocket::bind((address(host, 0), 7)));
     let (here, there) = (socket(0).expect("a port is free"), socket(1).expect("a port is free"));
     let clock = Clock::starting_in(Span::from_ms(10)).expect("there is a clock");

@@ -95,15 +95,15 @@ def compare(
     Raises:
         ScenarioError: there is no such cell.
         StoreError: `out` exists and is something else.
-        Refused: root is missing, or the kernel lacks something.
+        Refused: the lab cannot be made here, or the kernel lacks something.
         RunError: a run failed, or no run of a cell is valid.
     """
     for name in names:
         if name not in CELLS:
             raise ScenarioError(f"unknown cell {name!r}; {hint(name, CELLS)}")
-    if not is_store(out):
-        lab.refuse_without_root()
     cells = [CELLS[name] for name in (names or CELLS)]
+    if not is_store(out):
+        _refuse_if_impossible(cells)
     with Writer(out, "lab cells") as writer:
         runs = _Runs(writer, jobs, on_progress, on_event)
         predicted = runs.values({cell: _prediction(cell) for cell in cells}, "sim", _predicted)
@@ -115,8 +115,9 @@ def compare(
             for cell, cycle_s in cycles.items()
             if (cycle_s or 0.0) <= LONGEST_CYCLE_S
         }
-        if any(job.key not in writer for jobs_ in plan.values() for job in jobs_):
-            lab.refuse_without_root()
+        _refuse_if_impossible(
+            [cell for cell, jobs_ in plan.items() if any(job.key not in writer for job in jobs_)]
+        )
         kernel = runs.values(plan, "lab", figures_of)
     return [
         Compared(
@@ -127,6 +128,11 @@ def compare(
         )
         for cell in cells
     ]
+
+
+def _refuse_if_impossible(cells: Sequence[Cell]) -> None:
+    if cells:
+        lab.refuse_if_impossible(read_one(cell.scenario(LEAST_S)) for cell in cells)
 
 
 def _prediction(cell: Cell) -> list[Job]:

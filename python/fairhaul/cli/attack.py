@@ -61,8 +61,8 @@ ALL = "all"
 @click.option(
     "--confirm",
     type=click.Choice(["lab"]),
-    help="Replay the worst place on the kernel of this host, as root; the box is cut to what the "
-    "lab carries.",
+    help="Replay the worst place on the kernel of this host; the box is cut to what the lab "
+    "carries.",
 )
 @click.option(
     "--out",

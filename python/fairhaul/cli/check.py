@@ -41,7 +41,7 @@ FAILED = 1
     default="sim",
     show_default=True,
     callback=engines_of,
-    help="sim: the simulator. lab: this machine's kernel over emulated links, as root. With both, "
+    help="sim: the simulator. lab: this machine's kernel over emulated links. With both, "
     "their verdicts are shown side by side.",
 )
 @set_option

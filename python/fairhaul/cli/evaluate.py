@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     default="sim",
     show_default=True,
     callback=engines_of,
-    help="sim: the simulator. lab: this machine's kernel over emulated links, as root. With both, "
+    help="sim: the simulator. lab: this machine's kernel over emulated links. With both, "
     "their results are shown beside each other.",
 )
 @controller_option

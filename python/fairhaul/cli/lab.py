@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def lab() -> None:
     """Emulate a scenario's network with this machine's kernel.
 
-    This requires root. `fairhaul run FILE --engine lab` runs a whole scenario, with its traffic.
+    `fairhaul run FILE --engine lab` runs a whole scenario, with its traffic. Root is required only
+    for eBPF ports; without root the lab runs in a user namespace, if this machine allows it.
     """
 
 
@@ -126,8 +127,8 @@ def _keyboard_for_another() -> Iterator[None]:
 def clean(kill: bool, json_: bool) -> None:
     """Check for leftovers of the lab.
 
-    Leftovers are processes, network namespaces and controllers. The exit status is 0 if nothing is
-    left, and 1 if something is.
+    Leftovers are processes, network namespaces and controllers; without root, only your own. The
+    exit status is 0 if nothing is left, and 1 if something is.
     """
     from fairhaul import lab as engine
 

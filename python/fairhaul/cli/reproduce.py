@@ -59,8 +59,7 @@ def engines_of(_ctx: click.Context, _option: click.Parameter, given: str) -> tup
     default="sim",
     show_default=True,
     callback=engines_of,
-    help="sim: the simulator. lab: this machine's kernel, as root, beside the simulator's "
-    "prediction.",
+    help="sim: the simulator. lab: this machine's kernel, beside the simulator's prediction.",
 )
 @click.option("--quick", is_flag=True, help="Use fewer seeds and shorter runs.")
 @click.option(

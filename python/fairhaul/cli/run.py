@@ -101,7 +101,7 @@ engine_option = click.option(
     type=click.Choice(["sim", "lab"]),
     default="sim",
     show_default=True,
-    help="sim: the simulator. lab: this machine's kernel over emulated links, as root.",
+    help="sim: the simulator. lab: this machine's kernel over emulated links.",
 )
 
 

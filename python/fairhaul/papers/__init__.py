@@ -101,7 +101,7 @@ def reproduce(  # noqa: PLR0913
         on_progress: called with the progress of the runs.
         only: the names of the experiments to run; by default all of the paper.
         overrides: further keys to change in their scenarios.
-        engine: `"sim"`, or `("sim", "lab")`. With `"lab"`, as root, the simulator predicts and real
+        engine: `"sim"`, or `("sim", "lab")`. With `"lab"`, the simulator predicts and real
             kernels run the same scenarios; `seeds` is then the number of kernel runs.
         out: the directory where results are stored, so that a later call goes on where this one
             ended; with the lab, the prediction is stored there before the kernel runs, by default

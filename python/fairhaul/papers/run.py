@@ -213,7 +213,7 @@ def reproduce(  # noqa: PLR0913
         for name, experiment in choose(paper, only, real=real).items()
     ]
     if real:
-        lab.refuse_without_root()
+        lab.refuse_if_impossible(case.scenario for task in tasks for case in task.cases)
     command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
     shelf = None if out is None else shelf_of(paper, out)

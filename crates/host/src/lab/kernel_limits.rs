@@ -85,6 +85,12 @@ impl KernelLimits {
         }
     }
 
+    /// The kernel's controllers without loaded eBPF ports, which may be gone at any time.
+    fn own_controllers(&self) -> Vec<&str> {
+        let names = self.controllers.iter().map(String::as_str);
+        names.filter(|name| !name.starts_with(fairhaul_twins::PREFIX)).collect()
+    }
+
     /// Why the controller `name`, which would be `kernel` there, is not in the kernel.
     fn missing(&self, name: &str, kernel: &str, object: bool) -> String {
         let ports: BTreeSet<String> =
@@ -93,7 +99,7 @@ impl KernelLimits {
             return format!(
                 "controller \"{name}\": it is an eBPF program, which only root can load into the kernel. Run the \
                  command as root, or choose a controller of this kernel: {}",
-                self.controllers.join(", ")
+                self.own_controllers().join(", ")
             );
         }
         let known: BTreeSet<String> = ports.into_iter().chain(self.controllers.iter().cloned()).collect();
@@ -128,7 +134,7 @@ mod tests {
 
     fn refusals(more: &str) -> Vec<String> {
         let limits = KernelLimits {
-            controllers: vec!["reno".into(), "highspeed".into()],
+            controllers: vec!["reno".into(), "fh_1_0".into(), "highspeed".into()],
             loads_programs: false,
             buffers: Some((Bytes(200_000), Bytes(100_000))),
         };

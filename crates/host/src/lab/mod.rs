@@ -41,5 +41,5 @@ pub use device::DeviceKind;
 pub use layout::{Dumbbell, FlowPath, Layout, Mode};
 pub use router::{Lab, Passed};
 pub use run::{RunResult, run};
-pub use run_request::{RunRequest, answer};
+pub use run_request::{Ready, RunRequest, answer, ready};
 pub use shell::{Shell, shell};

@@ -11,6 +11,9 @@ use fairhaul_experiment::{Scenario, read_with};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::device::DeviceKind;
+use super::flow_controller::Twins;
+use super::plan::plan;
 use super::run::run;
 use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
@@ -43,6 +46,28 @@ pub struct RequestedScenario {
     /// Objects of eBPF that are known as controllers, by their names.
     #[serde(default)]
     objects: BTreeMap<String, PathBuf>,
+}
+
+/// Asks whether the lab can run scenarios, before other work is done.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    scenarios: Vec<RequestedScenario>,
+}
+
+/// Checks what can be checked without running anything: the rights of this process and, without root, what the
+/// scenarios need. As root, the eBPF ports of a run would have to be loaded first.
+///
+/// # Errors
+/// A refusal if hosts cannot be created here, or if they cannot run one of the scenarios.
+pub fn ready(question: &Ready) -> Result<Value> {
+    let scenarios = question.scenarios.iter().map(RequestedScenario::read).collect::<Result<Vec<_>>>()?;
+    let as_root = capabilities::lacking().is_empty();
+    prepare()?;
+    if !as_root {
+        scenarios.iter().try_for_each(|scenario| plan(scenario, &Twins::new()).map(drop))?;
+    }
+    Ok(json!({ "as_root": as_root, "devices": DeviceKind::available() }))
 }
 
 /// Runs the scenario once: returns its validity.
