@@ -57,6 +57,12 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     # The papers and their scenarios are in the wheel, too.
     papers = "from fairhaul.papers import PAPERS, paper_of; print(*map(paper_of, PAPERS))"
     assert "Table 1: the factor c" in call(there / "python", "-c", papers)
+    # So are the board for Grafana, and the library that writes the metrics.
+    board = (
+        "import prometheus_client; from fairhaul.export import DASHBOARD as b; print(b.read_text())"
+    )
+    assert json.loads(call(there / "python", "-c", board))["uid"] == "fairhaul-flows"
+    call(there / "python", "-c", "import prometheus_client")
     # So is the studio, if its engine could be built.
     if ENGINE.is_file():
         call(there / "fairhaul", "studio", "--no-open", "--out", tmp_path / "studio.html")
