@@ -57,6 +57,8 @@ pub struct Passed {
     pub in_order: Vec<u64>,
     /// How much later than due packets were delivered.
     pub lag: Histogram,
+    /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
+    pub answers: Histogram,
     /// Processor time of the router over the time that it ran.
     pub load: f64,
     /// Packets that the devices of hosts have dropped, outside the emulated network.
@@ -146,6 +148,7 @@ impl Router {
             counts: self.network.counts(),
             in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
             lag: self.lag,
+            answers: self.network.answers().clone(),
             load: used.as_secs() / ran.as_secs(),
             unseen: self.hosts.iter().map(Host::dropped).sum::<io::Result<u64>>()?,
             warnings,
