@@ -3,7 +3,8 @@
 //! It polls the devices once per tick and sleeps in between, because the kernel throttles a real-time thread that
 //! never sleeps. A packet was sent half a tick before it is read, on average, so it counts as sent then; and the router
 //! delivers what is due within half a tick. So the tick adds nothing to a delay on average, and a packet that is read
-//! later counts as sent after every packet that has been delivered.
+//! later counts as sent after every packet that has been delivered. What a packet causes at the host that receives it is
+//! done on another processor ([`Processors`]).
 
 use std::io;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use super::histogram::Histogram;
 use super::layout::{Layout, Mode};
 use super::network::{Network, NetworkCounts};
 use super::offload::{Joiner, PREFIX, split};
+use super::processors::Processors;
 use super::tun::Host;
 use crate::sys;
 
@@ -30,6 +32,9 @@ const HALF: Span = Span::from_us(50);
 pub const PRIORITY: libc::c_int = 10;
 /// Packets read from one host in a tick, at most: 10 Gbit/s of packets of 1500 B would be 83.
 const MOST_READ: usize = 1000;
+/// Packets written in a row, at most. A router that was held up has many to deliver, and the kernel drops packets of
+/// hosts if more than 1000 wait for a processor (`netdev_max_backlog`). In a tick at 1 Gbit/s there are 17.
+const MOST_WRITTEN: u32 = 128;
 /// The largest packet that a device hands over.
 const LARGEST: usize = PREFIX + (1 << 16);
 
@@ -38,6 +43,7 @@ const LARGEST: usize = PREFIX + (1 << 16);
 pub struct Lab {
     layout: Layout,
     hosts: Arc<Vec<Host>>,
+    processors: Processors,
 }
 
 /// A lab whose router runs.
@@ -73,9 +79,10 @@ impl Lab {
     /// # Errors
     /// Root or `/dev/net/tun` is missing.
     pub fn new(layout: Layout) -> io::Result<Lab> {
-        let host = |(number, _)| Host::new(number, &layout);
+        let processors = Processors::reserve()?;
+        let host = |(number, _)| Host::new(number, &layout, &processors);
         let hosts = (0..).zip(&layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
-        Ok(Lab { layout, hosts: Arc::new(hosts) })
+        Ok(Lab { layout, hosts: Arc::new(hosts), processors })
     }
 
     /// Host number `host`, in which sockets can be opened.
@@ -91,6 +98,7 @@ impl Lab {
         let router = Router {
             joiners: self.hosts.iter().map(|_| Joiner::default()).collect(),
             hosts: self.hosts.clone(),
+            processors: self.processors,
             network,
             clock,
             lag: Histogram::default(),
@@ -122,6 +130,7 @@ impl Running {
 
 struct Router {
     hosts: Arc<Vec<Host>>,
+    processors: Processors,
     network: Network,
     clock: Clock,
     lag: Histogram,
@@ -134,6 +143,7 @@ struct Router {
 
 impl Router {
     fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<(Ledger, Passed)> {
+        self.processors.enter()?;
         let warnings = Vec::from_iter(set_realtime().err());
         self.clock.sleep_until(Time::ZERO);
         let mut buffer = vec![0; LARGEST];
@@ -184,10 +194,14 @@ impl Router {
     /// Delivers the packets that are due.
     fn write(&mut self, horizon: Time) -> io::Result<()> {
         let Router { hosts, network, clock, lag, mode, joiners, .. } = self;
-        let mut failed = Ok(());
+        let (mut failed, mut written) = (Ok(()), 0);
         let mut deliver = |host: usize, packet: &[u8]| {
             if let Err(error) = hosts[host].write(packet) {
                 failed = Err(error);
+            }
+            written += 1;
+            if written % MOST_WRITTEN == 0 {
+                clock.sleep_until(clock.now() + TICK);
             }
         };
         network.advance(horizon, |host, packet, due| {

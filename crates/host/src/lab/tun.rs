@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use super::address::{self, address};
 use super::layout::{Layout, Metrics, Mode};
 use super::offload::PREFIX;
+use super::processors::{Processors, STEERING};
 use crate::namespace::{Namespace, ip, ip_batch};
 use crate::sys;
 
@@ -34,11 +35,13 @@ pub struct Host {
 }
 
 impl Host {
-    /// Host number `host` of `layout`, up and with its addresses.
-    pub fn new(host: u8, layout: &Layout) -> io::Result<Host> {
+    /// Host number `host` of `layout`, up and with its addresses, whose kernel works on its share of `processors`.
+    pub fn new(host: u8, layout: &Layout, processors: &Processors) -> io::Result<Host> {
         let namespace = Namespace::new()?;
         let device = namespace.inside(|| {
             quieten()?;
+            // A device takes this over when it is made.
+            processors.steering().map_or(Ok(()), |mask| set(STEERING, &mask))?;
             let device = device(layout.mode)?;
             ip("link set lo up")?;
             let (mtu, burst) = (layout.mtu.0, burst(host, layout));
