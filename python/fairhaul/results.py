@@ -162,8 +162,8 @@ class Trust(TypedDict):
     mode: str
     lag: Lag
     answers: Lag | None
-    """How long receivers that acknowledge every packet at once took to answer, from when a packet was
-    due; none if there is no such receiver."""
+    """How long receivers that acknowledge every packet at once took to answer, from when a packet
+    was due; none without such a receiver."""
     router_load: float
     machine: dict[str, float | None]
     round_trips: list[dict[str, Any]]
