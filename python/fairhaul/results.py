@@ -143,7 +143,7 @@ class Figures(TypedDict, Generic[N]):
 
 
 class Lag(TypedDict):
-    """How much later than due the lab's router delivered packets."""
+    """Percentiles of times over packets in the lab, such as how late the router delivered them."""
 
     p50_s: float
     p99_s: float
@@ -161,6 +161,9 @@ class Trust(TypedDict):
     warnings: list[str]
     mode: str
     lag: Lag
+    answers: Lag | None
+    """How long receivers that acknowledge every packet at once took to answer, from when a packet
+    was due; none without such a receiver."""
     router_load: float
     machine: dict[str, float | None]
     round_trips: list[dict[str, Any]]

@@ -2,12 +2,14 @@
 
 mod common;
 
+use std::fs;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use fairhaul_experiment::grid;
 use fairhaul_host::lab::address::address;
 use fairhaul_host::lab::clock::Clock;
+use fairhaul_host::lab::processors::can_steer;
 use fairhaul_host::lab::{DeviceKind, Dumbbell, Lab, Layout, Mode};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
@@ -98,6 +100,7 @@ fn round_trips(devices: DeviceKind) {
         return;
     }
     let _alone = common::alone();
+    let steered_before = steered();
     let lab = Lab::with(devices, dumbbell().layout()).expect("root may make hosts");
     let socket = |host| lab.host(host).namespace.inside(move || UdpSocket::bind((address(host, 0), 7)));
     let (here, there) = (socket(0).expect("a port is free"), socket(1).expect("a port is free"));
@@ -128,4 +131,15 @@ fn round_trips(devices: DeviceKind) {
     assert!(shortest > 0.023 * 0.97 && early < 0.023 * 1.03, "{shortest} {early}");
     assert_eq!((passed.counts.delivered, passed.counts.dropped, passed.counts.strays), (400, 0, 0));
     assert!(passed.counts.balance(), "{:?}", passed.counts);
+    // Another processor than the router's has received them.
+    let steers = can_steer().expect("this process has processors");
+    assert!(!steers || steered() >= steered_before + 400, "{steered_before} {}", steered());
+}
+
+/// Packets that the kernel has received on another processor than the one that they came to: the tenth column, for
+/// each processor.
+fn steered() -> u64 {
+    let table = fs::read_to_string("/proc/net/softnet_stat").expect("the kernel has this table");
+    let column = |line: &str| u64::from_str_radix(line.split_whitespace().nth(9)?, 16).ok();
+    table.lines().filter_map(column).sum()
 }

@@ -36,7 +36,7 @@ pub struct Layout {
 pub enum Mode {
     /// Each packet individually.
     Exact,
-    /// Many at once, for rates above some 200 Mbit/s. Queues process each packet individually, but the kernel
+    /// Many at once, for rates at which the router cannot carry each packet individually. Queues process each packet individually, but the kernel
     /// decides the length of bursts even if bursts of 1 were requested, and packets that reach a receiver within
     /// a tick are acknowledged together.
     Fast,

@@ -22,6 +22,7 @@ pub mod network;
 pub mod observe;
 pub mod offload;
 pub mod plan;
+pub mod processors;
 mod queued_packet;
 pub mod router;
 pub mod run;

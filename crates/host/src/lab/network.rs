@@ -12,6 +12,7 @@ use fairhaul_units::{Ecn, Span, Time};
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
 use super::headers::{Headers, mark};
+use super::histogram::Histogram;
 use super::layout::{FlowPath, Layout};
 use super::queued_packet::QueuedPacket;
 
@@ -87,6 +88,8 @@ pub struct Network {
     /// Packets that a queue has just dropped.
     dropped: Vec<Queued<QueuedPacket>>,
     counts: NetworkCounts,
+    /// Of receivers that acknowledge every packet at once: from when it was due until they have answered.
+    answers: Histogram,
     ledger: Ledger,
 }
 
@@ -110,6 +113,7 @@ impl Network {
             free: Vec::new(),
             dropped: Vec::new(),
             counts: NetworkCounts::default(),
+            answers: Histogram::default(),
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
     }
@@ -141,6 +145,11 @@ impl Network {
     /// The counts so far.
     pub fn counts(&self) -> NetworkCounts {
         NetworkCounts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
+    }
+
+    /// The time from when a packet was due at a receiver that acknowledges at once until its acknowledgement was sent.
+    pub fn answers(&self) -> &Histogram {
+        &self.answers
     }
 
     /// Payload of a connection that its receiver has acknowledged.
@@ -188,8 +197,11 @@ impl Network {
                 }
             }
             Some(segment) => {
-                let fresh =
-                    segment.acknowledges.map_or(0, |next| connection_state.account.acknowledges(next));
+                let answers = &mut self.answers;
+                let fresh = segment.acknowledges.map_or(0, |next| {
+                    connection_state.account.answers(next, now, |waited| answers.add(waited));
+                    connection_state.account.acknowledges(next)
+                });
                 self.ledger.delivered(flow, 0, 0, fresh, now);
             }
             None if forward && headers.carries_data() => self.ledger.sent(flow, 1, false, now),
@@ -332,6 +344,11 @@ impl Network {
             let in_order = if headers.segment.is_none() { headers.payload.into() } else { 0 };
             let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
             connection_state.account.in_order += in_order;
+            if let Some(segment) = headers.segment
+                && self.routes[flow as usize].metrics.acknowledges_at_once
+            {
+                connection_state.account.arrives(&segment, headers.payload, now);
+            }
             self.ledger.delivered(flow, headers.payload.into(), 0, in_order, now);
             self.ledger.sampled(flow, 1, Span::ZERO, now - sent, now);
         }

@@ -7,15 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairhaul_experiment::{Flow, Hold, Hop, Scenario, SlowStart, Source, Traffic};
-use fairhaul_units::{Bytes, HEADER, Rate, Span};
+use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
 use super::flow_controller::{Twins, datagrams, kernel_name};
 use super::kernel_limits::KernelLimits;
 use super::layout::{FlowPath, Layout, Metrics, Mode};
+use super::processors;
 use super::socket::SocketOptions;
 use super::traffic::{LabTransfer, Workload};
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 
 const RECEIVERS: u8 = 0;
 /// The bounds of `TCP_MAXSEG`, from `linux/tcp.h`.
@@ -26,8 +27,19 @@ const DELAYED_ACK: Span = Span::from_ms(40);
 /// The default margin of the retransmission timeout in Linux, `TCP_RTO_MIN`.
 const MIN_RTO: Span = Span::from_ms(200);
 
-/// Up to this rate a machine with two processors hands over each packet individually.
-const EXACT_MOST: Rate = Rate::from_bps(250_000_000).expect("not zero");
+/// What the lab carries packet by packet, at most.
+#[derive(Clone, Copy, Debug)]
+struct ExactLimits {
+    /// Data packets of all flows, per second.
+    packets: u64,
+    /// Their bits per second, because copying long packets takes time as well.
+    bps: u64,
+}
+
+/// As measured on two processors (docs/lab.md): 1 Gbit/s of packets of 1500 B.
+const EXACT_MOST: ExactLimits = ExactLimits { packets: 1_000_000_000 / (8 * 1500), bps: 3_000_000_000 };
+/// The same if the router also does the work of hosts: 250 Mbit/s of packets of 1000 B.
+const EXACT_MOST_ALONE: ExactLimits = ExactLimits { packets: 250_000_000 / (8 * 1000), bps: 250_000_000 };
 
 /// The plan of the lab for a scenario.
 #[derive(Clone, Debug)]
@@ -69,7 +81,7 @@ fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Res
         connections: planned.iter().map(|transfer| transfer.flow).collect(),
         seed: scenario.seed,
         mtu: scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(HEADER),
-        mode: mode(scenario),
+        mode: mode(scenario, exact_most()?),
     };
     let transfers = transfers(scenario, &planned, twins, &layout.routes);
     Ok(Plan { layout, transfers })
@@ -93,7 +105,7 @@ pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout>
         connections: vec![number],
         seed: scenario.seed,
         mtu: flow.packet,
-        mode: mode(scenario),
+        mode: mode(scenario, exact_most()?),
     })
 }
 
@@ -220,21 +232,32 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
     reasons
 }
 
-/// How hosts hand packets over: individually, unless the rates allow too many packets for that.
-fn mode(scenario: &Scenario) -> Mode {
+/// What the lab carries packet by packet here. It is not measured at the start of a run, because the mode of a scenario
+/// must not change from run to run.
+fn exact_most() -> Result<ExactLimits> {
+    let steers = processors::can_steer().when("cannot read the processors of this process")?;
+    Ok(if steers { EXACT_MOST } else { EXACT_MOST_ALONE })
+}
+
+/// How hosts hand packets over: individually, unless links admit more data than that.
+fn mode(scenario: &Scenario, most: ExactLimits) -> Mode {
+    // The smallest packet of the flows that a link limits.
     let mut slowest = BTreeMap::new();
     for flow in &scenario.flows {
         let links = flow.forward.iter().filter_map(|hop| match hop {
             Hop::Link(link) => Some(*link),
             Hop::Access { .. } => None,
         });
-        let rate = |link: u32| scenario.links[link as usize].rate.as_bps();
-        if let Some(link) = links.min_by_key(|link| rate(*link)) {
-            slowest.insert(link, rate(link));
+        if let Some(link) = links.min_by_key(|link| scenario.links[*link as usize].rate.as_bps()) {
+            let smallest = slowest.entry(link).or_insert(flow.packet);
+            *smallest = flow.packet.min(*smallest);
         }
     }
-    let sum: u64 = slowest.values().sum();
-    if sum > EXACT_MOST.as_bps() { Mode::Fast } else { Mode::Exact }
+    let offered = slowest.iter().fold((0, 0), |(packets, bps), (link, packet)| {
+        let rate = scenario.links[*link as usize].rate.as_bps();
+        (packets + rate / (8 * packet.0), bps + rate)
+    });
+    if offered.0 > most.packets || offered.1 > most.bps { Mode::Fast } else { Mode::Exact }
 }
 
 /// Requests that cannot be fulfilled, with the flow that makes them.
@@ -361,6 +384,23 @@ mod tests {
         assert_eq!(layout.hosts, [1, 1, 8]);
         assert_eq!(transfers.iter().map(|transfer| transfer.from).collect::<Vec<_>>(), [2, 1]);
         assert!(matches!(transfers[1].workload, Workload::Datagrams(_)));
+    }
+
+    #[test]
+    fn the_packets_that_all_links_admit_decide_the_mode() {
+        let mode_of = |rate: &str, more: &str| {
+            let text = flow(&format!("controller = \"reno\"\n{more}"));
+            let mut scenario = scenario(&text);
+            scenario.links.iter_mut().for_each(|link| link.rate = rate.parse().expect("a rate"));
+            mode(&scenario, EXACT_MOST)
+        };
+        // Packets of 1500 B: 83333 per second.
+        assert_eq!(mode_of("1 Gbit/s", ""), Mode::Exact);
+        assert_eq!(mode_of("1.01 Gbit/s", ""), Mode::Fast);
+        assert_eq!(mode_of("4 Gbit/s", "packet = \"9000 B\""), Mode::Fast); // 55556 packets
+        // 125000 of 1000 B, and 13889 of 9000 B.
+        assert_eq!(mode_of("1 Gbit/s", "packet = \"1000 B\""), Mode::Fast);
+        assert_eq!(mode_of("1 Gbit/s", "packet = \"9000 B\""), Mode::Exact);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! It polls the devices once per tick and sleeps in between, because the kernel throttles a real-time thread that
 //! never sleeps. A packet was sent half a tick before it is read, on average, so it counts as sent then; and the router
 //! delivers what is due within half a tick. So the tick adds nothing to a delay on average, and a packet that is read
-//! later counts as sent after every packet that has been delivered.
+//! later counts as sent after every packet that has been delivered. What a packet causes at the host that receives it is
+//! done on another processor ([`Processors`]).
 
 use std::io;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use super::histogram::Histogram;
 use super::layout::{Layout, Mode};
 use super::network::{Network, NetworkCounts};
 use super::offload::{Joiner, PREFIX, split};
+use super::processors::Processors;
 use super::tun::Host;
 use crate::sys;
 use crate::sys::slice::set_slice;
@@ -34,6 +36,9 @@ pub const PRIORITY: libc::c_int = 10;
 const SLICE_NS: u64 = 100_000;
 /// Packets read from one host in a tick, at most: 10 Gbit/s of packets of 1500 B would be 83.
 const MOST_READ: usize = 1000;
+/// Packets written in a row, at most. A router that was held up has many to deliver, and the kernel drops packets of
+/// hosts if more than 1000 wait for a processor (`netdev_max_backlog`). In a tick at 1 Gbit/s there are 17.
+const MOST_WRITTEN: u32 = 128;
 /// The largest packet that a device hands over.
 const LARGEST: usize = PREFIX + (1 << 16);
 
@@ -43,6 +48,7 @@ pub struct Lab {
     layout: Layout,
     hosts: Arc<Vec<Host>>,
     devices: DeviceKind,
+    processors: Processors,
 }
 
 /// A lab whose router runs.
@@ -62,6 +68,8 @@ pub struct Passed {
     pub in_order: Vec<u64>,
     /// How much later than due packets were delivered.
     pub lag: Histogram,
+    /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
+    pub answers: Histogram,
     /// Processor time of the router over the time that it ran.
     pub load: f64,
     /// Packets that the devices of hosts have dropped, outside the emulated network.
@@ -81,9 +89,10 @@ impl Lab {
 
     /// The same with devices of this kind.
     pub fn with(devices: DeviceKind, layout: Layout) -> io::Result<Lab> {
-        let host = |(number, _)| Host::new(number, &layout, devices);
+        let processors = Processors::reserve()?;
+        let host = |(number, _)| Host::new(number, &layout, devices, &processors);
         let hosts = (0..).zip(&layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
-        Ok(Lab { layout, hosts: Arc::new(hosts), devices })
+        Ok(Lab { layout, hosts: Arc::new(hosts), devices, processors })
     }
 
     /// The kind of the hosts' devices.
@@ -104,6 +113,7 @@ impl Lab {
         let router = Router {
             joiners: self.hosts.iter().map(|_| Joiner::default()).collect(),
             hosts: self.hosts.clone(),
+            processors: self.processors,
             network,
             clock,
             lag: Histogram::default(),
@@ -135,6 +145,7 @@ impl Running {
 
 struct Router {
     hosts: Arc<Vec<Host>>,
+    processors: Processors,
     network: Network,
     clock: Clock,
     lag: Histogram,
@@ -147,6 +158,7 @@ struct Router {
 
 impl Router {
     fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<(Ledger, Passed)> {
+        self.processors.enter()?;
         let warnings = Vec::from_iter(set_realtime().err());
         self.clock.sleep_until(Time::ZERO);
         let mut buffer = vec![0; LARGEST];
@@ -161,6 +173,7 @@ impl Router {
             counts: self.network.counts(),
             in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
             lag: self.lag,
+            answers: self.network.answers().clone(),
             load: used.as_secs() / ran.as_secs(),
             unseen: self.hosts.iter().map(Host::dropped).sum::<io::Result<u64>>()?,
             warnings,
@@ -196,10 +209,14 @@ impl Router {
     /// Delivers the packets that are due.
     fn write(&mut self, horizon: Time) -> io::Result<()> {
         let Router { hosts, network, clock, lag, mode, joiners, .. } = self;
-        let mut failed = Ok(());
+        let (mut failed, mut written) = (Ok(()), 0);
         let mut deliver = |host: usize, packet: &[u8]| {
             if let Err(error) = hosts[host].write(packet) {
                 failed = Err(error);
+            }
+            written += 1;
+            if written % MOST_WRITTEN == 0 {
+                clock.sleep_until(clock.now() + TICK);
             }
         };
         network.advance(horizon, |host, packet, due| {

@@ -15,8 +15,8 @@ use super::machine_load::MachineLoad;
 use super::router::{Passed, TICK};
 use super::traffic::TransferResult;
 
-/// One packet in a hundred may be late by this share of the shortest round trip, or by [`LEAST_LAG`] if that is
-/// more: the random processing times of hosts are as long.
+/// One packet in a hundred may be late, or be answered late by its receiver, by this share of the shortest round trip, or
+/// by [`LEAST_LAG`] if that is more: the random processing times of hosts are as long.
 const LAG_SHARE: u64 = 100;
 /// The lag on a host that is not busy is below this on any path.
 const LEAST_LAG: Span = Span::from_us(500);
@@ -46,6 +46,8 @@ pub struct RunValidity {
     pub devices: DeviceKind,
     /// How much later than due packets were delivered.
     pub lag: Lag,
+    /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
+    pub answers: Option<Lag>,
     /// Processor time of the router over the time that it ran.
     pub router_load: f64,
     /// The load of the machine during the run, by this run and everything else.
@@ -78,7 +80,7 @@ pub enum Windows {
     },
 }
 
-/// The lag of packets, seconds: percentiles over all packets.
+/// The lag of packets, or the time until they were answered, seconds: percentiles over all packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Lag {
@@ -156,6 +158,7 @@ impl RunValidity {
             as_root: evidence.as_root,
             devices: evidence.devices,
             lag: Lag::of(&evidence.passed.lag),
+            answers: (evidence.passed.answers.count() > 0).then(|| Lag::of(&evidence.passed.answers)),
             router_load: evidence.passed.load,
             machine: evidence.machine,
             round_trips,
@@ -182,6 +185,11 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
     let limit = (shortest / LAG_SHARE).max(LEAST_LAG);
     if let Some(lag) = passed.lag.quantile(0.99).filter(|lag| *lag > limit) {
         reasons.push(format!("1 % of the packets were late by {lag} or more; the limit is {limit}"));
+    }
+    if let Some(waited) = passed.answers.quantile(0.99).filter(|waited| *waited > limit) {
+        reasons.push(format!(
+            "hosts answered 1 % of the packets {waited} or more after they were due; the limit is {limit}"
+        ));
     }
     if passed.load > MOST_LOAD {
         reasons.push(format!(
@@ -281,12 +289,20 @@ mod tests {
 
     /// The validity of a run with this lag and load of the router, and this shortest round-trip time of its flow.
     fn validity(late: Span, load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
+        validity_with([late, Span::ZERO], load, seen, failure)
+    }
+
+    /// The same; `late` are the lag and the time until receivers answered.
+    fn validity_with(late: [Span; 2], load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
         let scenario = scenario();
-        let mut lag = Histogram::default();
-        // One packet in fifty is late.
-        (0..1000).for_each(|n| lag.add(if n % 50 == 0 { late } else { Span::ZERO }));
+        let [lag, answers] = late.map(|late| {
+            let mut histogram = Histogram::default();
+            // One packet in fifty is late.
+            (0..1000).for_each(|n| histogram.add(if n % 50 == 0 { late } else { Span::ZERO }));
+            histogram
+        });
         let (counts, in_order, warnings) = (NetworkCounts::default(), vec![0], Vec::new());
-        let passed = Passed { counts, in_order, lag, load, unseen: 0, warnings };
+        let passed = Passed { counts, in_order, lag, answers, load, unseen: 0, warnings };
         let results = [TransferResult {
             connection: 0,
             start: Some(Time::ZERO),
@@ -324,6 +340,8 @@ mod tests {
         };
         // 1 % of 40 ms is less than the half millisecond that is allowed on every path.
         one(validity(Span::from_us(600), idle, seen, None), "late by 600 us");
+        let late_answers = [on_time, Span::from_us(600)];
+        one(validity_with(late_answers, idle, seen, None), "hosts answered 1 % of the packets 600 us");
         one(validity(on_time, 0.9, seen, None), "busy for 90 %");
         one(validity(on_time, idle, Span::from_ms(43), None), "no flow measured its path");
         one(validity(on_time, idle, Span::from_ms(37), None), "less than that of its path");

@@ -9,6 +9,7 @@ use fairhaul_units::Span;
 use super::address::{self, address};
 use super::device::{DEVICE, DEVICE_QUEUE, Device, DeviceKind, dropped_here};
 use super::layout::{Layout, Metrics, Mode};
+use super::processors::{Processors, STEERING};
 use crate::namespace::{Namespace, ip, ip_batch};
 
 /// Socket buffers may grow to this: twice what 1 Gbit/s carries in 500 ms.
@@ -23,11 +24,14 @@ pub struct Host {
 }
 
 impl Host {
-    /// Host number `host` of `layout`, with a device of this kind, up and with its addresses.
-    pub fn new(host: u8, layout: &Layout, kind: DeviceKind) -> io::Result<Host> {
+    /// Host number `host` of `layout`, with a device of this kind, up and with its addresses, whose kernel works on its
+    /// share of `processors`.
+    pub fn new(host: u8, layout: &Layout, kind: DeviceKind, processors: &Processors) -> io::Result<Host> {
         let namespace = Namespace::new()?;
         let device = namespace.inside(|| {
             quieten()?;
+            // A device takes this over when it is made.
+            processors.steering().map_or(Ok(()), |mask| set(STEERING, &mask))?;
             let device = Device::new(kind, layout.mode, layout.mtu.0)?;
             ip("link set lo up")?;
             let (mtu, burst) = (layout.mtu.0, burst(host, layout));
