@@ -267,6 +267,7 @@ fn taken(
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
     use std::time::Duration;
 
     use super::*;
@@ -334,7 +335,7 @@ mod tests {
         let now = Instant::now();
         let (old, later) = (located(7, now, 1_000_000, 900), located(7, now, 1_500_000, 1200));
         assert_eq!(
-            counted(FlowFilter::default(), &[old.clone()], &[later.clone()], &[]),
+            counted(FlowFilter::default(), from_ref(&old), from_ref(&later), &[]),
             totals(500_000, 300, 30)
         );
         let new = located(8, now, 250_000, 100);
@@ -348,9 +349,9 @@ mod tests {
         let (old, later) = (located(7, now, 1_000_000, 900), located(7, now, 1_500_000, 1200));
         let ends = [ended(7, 1_600_000, 1300), ended(9, 10_000, 10)];
         let both = totals(610_000, 410, 41);
-        assert_eq!(counted(FlowFilter::default(), &[old.clone()], &[], &ends), both);
+        assert_eq!(counted(FlowFilter::default(), from_ref(&old), &[], &ends), both);
         // It ended after the look and before its end was read.
-        assert_eq!(counted(FlowFilter::default(), &[old.clone()], &[later], &ends), both);
+        assert_eq!(counted(FlowFilter::default(), from_ref(&old), &[later], &ends), both);
         // Where the one that no look had was is unknown, so a filter excludes it.
         let filter = FlowFilter { ports: [5001].into(), ..FlowFilter::default() };
         assert_eq!(counted(filter, &[old], &[], &ends), totals(600_000, 400, 40));
