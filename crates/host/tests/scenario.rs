@@ -232,8 +232,9 @@ fn a_gigabit_is_carried_packet_by_packet() {
     eprintln!("{:.1} Mbit/s, {:.4} acknowledgements per packet", goodput / 1e6, acknowledgements(&record));
     assert_eq!(validity.mode, Mode::Exact);
     assert!(goodput > 0.95 * 1e9 * 1448.0 / 1500.0, "{goodput} {validity:?}");
-    // One for each. At the end a hundredth of the packets is still on its way: 40 ms of 6 s, and their acknowledgements.
-    assert!((0.97..=1.01).contains(&acknowledgements(&record)), "{}", acknowledgements(&record));
+    // One for each, except that the kernel merges packets that arrive while the receiving program reads the socket: up
+    // to 7 % beside compilers. At the end a hundredth of the packets is on its way: 40 ms of 6 s.
+    assert!((0.8..=1.01).contains(&acknowledgements(&record)), "{}", acknowledgements(&record));
     let answers = validity.answers.expect("receivers acknowledge at once");
     assert!(answers.p50_s > 0.0 && answers.p99_s <= 500e-6, "{answers:?}");
 }
@@ -251,7 +252,7 @@ fn a_gigabit_of_smaller_packets_over_100_ms_is_filled() {
     let goodput = goodput(&scenario, &record, 0);
     eprintln!("{:.1} Mbit/s, {:.4} acknowledgements per packet", goodput / 1e6, acknowledgements(&record));
     assert!(goodput > 0.85 * 1e9 * 948.0 / 1000.0, "{goodput} {validity:?}");
-    assert!(acknowledgements(&record) < 0.9, "{}", acknowledgements(&record));
+    assert!(acknowledgements(&record) < 0.5, "{}", acknowledgements(&record));
 }
 
 /// CoDel marks what can be marked: the senders slow down, and nothing is lost.
