@@ -13,6 +13,7 @@ pub mod device;
 pub mod flow_controller;
 pub mod headers;
 pub mod histogram;
+pub mod interface;
 mod kernel_limits;
 pub mod layout;
 pub mod machine_load;
