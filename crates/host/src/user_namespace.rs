@@ -99,9 +99,9 @@ fn refusal(error: &io::Error, restrictions: &Restrictions) -> String {
             "or start the container with a filter that allows unshare, for example with --security-opt \
              seccomp=unconfined",
         ),
-        _ => (format!("the kernel answers: {error}"), "; a chroot or a security module can be the reason"),
+        _ => (format!("the kernel answers {error}, perhaps because of a chroot or a security module"), ""),
     };
-    let separator = if remedy.is_empty() || remedy.starts_with(';') { "" } else { ", " };
+    let separator = if remedy.is_empty() { "" } else { ", " };
     format!(
         "the lab needs root or a user namespace, and an ordinary user cannot create one here: {reason}. Run the \
          command as root{separator}{remedy}"
@@ -125,7 +125,7 @@ mod tests {
             (Errno::EPERM, Restrictions { debian: Some(0), ..none.clone() }, "unprivileged_userns_clone=1"),
             (Errno::EPERM, Restrictions { apparmor: Some(1), ..none.clone() }, "an AppArmor profile"),
             (Errno::EPERM, Restrictions { filtered: true, ..none.clone() }, "seccomp=unconfined"),
-            (Errno::EPERM, none.clone(), "EPERM"),
+            (Errno::EPERM, none.clone(), "a security module"),
         ] {
             let sentence = said(errno, restrictions);
             assert!(sentence.contains(words) && sentence.contains("needs root"), "{sentence}");

@@ -16,10 +16,9 @@ use std::time::{Duration, Instant};
 
 use fairhaul_host::error::{Context, Error, Result};
 use fairhaul_host::lab::address::everything;
-use fairhaul_host::lab::device::DEVICE;
+use fairhaul_host::lab::interface::{DEVICE, set};
 use fairhaul_host::lab::socket::{self, SocketOptions};
 use fairhaul_host::lab::tcp_info::{CaState, Info};
-use fairhaul_host::lab::tun::set;
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};

@@ -17,7 +17,7 @@ use nix::unistd::{Pid, geteuid};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::device::DEVICE;
+use super::interface::DEVICE;
 use crate::error::{Context, Result};
 use crate::kernel::{capabilities, congestion};
 use crate::namespace;

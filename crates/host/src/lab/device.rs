@@ -1,13 +1,14 @@
 //! The network device of a host, from which the router reads and to which it writes packets: a TUN device, or a veth
 //! pair where `/dev/net/tun` cannot be opened.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
 use nix::errno::Errno;
 use serde::Serialize;
 
+use super::interface::DEVICE;
 use super::layout::Mode;
 use super::offload::PREFIX;
 use super::veth::Veth;
@@ -15,10 +16,6 @@ use crate::sys;
 
 /// The file that creates TUN devices.
 const DEVICES: &str = "/dev/net/tun";
-/// The name of the device in every host.
-pub const DEVICE: &str = "lab0";
-/// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
-pub const DEVICE_QUEUE: u32 = 20_000;
 /// Checksums, and segments of TCP over IPv4 with and without CWR: `TUN_F_CSUM`, `TUN_F_TSO4` and `TUN_F_TSO_ECN`.
 const OFFLOADS: libc::c_ulong = 1 | 2 | 8;
 
@@ -106,34 +103,4 @@ fn tun(mode: Mode) -> io::Result<File> {
         }
     }
     Ok(device)
-}
-
-/// The packets that a device of the namespace of this thread has dropped, in both directions.
-pub fn dropped_here(device: &str) -> io::Result<u64> {
-    dropped(&fs::read_to_string("/proc/thread-self/net/dev")?, device)
-}
-
-/// The sum of the two columns `drop` of a device in the kernel's table of devices.
-fn dropped(table: &str, device: &str) -> io::Result<u64> {
-    let row = table.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'));
-    let numbers = row.unwrap_or_default().split_whitespace().map_while(|number| number.parse::<u64>().ok());
-    let numbers: Vec<u64> = numbers.collect();
-    // Of each direction: bytes, packets, errors, dropped, and four more.
-    let sum = numbers.get(3).zip(numbers.get(11)).map(|(received, sent)| received + sent);
-    sum.ok_or_else(|| io::Error::other(format!("the kernel does not list {device}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_device_dropped_is_in_two_columns() {
-        let table = "Inter-|   Receive                                                |  Transmit\n \
-                     face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n    \
-                     lo:     100       2    0    9    0     0          0         0      100       2    0    9    0     0       0          0\n  \
-                     lab0: 7000000    5000    0    3    0     0          0         0  2000000    4000    0    4    0     0       0          0\n";
-        assert_eq!(dropped(table, "lab0").ok(), Some(7));
-        assert!(dropped("lo: 1 2 3 4", "lab0").is_err());
-    }
 }

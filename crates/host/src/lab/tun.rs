@@ -1,19 +1,16 @@
 //! A host of the lab: a network namespace whose only connection is a device, from which the router reads and to which
 //! it writes packets.
 
-use std::fs;
 use std::io;
 
 use fairhaul_units::Span;
 
 use super::address::{self, address};
-use super::device::{DEVICE, DEVICE_QUEUE, Device, DeviceKind, dropped_here};
+use super::device::{Device, DeviceKind};
+use super::interface::{DEVICE, DEVICE_QUEUE, dropped_here, quieten};
 use super::layout::{Layout, Metrics, Mode};
 use super::processors::{Processors, STEERING};
 use crate::namespace::{Namespace, ip, ip_batch};
-
-/// Socket buffers may grow to this: twice what 1 Gbit/s carries in 500 ms.
-const LARGEST_BUFFER: u64 = 128 << 20;
 
 /// A host, held by its namespace and its device; it is removed when they are closed.
 #[derive(Debug)]
@@ -110,32 +107,5 @@ fn burst(host: u8, layout: &Layout) -> String {
     match (layout.mode, layout.hosts[usize::from(host)]) {
         (Mode::Fast, 1) => String::new(),
         (_, packets) => format!("gso_max_segs {packets}"),
-    }
-}
-
-/// Switches off everything that the namespace of this thread would do without a request of the run.
-pub(super) fn quieten() -> io::Result<()> {
-    // IPv6 would send packets as soon as the device exists.
-    set("ipv6/conf/all/disable_ipv6", "1")?;
-    set("ipv6/conf/default/disable_ipv6", "1")?;
-    set("ipv4/conf/all/rp_filter", "0")?;
-    set("ipv4/conf/default/rp_filter", "0")?;
-    // A connection whose process was killed would try for minutes to send its remaining data, and keep its
-    // namespace and its controller.
-    set("ipv4/tcp_orphan_retries", "1")?;
-    // A connection must not use what an earlier one has measured on the path.
-    set("ipv4/tcp_no_metrics_save", "1")?;
-    set("ipv4/tcp_rmem", &format!("4096 131072 {LARGEST_BUFFER}"))?;
-    set("ipv4/tcp_wmem", &format!("4096 65536 {LARGEST_BUFFER}"))
-}
-
-/// Sets a switch of the namespace of this thread.
-pub fn set(switch: &str, value: &str) -> io::Result<()> {
-    let path = format!("/proc/sys/net/{switch}");
-    match fs::write(&path, value) {
-        // A kernel without IPv6 has no such switch.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && switch.starts_with("ipv6") => Ok(()),
-        Err(error) => Err(io::Error::new(error.kind(), format!("{path} = {value}: {error}"))),
-        Ok(()) => Ok(()),
     }
 }

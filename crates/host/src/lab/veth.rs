@@ -5,7 +5,7 @@ use std::io::{self, IoSlice};
 
 use nix::net::if_::if_nametoindex;
 
-use super::device::{DEVICE, DEVICE_QUEUE, dropped_here};
+use super::interface::{DEVICE, DEVICE_QUEUE, dropped_here, quieten};
 use super::layout::Mode;
 use super::offload::PREFIX;
 use crate::namespace::{Namespace, ip};
@@ -15,7 +15,7 @@ use crate::sys::packet_socket::{ETHERNET, PacketSocket, ReceivedPacket};
 /// The router's end of the pair, in a namespace of its own.
 const PORT: &str = "port0";
 /// The address of the host's end, to which the router sends; the host sends without address resolution.
-const HOST_ADDRESS: [u8; ETHERNET / 2 - 1] = [0x02, 0, 0, 0, 0, 1];
+const HOST_ADDRESS: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 /// The Ethernet header of what the router sends: to the host, from nowhere, IPv4.
 const HEADER: [u8; ETHERNET] = [0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00];
 /// The largest packet of IPv4.
@@ -50,7 +50,7 @@ impl Veth {
             },
         )?;
         let socket = port.inside(|| {
-            super::tun::quieten()?;
+            quieten()?;
             ip(&format!("link set {PORT} mtu {mtu} up"))?;
             let largest = ETHERNET + if mode == Mode::Exact { mtu as usize } else { LARGEST };
             PacketSocket::new(if_nametoindex(PORT)?, largest, DEVICE_QUEUE as usize, mode == Mode::Fast)
