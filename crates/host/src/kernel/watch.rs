@@ -66,6 +66,7 @@ pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
 fn check(store: &InstallStore, request: &Watch) -> Result<()> {
     let Limits { share, times, seconds, .. } = request.limits;
     let fits = (0.0..1.0).contains(&share) && times >= 0.0 && seconds > 0.0 && request.interval_s > 0.0;
+    let fits = fits && Duration::try_from_secs_f64(request.interval_s).is_ok();
     if !fits || request.interval_s > seconds {
         return Err(Error::refused(
             "wanted a share of at least 0 and below 1, a factor (times) of at least 0, a duration (seconds) \
