@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fairhaul import RunError, host, kernel
+from fairhaul import RunError, host, kernel, lab
 
 
 def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
@@ -22,6 +23,30 @@ def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
     # More than a pipe holds, so that the process has ended before all of it is written.
     with pytest.raises(RunError, match=r"ended without an answer \(status 3\)"):
         host.ask({"do": "x" * 1_000_000})
+
+
+def test_the_record_of_a_run_is_written_to_a_private_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    modes = []
+
+    def ask(request: Any, **_: object) -> None:
+        folder = Path(request["record"]).parent
+        assert list(folder.iterdir()) == []
+        modes.append((folder.stat().st_mode & 0o777, folder.stat().st_uid))
+        raise RunError("it was not run")
+
+    monkeypatch.setattr(lab, "ask", ask)
+    monkeypatch.setattr(lab, "_written", str)
+    scenario: Any = None
+    run = lab.Run(scenario)
+    before = os.umask(0)
+    try:
+        with pytest.raises(RunError):
+            run.run()
+    finally:
+        os.umask(before)
+    assert modes == [(0o700, os.geteuid())]
 
 
 def test_numbers_of_numpy_reach_the_kernel_as_those_of_python(

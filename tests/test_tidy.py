@@ -13,6 +13,7 @@ from tools.tidy import (
     Rule,
     choices,
     circles,
+    cited_tests,
     imports,
     links,
     lints,
@@ -105,7 +106,17 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         ),
         (PY, "[a](b.md)", []),
     ],
+    cited_tests.cited_tests: [
+        ("docs/a.md", "a\nshown by tests `a_b` and `c`, tested by `d`", [2, 2]),
+        ("docs/threat-model.md", "| a | shown by |\n|---|---|\n| b | yes |\n\n| c | d |", [3]),
+    ],
 }
+
+
+def test_a_test_that_exists_may_be_cited() -> None:
+    page = {"docs/a.md": "(tests `a_b`, `test_c`)"}
+    code = {A: "    fn a_b() {\n", "tests/test_a.py": "def test_c(\n"}
+    assert list(cited_tests.cited_tests(Tree({**page, **code}))) == []
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from tools.tidy import (
     choices,
     circles,
+    cited_tests,
     imports,
     links,
     lints,
@@ -40,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     outside.machine_paths,
     wording.wording,
     links.links,
+    cited_tests.cited_tests,
     required_files.required_files,
     required_files.executables,
     lints.functions_of_f64,

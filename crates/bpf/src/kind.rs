@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use crate::program::{Program, Table};
 use crate::socket::Socket;
 use crate::table::choose;
 
+/// The largest object that is read, bytes.
+const LARGEST: u64 = 16 << 20;
 const OBJECT: &str = "object";
 const NAME: &str = "controller";
 
@@ -78,7 +81,7 @@ impl BpfMaker {
     }
 
     fn load(file: &Path, name: Option<&str>, variables: Vec<(String, u64)>) -> Result<BpfMaker, String> {
-        let bytes = fs::read(file).map_err(|error| error.to_string())?;
+        let bytes = read(file)?;
         let program = Program::load(&bytes).map_err(|error| error.to_string())?;
         let controller =
             choose(&program.entries, name).map_err(|error| error.to_string())?.controller.clone();
@@ -97,6 +100,18 @@ impl BpfMaker {
     }
 }
 
+/// The bytes of an object file.
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    // A pipe or a device might never end.
+    if !fs::metadata(file).map_err(|error| error.to_string())?.is_file() {
+        return Err("not a regular file".into());
+    }
+    let mut bytes = Vec::new();
+    let opened = fs::File::open(file).map_err(|error| error.to_string())?;
+    opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LARGEST { Err("the file has more than 16 MB".into()) } else { Ok(bytes) }
+}
+
 impl fmt::Debug for BpfMaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bpf {:016x} {} {:?}", self.digest, self.controller, self.variables)
@@ -110,5 +125,21 @@ impl OwnMaker for BpfMaker {
             socket.set_variable(name, *value).expect("the variables were looked up");
         }
         Box::new(BpfController::new(socket, self.table.flags & NEEDS_ECN != 0, self.program.paces))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scenario may be another user's, and reading a device or a whole disk would not end.
+    #[test]
+    #[cfg(unix)]
+    fn an_object_of_a_scenario_is_a_regular_file_of_bounded_size() {
+        assert_eq!(read(Path::new("/dev/zero")), Err("not a regular file".into()));
+        let huge = std::env::temp_dir().join(format!("fairhaul-huge-{}.bpf.o", std::process::id()));
+        fs::File::create(&huge).and_then(|file| file.set_len(1 << 40)).expect("the disk has sparse files");
+        assert_eq!(read(&huge), Err("the file has more than 16 MB".into()));
+        fs::remove_file(&huge).expect("it is there");
     }
 }

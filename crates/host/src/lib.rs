@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod lab;
 pub mod namespace;
 mod nearest;
+mod programs;
 mod request;
 mod signals;
 pub mod steps;

@@ -4,16 +4,18 @@
 //! A thread can be in another namespace than its process, so nothing here forks.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::statfs::{NSFS_MAGIC, fstatfs};
+
+use crate::programs;
 
 /// The folder of the namespaces that `ip netns` has named.
 const NAMED: &str = "/run/netns";
@@ -44,17 +46,17 @@ impl Namespace {
 
     /// The namespace that `ip netns` lists as `name`, which must not be a path.
     pub fn named(name: &str) -> io::Result<Namespace> {
-        let namespace = Namespace::at(&Path::new(NAMED).join(name))?;
-        // The file may exist without a namespace mounted on it.
-        if fstatfs(&namespace.file)?.filesystem_type() == NSFS_MAGIC {
-            return Ok(namespace);
-        }
-        Err(io::Error::other("it is a file, and no namespace"))
+        Namespace::at(&Path::new(NAMED).join(name))
     }
 
     /// The namespace that a file represents.
     pub fn at(path: &Path) -> io::Result<Namespace> {
-        let file = File::open(path)?;
+        // A pipe in the place of a namespace would block for ever.
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+        // A file can be left without a namespace mounted on it.
+        if fstatfs(&file)?.filesystem_type() != NSFS_MAGIC {
+            return Err(io::Error::other("it is a file, and no namespace"));
+        }
         let inode = file.metadata()?.ino();
         Ok(Namespace { file, inode, found: path.to_owned() })
     }
@@ -106,22 +108,21 @@ impl Namespace {
 
 /// Runs `ip` with these arguments in the namespace of this thread, and returns its output.
 pub fn ip(words: &str) -> io::Result<String> {
-    run_ip(words, Command::new("ip").args(words.split_whitespace()), "")
+    run_ip(words, command()?.args(words.split_whitespace()), "")
 }
 
 /// Runs `ip` once for all of these lines, each of which has arguments as for [`ip`].
 pub fn ip_batch(lines: &str) -> io::Result<()> {
-    run_ip("-batch", Command::new("ip").args(["-batch", "-"]), lines).map(drop)
+    run_ip("-batch", command()?.args(["-batch", "-"]), lines).map(drop)
+}
+
+fn command() -> io::Result<Command> {
+    programs::command("ip", "iproute2")
 }
 
 fn run_ip(what: &str, command: &mut Command, input: &str) -> io::Result<String> {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            io::Error::new(error.kind(), "the program ip is missing (Debian: iproute2)")
-        }
-        _ => error,
-    })?;
+    let mut child = piped.spawn()?;
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(input.as_bytes())?;
     drop(stdin);

@@ -1,20 +1,23 @@
 //! The requests of `fairhaul-host` and its answers.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nix::sys::prctl::set_pdeathsig;
+use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Ready, RunRequest, Shell};
 use crate::steps::say;
-use crate::sys::Inherited;
+use crate::sys::{self, Inherited};
+
+/// The longest request that is read, bytes; a scenario has some kilobytes.
+const LONGEST: u64 = 64 << 20;
 
 /// A request: a command with its fields.
 #[derive(Debug, Deserialize)]
@@ -53,11 +56,9 @@ pub fn answer(input: impl Read, mut inherited: Inherited) -> ExitCode {
 
 /// Reads one request, has `carry_out` do it, and writes the result. If the process that sent the request ends, this
 /// one ends, too, as soon as the change that it is making is complete.
-pub fn respond(mut input: impl Read, carry_out: impl FnOnce(&str) -> Result<Value>) -> ExitCode {
+pub fn respond(input: impl Read, carry_out: impl FnOnce(&str) -> Result<Value>) -> ExitCode {
     let _ = set_pdeathsig(Signal::SIGTERM);
-    let mut text = String::new();
-    let read = input.read_to_string(&mut text).map_err(Error::from);
-    match read.and_then(|_| carry_out(&text)) {
+    match read(input).and_then(|text| carry_out(&text)) {
         Ok(result) => {
             say(&json!({ "result": result }));
             ExitCode::SUCCESS
@@ -70,10 +71,33 @@ pub fn respond(mut input: impl Read, carry_out: impl FnOnce(&str) -> Result<Valu
     }
 }
 
+fn read(input: impl Read) -> Result<String> {
+    let mut text = String::new();
+    match input.take(LONGEST + 1).read_to_string(&mut text) {
+        Ok(_) if text.len() as u64 <= LONGEST => Ok(text),
+        Ok(_) => Err(Error::refused(format!("the request has more than {} MB", LONGEST >> 20))),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(Error::refused("the request is not UTF-8 text"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
+    if sys::is_elevated() {
+        return Err(Error::refused(
+            "fairhaul-host has the bit setuid or setgid, or file capabilities, so every user of this host could \
+             change its kernel. Remove them (chmod ug-s, setcap -r), and let sudo or systemd give the rights",
+        ));
+    }
     let envelope: Envelope =
         serde_json::from_str(text).map_err(|error| Error::refused(format!("invalid request: {error}")))?;
     let store = InstallStore::new(&envelope.place);
+    // Programs that this one starts, such as `ip`, get no more capabilities than this one has kept. In a shell the
+    // user's own programs may be such that need more.
+    if !matches!(envelope.request, HostRequest::Shell(_)) {
+        set_no_new_privs().when("privileges")?;
+    }
     match envelope.request {
         HostRequest::List => Ok(kernel::list()),
         HostRequest::Status => kernel::status(&store),
@@ -87,5 +111,17 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Lab(question) => lab::answer(&question),
         HostRequest::Shell(request) => lab::shell(&request, inherited),
         HostRequest::Clean(request) => lab::clean(&request),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_does_not_end_or_is_no_text_is_refused() {
+        assert_eq!(read(io::repeat(b' ')), Err(Error::refused("the request has more than 64 MB")));
+        assert_eq!(read(&[0xff][..]), Err(Error::refused("the request is not UTF-8 text")));
+        assert_eq!(read(&b"{}"[..]), Ok("{}".to_string()));
     }
 }

@@ -131,6 +131,13 @@ pub fn set_option(socket: impl AsFd, level: libc::c_int, option: libc::c_int, va
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Whether this program has more rights than the user who started it, because its file has the bit setuid or setgid
+/// or capabilities (`AT_SECURE`).
+pub fn is_elevated() -> bool {
+    // SAFETY: the call reads a number that the kernel has passed to this process.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
 /// Lets the kernel count how often BPF programs run and for how long, until the descriptor is closed.
 pub fn count_program_time() -> io::Result<OwnedFd> {
     // SAFETY: the call takes a plain number.

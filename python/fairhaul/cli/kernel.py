@@ -171,8 +171,8 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     """Remove installed eBPF ports.
 
     Connections that use an eBPF port keep it until they end. If an eBPF port is a default, the
-    previous default is restored. The owner of each eBPF port is printed; --all warns about eBPF
-    ports that other users installed.
+    previous default is restored. The owner of each eBPF port is printed, with a warning if it is
+    another user.
     """
     from fairhaul import kernel as api
 

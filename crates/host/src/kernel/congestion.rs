@@ -13,6 +13,11 @@ pub fn available() -> io::Result<Vec<String>> {
     words("tcp_available_congestion_control")
 }
 
+/// The names of the controllers that any user may choose, which are the same in all namespaces.
+pub fn allowed() -> io::Result<Vec<String>> {
+    words("tcp_allowed_congestion_control")
+}
+
 /// The default of this namespace.
 pub fn default() -> io::Result<String> {
     Ok(words("tcp_congestion_control")?.concat())
@@ -24,7 +29,7 @@ pub fn default() -> io::Result<String> {
 /// use it, and keeps the reference if it refuses: such an eBPF port could never be removed again. So the check is
 /// made here first.
 pub fn set_default(name: &str) -> Result<()> {
-    if !words("tcp_allowed_congestion_control")?.iter().any(|allowed| allowed == name) {
+    if !allowed()?.iter().any(|allowed| allowed == name) {
         return Err(Error::failed(format!("the kernel does not allow unprivileged users to use {name}")));
     }
     Ok(fs::write(format!("{FOLDER}/tcp_congestion_control"), name)?)

@@ -2,6 +2,7 @@
 //! route. Each change is reported, made only on request, and undone on removal.
 
 use std::io;
+use std::net::IpAddr;
 
 use serde::Deserialize;
 
@@ -32,7 +33,8 @@ impl DefaultScope {
         !self.default && self.namespaces.is_empty() && self.routes.is_empty()
     }
 
-    /// Refuses names that `ip netns` could not have made, such as a path out of its folder.
+    /// Refuses names that `ip netns` could not have made, such as a path out of its folder, and prefixes that `ip`
+    /// would take for other arguments.
     pub fn check_names(&self) -> Result<()> {
         let is_name = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains('/');
         match self.namespaces.iter().find(|name| !is_name(name)) {
@@ -40,7 +42,13 @@ impl DefaultScope {
                 "{name:?} is not a valid name of a network namespace: wanted a name that `ip netns list` \
                  prints"
             ))),
-            None => Ok(()),
+            None => match self.routes.iter().find(|prefix| !is_prefix(prefix)) {
+                Some(prefix) => Err(Error::refused(format!(
+                    "{prefix:?} is not a valid prefix of a route: wanted `default`, or an address and a length \
+                     such as 10.1.0.0/16, as `ip route show` prints them"
+                ))),
+                None => Ok(()),
+            },
         }
     }
 
@@ -147,6 +155,18 @@ pub fn withdraw(name: &str, record: Option<&InstallRecord>, steps: Steps) -> Res
     Ok(())
 }
 
+/// Whether a text is the prefix of a route, and nothing else that `ip` understands.
+fn is_prefix(text: &str) -> bool {
+    let (address, length) = text.split_once('/').unwrap_or((text, "0"));
+    let bits = match address.parse() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return text == "default",
+    };
+    length.bytes().all(|digit| digit.is_ascii_digit())
+        && length.parse().is_ok_and(|length: u8| length <= bits)
+}
+
 fn namespace_label(label: &str) -> String {
     if label.starts_with("process ") {
         format!("the network of {label}")
@@ -155,17 +175,42 @@ fn namespace_label(label: &str) -> String {
     }
 }
 
-/// The former default of a namespace, if it is known and still available.
+/// The former default of a namespace, if it is known and still allowed.
 fn before(label: &str, name: &str, record: Option<&InstallRecord>) -> Result<String> {
     let recorded = record.and_then(|record| {
         let of_name = record.namespaces.iter().find(|(namespace, _)| namespace == label);
         of_name.map(|(_, before)| before).or(record.default_before.as_ref())
     });
-    let available = congestion::available()?;
+    // Others cannot be made the default, and then the eBPF port could never be removed.
+    let allowed = congestion::allowed()?;
     let candidates = recorded.map(String::as_str).into_iter().chain(LAST_RESORT);
-    let mut fit =
-        candidates.filter(|candidate| *candidate != name && available.iter().any(|a| a == candidate));
+    let mut fit = candidates.filter(|candidate| *candidate != name && allowed.iter().any(|a| a == candidate));
     fit.next()
         .map(str::to_string)
         .ok_or_else(|| Error::failed("the kernel has no other congestion controller"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_prefix_reaches_the_arguments_of_ip() {
+        for prefix in ["default", "10.1.0.0/16", "10.1.2.3", "2001:db8::/32"] {
+            assert!(is_prefix(prefix), "{prefix}");
+        }
+        let wrong = [
+            "",
+            "-force",
+            "10.0.0.0/8 table 5",
+            "10.0.0.0/33",
+            "10.0.0.0/+8",
+            "all",
+            "default\n",
+            "10.1/16/1",
+        ];
+        for prefix in wrong {
+            assert!(!is_prefix(prefix), "{prefix}");
+        }
+    }
 }

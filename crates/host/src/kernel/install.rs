@@ -80,8 +80,10 @@ fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
 
 fn check_free(store: &InstallStore, name: &str) -> Result<()> {
     if store.names()?.contains(name) {
+        let by = store.read(name).and_then(|record| record.owner);
+        let by = by.map(|owner| format!(" (by {owner})")).unwrap_or_default();
         return Err(Error::refused(format!(
-            "{name} is already installed: change its parameters with `fairhaul kernel set`, remove it with \
+            "{name} is already installed{by}: change its parameters with `fairhaul kernel set`, remove it with \
              `remove`, or install a second one under another name with `install --as`"
         )));
     }

@@ -3,19 +3,17 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs;
 
 use fairhaul_twins::{MISSING, NAME_BYTES, Note, PREFIX, PortParameter, object, objects};
 use serde::Deserialize;
 
+use super::object_file;
 use super::unit::Unit;
 use crate::error::{Error, Result};
 use crate::nearest::hint;
 
 /// The longest name that the kernel allows, without the terminating zero.
 const LONGEST_NAME: usize = NAME_BYTES - 1;
-/// The largest object that is read, bytes; those of Fairhaul have some tens of kilobytes.
-const LARGEST_OBJECT: u64 = 16 << 20;
 
 /// One installation as a request specifies it.
 #[derive(Clone, Debug, Deserialize)]
@@ -85,25 +83,20 @@ fn file(text: &str) -> Option<(&str, Option<&str>)> {
 /// Reads an object file. One with a note of Fairhaul's is checked as a port; a note is not a signature: a user who may
 /// load programs into the kernel is responsible for the file.
 fn from_file(path: &str, controller: Option<&str>) -> Result<(Note, Cow<'static, [u8]>)> {
-    let unreadable = |error| Error::refused(format!("{path}: {error}"));
-    let file = fs::metadata(path).map_err(unreadable)?;
-    // Opening a pipe without a writer would block forever.
-    if !file.is_file() || file.len() > LARGEST_OBJECT {
-        let what = if file.is_file() { "is too large" } else { "is not a regular file" };
-        return Err(Error::refused(format!(
-            "{path} {what}: wanted an object file of eBPF, of at most {} MB",
-            LARGEST_OBJECT >> 20
-        )));
-    }
-    let elf = fs::read(path).map_err(unreadable)?;
+    let elf = object_file::read(path)?;
     let refuse = |error| Error::refused(format!("{path} is not loaded: {error}"));
     let note = Note::of(&elf, controller).map_err(refuse)?;
     Ok((note, Cow::Owned(elf)))
 }
 
-fn check_name(name: &str) -> Result<()> {
+/// Whether an eBPF port can have this name in the kernel, which is also a name of files.
+pub fn is_name(name: &str) -> bool {
     let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    if plain && name.starts_with(PREFIX) && name.len() > PREFIX.len() && name.len() <= LONGEST_NAME {
+    plain && name.starts_with(PREFIX) && name.len() > PREFIX.len() && name.len() <= LONGEST_NAME
+}
+
+fn check_name(name: &str) -> Result<()> {
+    if is_name(name) {
         return Ok(());
     }
     Err(Error::refused(format!(
@@ -207,18 +200,6 @@ mod tests {
         };
         assert!(with(1, 0) && with(1, 1));
         assert!(!with(1, 2) && !with(0, 0));
-    }
-
-    /// Opening a pipe blocks until it has a writer.
-    #[test]
-    fn an_object_that_is_no_regular_file_is_refused_at_once() {
-        let pipe = std::env::temp_dir().join(format!("fairhaul-{}.bpf.o", std::process::id()));
-        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("there is a folder for it");
-        for path in [pipe.to_str().expect("it is text"), "/dev/null"] {
-            let message = from_file(path, None).expect_err("it is no object").to_string();
-            assert!(message.contains("is not a regular file"), "{message}");
-        }
-        fs::remove_file(&pipe).expect("it is there");
     }
 
     #[test]

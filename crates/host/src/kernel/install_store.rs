@@ -10,23 +10,29 @@
 //! A record is written before the change that it describes, so that every change can be undone.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use fairhaul_twins::{Note, PortParameter};
-use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use serde::{Deserialize, Serialize};
 
+use super::install_spec::is_name;
 use super::owner::Owner;
+use super::store_lock::StoreLock;
 use crate::error::{Context, Error, Result};
-use crate::steps::Steps;
+use crate::steps::{Steps, warn};
 
 /// The folder of the store, unless a request names another.
 pub const FOLDER: &str = "/run/fairhaul";
+
+/// The folder in it where the file system of pins is mounted.
+const PINS: &str = "bpf";
+/// The kernel's own files in every file system of pins, which cannot be removed.
+const KERNELS_OWN: [&str; 2] = ["maps.debug", "progs.debug"];
 
 /// The folder of installed eBPF ports.
 #[derive(Clone, Debug)]
@@ -78,13 +84,9 @@ impl InstallStore {
         InstallStore { folder: folder.to_path_buf() }
     }
 
-    /// Locks all stores in the parent of this folder, and waits for the lock. The folder itself may be created
-    /// and removed meanwhile.
-    pub fn lock(&self) -> Result<Flock<File>> {
-        let parent = self.folder.parent().unwrap_or(Path::new("/"));
-        let folder = File::open(parent).when(parent.display())?;
-        Flock::lock(folder, FlockArg::LockExclusive)
-            .map_err(|(_, error)| Error::failed(format!("cannot lock the folder: {error}")))
+    /// Locks the store, and waits for the lock.
+    pub fn lock(&self) -> Result<StoreLock> {
+        StoreLock::of(&self.folder)
     }
 
     /// The folder of the pins of `name`.
@@ -103,7 +105,7 @@ impl InstallStore {
     }
 
     fn bpf(&self) -> PathBuf {
-        self.folder.join("bpf")
+        self.folder.join(PINS)
     }
 
     fn record(&self, name: &str) -> PathBuf {
@@ -115,7 +117,7 @@ impl InstallStore {
         statfs(&self.bpf()).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
     }
 
-    /// Creates the folder and mounts the file system in it, unless both exist.
+    /// Mounts the file system of pins in the folder, which is locked, unless it is mounted.
     pub fn prepare(&self, steps: Steps) -> Result<()> {
         if self.mounted() {
             return Ok(());
@@ -130,20 +132,30 @@ impl InstallStore {
         let bpf = self.bpf();
         let what = format!("mount a bpf file system at {}, accessible only to root", bpf.display());
         steps.step(what, || {
-            fs::create_dir_all(&bpf).when(bpf.display())?;
-            fs::set_permissions(&self.folder, fs::Permissions::from_mode(0o700))?;
+            DirBuilder::new().mode(0o700).recursive(true).create(&bpf).when(bpf.display())?;
             let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
             mount(Some("fairhaul"), &bpf, Some("bpf"), flags, Some("mode=0700")).when(bpf.display())
         })?;
         Ok(())
     }
 
-    /// Unmounts the file system and removes the folder, if no eBPF port is left.
+    /// Unmounts the file system and removes the folder, if no eBPF port is left. With files that are not Fairhaul's
+    /// both stay: what another program has pinned there would be lost.
     pub fn remove_if_empty(&self, steps: Steps) -> Result<()> {
-        if !self.folder.exists() || !self.names()?.is_empty() {
+        let bpf = self.bpf();
+        if !bpf.exists() || !self.names()?.is_empty() {
             return Ok(());
         }
-        let bpf = self.bpf();
+        let foreign = self.foreign()?;
+        if !foreign.is_empty() {
+            warn(format!(
+                "{} stays, because these files in it are not Fairhaul's: {}; remove them, then repeat `fairhaul \
+                 kernel remove --all`",
+                self.folder.display(),
+                foreign.join(", ")
+            ));
+            return Ok(());
+        }
         if self.mounted() {
             let what = format!("unmount {}", bpf.display());
             steps.step(what, || umount(&bpf).when(bpf.display()))?;
@@ -157,21 +169,42 @@ impl InstallStore {
 
     /// All eBPF ports with a record or a pin.
     pub fn names(&self) -> Result<BTreeSet<String>> {
-        let mut names = BTreeSet::new();
-        for name in listed(&self.folder).when(self.folder.display())? {
-            names.extend(name.strip_suffix(".json").map(str::to_string));
-        }
-        if self.mounted() {
-            // The kernel's own files there are no folders.
-            let pins = listed(&self.bpf()).when(self.bpf().display())?;
-            names.extend(pins.into_iter().filter(|name| self.pins(name).is_dir()));
-        }
-        Ok(names)
+        let (files, pins) = self.listed()?;
+        let recorded = files.iter().filter_map(|file| recorded(file)).map(str::to_string);
+        Ok(recorded.chain(pins.into_iter().filter(|name| self.is_pinned(name))).collect())
     }
 
-    /// The record of `name`; `None` if there is none or it cannot be read.
+    /// The files and pins that do not belong to an eBPF port.
+    fn foreign(&self) -> Result<Vec<String>> {
+        let (files, pins) = self.listed()?;
+        let files = files.into_iter().filter(|file| file != PINS && recorded(file).is_none());
+        let pins =
+            pins.into_iter().filter(|pin| !KERNELS_OWN.contains(&pin.as_str()) && !self.is_pinned(pin));
+        Ok(files.chain(pins.map(|pin| format!("{PINS}/{pin}"))).collect())
+    }
+
+    /// The files of the folder, and those of the file system of pins.
+    fn listed(&self) -> Result<(Vec<String>, Vec<String>)> {
+        let files = listed(&self.folder).when(self.folder.display())?;
+        let pins = if self.mounted() { listed(&self.bpf()).when(self.bpf().display())? } else { Vec::new() };
+        Ok((files, pins))
+    }
+
+    fn is_pinned(&self, name: &str) -> bool {
+        is_name(name) && self.pins(name).is_dir()
+    }
+
+    /// The record of `name`; `None` if there is none, if it cannot be read, or if it is not one of that name.
     pub fn read(&self, name: &str) -> Option<InstallRecord> {
-        serde_json::from_str(&fs::read_to_string(self.record(name)).ok()?).ok()
+        let text = is_name(name).then(|| fs::read_to_string(self.record(name)).ok())??;
+        let record: InstallRecord = serde_json::from_str(&text).ok()?;
+        let is_inside = |parameter: &PortParameter| u32::try_from(parameter.offset).is_ok();
+        (record.name == name && record.parameters.iter().all(is_inside)).then_some(record)
+    }
+
+    /// Whether there is a record of `name` that cannot be read.
+    pub fn is_damaged(&self, name: &str) -> bool {
+        self.record(name).exists() && self.read(name).is_none()
     }
 
     /// Writes a record atomically.
@@ -194,6 +227,12 @@ impl InstallStore {
         }
         Ok(())
     }
+}
+
+/// The name in the name of a record's file, which may be a record that was not written completely.
+fn recorded(file: &str) -> Option<&str> {
+    let name = file.strip_suffix(".json").or_else(|| file.strip_suffix(".new"));
+    name.filter(|name| is_name(name))
 }
 
 /// Whether this process is in another mount namespace than PID 1.

@@ -47,10 +47,11 @@ impl fmt::Display for Owner {
 }
 
 /// The user behind a process: the one who logged in, else the one whom `sudo` names, else the owner of the
-/// process.
+/// process. Only root's word for `sudo` counts: `sudo` starts programs as root, and any other user could name anybody.
 fn person(login: &str, sudo: &str, own: u32) -> u32 {
     let login = login.trim().parse().ok().filter(|uid| *uid != NOBODY_LOGGED_IN);
-    login.or_else(|| sudo.parse().ok()).unwrap_or(own)
+    let sudo = sudo.parse().ok().filter(|_| own == 0);
+    login.or(sudo).unwrap_or(own)
 }
 
 /// A time, counted in seconds from 1970, as a date.
@@ -91,6 +92,12 @@ mod tests {
         assert_eq!(person("1000\n", "1001", 0), 1000);
         assert_eq!(person("4294967295\n", "1001", 0), 1001);
         assert_eq!(person("", "", 0), 0);
+    }
+
+    #[test]
+    fn a_user_with_capabilities_cannot_name_another_user_as_owner() {
+        assert_eq!(person("4294967295\n", "0", 1000), 1000);
+        assert_eq!(person("", "1001", 1000), 1000);
     }
 
     #[test]

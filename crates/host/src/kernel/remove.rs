@@ -56,9 +56,7 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     }
     let owner = |name: &String| (name.clone(), store.read(name).and_then(|record| record.owner));
     let owners: BTreeMap<String, Option<Owner>> = names.iter().map(owner).collect();
-    if request.all {
-        warn_about_others(&owners, &Owner::here_and_now());
-    }
+    warn_about_others(&owners);
     let _blocked = signals::block_interrupts()?;
     for name in &names {
         take_out(store, name, steps)?;
@@ -67,8 +65,11 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     Ok(json!({ "removed": names, "owners": owners, "dry_run": request.dry_run }))
 }
 
-/// Warns about eBPF ports of other users, which a user who removes everything may not know of.
-fn warn_about_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) {
+/// Warns about eBPF ports of other users, whom the change affects.
+// It does not refuse them: whoever gets here is root or can become root, so a refusal would protect from nothing, and
+// in an emergency one command has to restore the host.
+pub fn warn_about_others(owners: &BTreeMap<String, Option<Owner>>) {
+    let remover = Owner::here_and_now();
     for (name, owner) in owners {
         if let Some(owner) = owner.as_ref().filter(|owner| owner.uid != remover.uid) {
             warn(format!("{name} was installed by {owner}, not by {}", remover.person()));
@@ -79,6 +80,12 @@ fn warn_about_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) 
 /// Removes one eBPF port. Its flows keep it until they end; new connections get the former default.
 pub fn take_out(store: &InstallStore, name: &str, steps: Steps) -> Result<()> {
     let record = store.read(name);
+    if store.is_damaged(name) {
+        warn(format!(
+            "the record of {name} is damaged, so its owner, the former defaults and its routes are unknown; `ip \
+             route show table all | grep 'congctl {name}'` lists the routes"
+        ));
+    }
     withdraw(name, record.as_ref(), steps)?;
     let by = match record.and_then(|record| record.owner) {
         Some(owner) => format!("installed by {owner}"),

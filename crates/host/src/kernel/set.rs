@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::install_spec::{freezes_short_paths, read_values, written};
 use super::install_store::InstallStore;
+use super::remove::warn_about_others;
 use super::{capabilities, load};
 use crate::error::{Error, Result};
 use crate::nearest::hint;
@@ -41,6 +42,7 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
              paths"
         )));
     }
+    warn_about_others(&[(name.clone(), record.owner.clone())].into());
     let values = record.parameters.iter().filter_map(|parameter| {
         let value = changed.get(&parameter.name)?;
         Some(format!("{}={}", parameter.name, written(parameter, *value)))

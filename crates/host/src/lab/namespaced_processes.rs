@@ -14,6 +14,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::namespace::Namespace;
+use crate::programs;
 use crate::sys;
 
 /// The longest wait for programs at the receiver to open a listening socket; a program may never open one.
@@ -48,7 +49,8 @@ impl NamespacedProcesses<'_> {
     fn run_in_namespaces(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
         self.receiver.enter()?;
         unshare(CloneFlags::CLONE_NEWPID)?;
-        let mut first = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let mut first =
+            programs::command("cat", "coreutils")?.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
         let receivers = self.receivers.iter().map(|line| self.start_receiver(line));
         let mut receivers = receivers.collect::<io::Result<Vec<Child>>>()?;
         wait_for_listeners(receivers.len())?;
@@ -65,7 +67,7 @@ impl NamespacedProcesses<'_> {
 
     /// Starts a program at the receiver; its output goes to standard error, apart from the output of the sender's program.
     fn start_receiver(&self, line: &str) -> io::Result<Child> {
-        let mut command = Command::new("sh");
+        let mut command = Command::new(programs::path_of("sh", "dash")?);
         self.start(command.args(["-c", line]).stdin(Stdio::null()).stdout(io::stderr()))
     }
 
@@ -108,7 +110,7 @@ fn show_own_processes() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)?;
     // Only a process inside the namespace can mount it.
-    let done = Command::new("mount").args(["-t", "proc", "proc", "/proc"]).status()?;
+    let done = programs::command("mount", "mount")?.args(["-t", "proc", "proc", "/proc"]).status()?;
     if done.success() { Ok(()) } else { Err(io::Error::other("cannot mount /proc")) }
 }
 

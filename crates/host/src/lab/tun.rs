@@ -7,7 +7,7 @@ use fairhaul_units::Span;
 
 use super::address::{self, address};
 use super::device::{Device, DeviceKind};
-use super::interface::{DEVICE, DEVICE_QUEUE, dropped_here, quieten};
+use super::interface::{DEVICE, DEVICE_QUEUE, dropped_here, quieten, set};
 use super::layout::{Layout, Metrics, Mode};
 use super::processors::{Processors, STEERING};
 use crate::namespace::{Namespace, ip, ip_batch};
