@@ -34,6 +34,7 @@ PROVIDERS = {
     "libutil.so.1": "libc6 (>= 2.28)",
     "libgcc_s.so.1": "libgcc-s1",
     "libstdc++.so.6": "libstdc++6",
+    "libz.so.1": "zlib1g",
 }
 """The Debian packages of the shared libraries that the private environment needs."""
 
