@@ -320,8 +320,8 @@ INLINE void watch_round_trip(struct tcp_sock *tp, struct bbr3 *own, struct sampl
 		own->min_rtt_at_us = own->recent_rtt_at_us;
 	}
 	if (old && own->state != PROBE_RTT && !after_idle) {
-		save(tp, own);
 		own->state = PROBE_RTT;
+		save(tp, own); // beside what a recovery has saved, as the draft does
 		own->probe_ends_us = 0;
 		own->acks = STOPPING;
 		restart_round(own, of);
