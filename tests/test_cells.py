@@ -26,14 +26,15 @@ OTHER = "reno-100M-40ms-1bdp"
 FIGURES: dict[str, float | None] = {"link_share": 0.99, "cycle_s": 1.0}
 
 
-def test_there_are_24_cells_of_which_8_are_quoted() -> None:
-    assert len(CELLS) == 24
-    assert sum(cell.quoted for cell in CELLS.values()) == 8
+def test_there_are_34_cells_of_which_13_are_quoted() -> None:
+    assert len(CELLS) == 34
+    assert sum(cell.quoted for cell in CELLS.values()) == 13
     used = {name for cell in CELLS.values() for name in cell.controllers}
-    assert used == {"reno", "cubic", "bbr", "highspeed", "fhstcp", "ghstcp", "scalable"}
+    assert used == {"reno", "cubic", "bbr", "bbr3", "highspeed", "fhstcp", "ghstcp", "scalable"}
     assert {cell.rate_mbps for cell in CELLS.values()} >= {20, 200}
     assert {rtt for cell in CELLS.values() for rtt in cell.rtts_ms} >= {20, 100}
-    assert {cell.buffer_bdp for cell in CELLS.values()} == {0.5, 1, 2}
+    assert {cell.buffer_bdp for cell in CELLS.values()} == {0.25, 0.5, 1, 2, 4}
+    assert "bbr3-50M-40ms-1bdp-1%loss" in CELLS
 
 
 @pytest.mark.parametrize("name", CELLS)

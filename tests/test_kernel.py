@@ -482,12 +482,12 @@ def test_unknown_words_get_the_nearest_valid_ones(kernel: Pair) -> None:
 def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> None:
     # The measurement itself checks that every window had 64 packets; otherwise it gives no figure.
     before = state()
-    found = host.ask({"rounds": 1, "seconds": 0}, program=_cost_program())
+    found = host.ask({"rounds": 1, "seconds": 0, "paced_seconds": 0}, program=_cost_program())
     assert settled(before) == before
     assert found["window_packets"] == 64
     rows = found["acknowledgements"]
     twins = [one["name"] for one in host.ask({"do": "list"})["twins"]]
-    # BBR moves its window itself, so that no route holds it at 64 packets.
+    # BBR moves its window itself, so that no route holds it at 64 packets: see the next test.
     assert [one["name"] for one in rows if one["twin"]] == [one for one in twins if one != "bbr3"]
     assert [one["name"] for one in rows if not one["twin"]] == ["cubic", "reno"]
     for one in rows:
@@ -496,6 +496,23 @@ def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> Non
         assert (one["programs_ns"] is not None) is one["twin"]
         if one["twin"]:
             assert 1 < one["programs_ns"]["median"] < one["ns"]["median"], one
+
+
+@needs_kernel
+@pytest.mark.usefixtures("kernel")
+def test_a_packet_of_a_paced_flow_costs_what_it_costs_with_a_paced_cubic_give_or_take() -> None:
+    before = state()
+    request = {"rounds": 1, "seconds": 0, "paced_seconds": 2}
+    paced = host.ask(request, program=_cost_program())["paced"]
+    assert settled(before) == before
+    [own, port] = paced["controllers"]
+    assert (own["name"], own["twin"], own["programs_ns"]) == ("bbr", False, None)
+    assert (port["name"], port["twin"]) == ("bbr3", True)
+    for one in (own, port):
+        assert 0.3 < one["over_cubic"]["median"] < 3, one
+        # Work per packet can be compared only among flows with about as many packets.
+        assert one["goodput_bps"]["median"] > 0.5 * paced["cubic_bps"]["median"], one
+    assert 1 < port["programs_ns"] < port["ns"]["median"], port
 
 
 def _cost_program() -> Path:

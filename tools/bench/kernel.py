@@ -27,6 +27,7 @@ def measure() -> Iterator[Row]:
     costs = host.ask({}, program=program)
     for figures in costs["acknowledgements"]:
         yield from _acknowledgement(figures)
+    yield from _paced(costs["paced"])
     yield from _path(costs["path"])
 
 
@@ -39,6 +40,21 @@ def _acknowledgement(cost: Mapping[str, Any]) -> Iterator[Row]:
     yield _row(load, "over cubic, most", over["most"], "x")
     if cost["programs_ns"] is not None:
         yield _row(load, "of it, its programs", cost["programs_ns"]["median"], "ns")
+
+
+def _paced(paced: Mapping[str, Any]) -> Iterator[Row]:
+    load = f"{PATH}, paced"
+    yield _row(load, "cubic, processor time of a packet", paced["cubic_ns"]["median"], "ns")
+    yield _row(load, "cubic, goodput", paced["cubic_bps"]["median"] / 1e6, "Mbit/s")
+    for one in paced["controllers"]:
+        name = f"{'twin' if one['twin'] else 'kernel'} {one['name']}"
+        yield _row(load, f"{name}, processor time of a packet", one["ns"]["median"], "ns")
+        yield _row(load, f"{name} over cubic, median of turns", one["over_cubic"]["median"], "x")
+        yield _row(load, f"{name} over cubic, least", one["over_cubic"]["least"], "x")
+        yield _row(load, f"{name} over cubic, most", one["over_cubic"]["most"], "x")
+        yield _row(load, f"{name}, goodput", one["goodput_bps"]["median"] / 1e6, "Mbit/s")
+        if one["programs_ns"] is not None:
+            yield _row(load, f"{name}, of it, its programs", one["programs_ns"], "ns")
 
 
 def _path(path: Mapping[str, Any]) -> Iterator[Row]:

@@ -8,7 +8,7 @@ use crate::btf::Access;
 /// Bytes that a field occupies: a word.
 pub(crate) const WORD: usize = 8;
 /// The words that a controller has for itself in each socket.
-const OWN_WORDS: usize = 13;
+pub(crate) const OWN_WORDS: usize = 13;
 
 /// A field that programs may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

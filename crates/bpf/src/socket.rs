@@ -7,8 +7,8 @@ use fairhaul_units::Chance;
 
 use crate::error::Error;
 use crate::fields::{
-    ACK_IN_FLIGHT, ACK_RTT, ACK_SAMPLE_WORDS, ACKED, APP_LIMITED, CA_STATE, Field, RATE_ACKED,
-    RATE_DELIVERED, RATE_INTERVAL, RATE_IS_APP_LIMITED, RATE_LOSSES, RATE_PRIOR_DELIVERED,
+    ACK_IN_FLIGHT, ACK_RTT, ACK_SAMPLE_WORDS, ACKED, APP_LIMITED, CA_STATE, Field, OWN, OWN_WORDS,
+    RATE_ACKED, RATE_DELIVERED, RATE_INTERVAL, RATE_IS_APP_LIMITED, RATE_LOSSES, RATE_PRIOR_DELIVERED,
     RATE_PRIOR_IN_FLIGHT, RATE_RTT, RATE_SAMPLE_WORDS, SND_UNA, SOCKET_WORDS, named,
 };
 use crate::kernel::Around;
@@ -123,6 +123,15 @@ impl Socket {
     /// There is no such field here.
     pub fn get(&self, field: &str) -> u64 {
         self.field(named(field).expect("a field of the list"))
+    }
+
+    /// One of the 13 words that a controller has in the socket.
+    ///
+    /// # Panics
+    /// There are no more than 13.
+    pub fn own_word(&self, number: usize) -> u64 {
+        assert!(number < OWN_WORDS, "a controller has {OWN_WORDS} words");
+        self.machine.memory.words(self.socket)[OWN.word + number]
     }
 
     /// Sets a field of the socket.

@@ -10,6 +10,10 @@
 // lost and in flight at earlier acknowledgements: at most 64 in a window, so that what was in flight is known
 // to within a 64th of the window.
 //
+// Differs from the rule in `crates/cc`: after a spurious reduction only the window is restored, not the model; a
+// congestion mark is handled as the beginning of a recovery without losses; and the kernel chooses the length of
+// the bursts that it paces. The kernel gives no sample of the rate that covers less than the minimum round-trip time.
+//
 // Rates are in packets per microsecond, as Q32: 1 Gbit/s are 3.6e8. Packets in flight are whole; what the path
 // holds is rounded up.
 
@@ -23,6 +27,14 @@ FAIRHAUL_TWIN("bbr3", "BBR version 3: BBR that bounds the packets in flight by t
 	      "probe_rtt_interval|100|1000000|ms|interval between probes for the minimum round-trip time\n"
 	      "probe_rtt|0|10000|ms|duration of a probe for the minimum round-trip time\n"
 	      "min_rtt_window|100|1000000|ms|length of the filter for the minimum round-trip time\n");
+
+// Reports the state to the probe of the lab; the numbers are those of the simulator's.
+INLINE void report_mode(struct tcp_sock *tp, struct bbr3 *own)
+{
+	u64 *words = state(tp);
+
+	words[MODE_WORD] = MODE_MARK | own->state;
+}
 
 INLINE int is_probing(struct bbr3 *own)
 {
@@ -308,8 +320,8 @@ INLINE void watch_round_trip(struct tcp_sock *tp, struct bbr3 *own, struct sampl
 		own->min_rtt_at_us = own->recent_rtt_at_us;
 	}
 	if (old && own->state != PROBE_RTT && !after_idle) {
-		save(tp, own);
 		own->state = PROBE_RTT;
+		save(tp, own); // beside what a recovery has saved, as the draft does
 		own->probe_ends_us = 0;
 		own->acks = STOPPING;
 		restart_round(own, of);
@@ -423,6 +435,7 @@ SEC("struct_ops") int init(u64 *arguments)
 		return 0;
 	own->most = own->up_every = UNBOUNDED;
 	forget_short_bounds(own);
+	report_mode(tp, own);
 	return 0;
 }
 
@@ -465,6 +478,7 @@ SEC("struct_ops") int cong_control(u64 *arguments)
 	pace(tp, own, rate_q32(own) * (pacing_gain(own) * (1000 - MARGIN)) / MILLION);
 	if (own->begun)
 		tp->snd_cwnd = next_window(tp, own, of.acked);
+	report_mode(tp, own);
 	return 0;
 }
 

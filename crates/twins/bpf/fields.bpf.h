@@ -41,5 +41,11 @@ typedef long long s64;
 		value;                                                                            \
 	})
 
+// The last of the words that a controller has in each socket contains this mark and, in its lowest byte, the mode of
+// the controller, if the controller has modes: so the probe of the lab distinguishes it from what other controllers
+// keep there.
+enum { MODE_WORD = 12 };
+#define MODE_MARK 0x6661697268617500ULL
+
 // Whether the running kernel has the field.
 #define HAS(pointer, field) __builtin_preserve_field_info((pointer)->field, 2)

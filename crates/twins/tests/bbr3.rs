@@ -19,6 +19,9 @@ use fairhaul_units::{Settings, Span, Time};
 
 const RECOVERY: u8 = 3;
 const OPEN: u8 = 0;
+/// Where a port reports its mode, from `bpf/fields.bpf.h`.
+const MODE_WORD: usize = 12;
+const MODE_MARK: u64 = u64::from_be_bytes(*b"fairhau\0");
 const BEGIN: Time = Time::from_ps(1_000_000_000_000);
 
 /// A path: packets a second, the round-trip time without a queue, and the packets that the queue holds. One of
@@ -63,6 +66,10 @@ struct Flow {
     recovers_at: Option<u64>,
     compared: u64,
     differ: u64,
+    /// Acknowledgements after which the states differ.
+    states_differ: u64,
+    /// The states of the port so far, one bit for each.
+    states: u8,
     /// The sums of the windows of the port and of the Rust controller.
     windows: (f64, f64),
 }
@@ -104,6 +111,8 @@ impl Flow {
             recovers_at: None,
             compared: 0,
             differ: 0,
+            states_differ: 0,
+            states: 0,
             windows: (0.0, 0.0),
         }
     }
@@ -253,6 +262,10 @@ impl Flow {
         let rate = f64::from(MSS) / spacing.as_secs();
         let rate_off = (self.port.get("sk_pacing_rate") as f64 / rate - 1.0).abs();
         let is_off = (cwnd - self.window.cwnd).abs() > (self.window.cwnd / 50.0).max(2.0);
+        let mode = self.port.own_word(MODE_WORD);
+        assert_eq!(mode & !0xff, MODE_MARK, "the port reports its state to the probe of the lab");
+        self.states |= 1 << (mode & 0xff);
+        self.states_differ += u64::from(self.rust.mode() != Some(mode as u8));
         self.windows = (self.windows.0 + cwnd, self.windows.1 + self.window.cwnd);
         self.compared += 1;
         self.differ += u64::from(is_off || rate_off > 0.02);
@@ -282,6 +295,9 @@ fn the_port_follows_the_rule_on_many_paths() {
         let ratio = flow.windows.0 / flow.windows.1;
         println!("{path:?}: {differ} of {compared} differ; mean windows {ratio:.4}; {} lost", flow.lost);
         assert!(compared > 2000 && 10 * differ < compared, "{path:?}: {differ} of {compared} differ");
+        println!("the states differ at {} of {compared}", flow.states_differ);
+        assert!(10 * flow.states_differ < compared, "{path:?}: {} of {compared} states", flow.states_differ);
+        assert_eq!(flow.states, 0b111_1111, "{path:?}: all seven states occur");
         assert!((0.98..1.02).contains(&ratio), "{path:?}: the mean window is {ratio} of the rule's");
     }
 }

@@ -15,6 +15,7 @@ CONTROLLERS: Mapping[str, Any] = {
     "reno": "reno",
     "cubic": "cubic",
     "bbr": "bbr",
+    "bbr3": "bbr3",
     "highspeed": {"kind": "highspeed", "growth": "formula"},
     "scalable": {"kind": "scalable", "variant": "kelly"},
     "fhstcp": {"kind": "fhstcp", "c": 20},
@@ -30,14 +31,18 @@ class Cell:
     rate_mbps: int
     rtts_ms: tuple[int, ...]
     buffer_bdp: float
+    loss: float = 0.0
+    """The probability that the bottleneck loses a packet, whatever its queue."""
     quoted: bool = False
     """Whether the documentation quotes it, so that the kernel runs it several times."""
 
     @property
     def name(self) -> str:
-        """Give a name such as `reno-20M-20ms-1bdp`."""
+        """Give a name such as `reno-20M-20ms-1bdp`, or `bbr3-50M-40ms-1bdp-1%loss`."""
         rtts = "+".join(str(rtt) for rtt in dict.fromkeys(self.rtts_ms))
-        return f"{'+'.join(self.controllers)}-{self.rate_mbps}M-{rtts}ms-{self.buffer_bdp:g}bdp"
+        loss = f"-{100 * self.loss:g}%loss" if self.loss else ""
+        path = f"{self.rate_mbps}M-{rtts}ms-{self.buffer_bdp:g}bdp{loss}"
+        return f"{'+'.join(self.controllers)}-{path}"
 
     def scenario(self, measured_s: float) -> dict[str, Any]:
         """Give the scenario that both engines run."""
@@ -64,19 +69,27 @@ class Cell:
                 "rate": f"{self.rate_mbps} Mbit/s",
                 "delay": "2 ms",
                 "queue": {"kind": "droptail", "capacity": f"{max(packets, 2)} packets"},
+                **({"loss": self.loss} if self.loss else {}),
             },
             "flow": flows,
         }
 
 
 def _cell(
-    names: str, rate: int, rtts: tuple[int, ...], buffer: float, *, quoted: bool = False
+    names: str,
+    rate: int,
+    rtts: tuple[int, ...],
+    buffer: float,
+    *,
+    loss: float = 0.0,
+    quoted: bool = False,
 ) -> Cell:
     return Cell(
         controllers=tuple(names.split()),
         rate_mbps=rate,
         rtts_ms=rtts,
         buffer_bdp=buffer,
+        loss=loss,
         quoted=quoted,
     )
 
@@ -92,6 +105,13 @@ CELLS: Mapping[str, Cell] = {
         _cell("cubic", 200, (100,), 1),
         _cell("bbr", 100, (40,), 1, quoted=True),
         _cell("bbr", 20, (100,), 2),
+        _cell("bbr3", 100, (40,), 1, quoted=True),
+        _cell("bbr3", 100, (40,), 0.25, quoted=True),
+        _cell("bbr3", 100, (40,), 4),
+        _cell("bbr3", 20, (20,), 1),
+        _cell("bbr3", 20, (100,), 2),
+        _cell("bbr3", 200, (100,), 1),
+        _cell("bbr3", 50, (40,), 1, loss=0.01, quoted=True),
         _cell("highspeed", 200, (40,), 0.5, quoted=True),
         _cell("highspeed", 100, (100,), 1),
         _cell("scalable", 100, (40,), 2),
@@ -108,5 +128,8 @@ CELLS: Mapping[str, Cell] = {
         _cell("reno reno", 50, (20, 80), 1),
         _cell("cubic cubic", 100, (20, 100), 1),
         _cell("fhstcp fhstcp", 200, (40, 100), 1, quoted=True),
+        _cell("bbr3 bbr3", 100, (40, 40), 1, quoted=True),
+        _cell("bbr3 cubic", 100, (40, 40), 1, quoted=True),
+        _cell("bbr3 reno", 50, (20, 20), 1),
     )
 }

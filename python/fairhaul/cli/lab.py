@@ -180,7 +180,7 @@ def cells(
     """Compare the simulator with the kernel, cell by cell.
 
     A cell is one or two flows over one bottleneck. Without --repeats, the kernel runs each cell
-    once, or 5 times if the documentation quotes it. All 24 cells take less than 90 minutes; after
+    once, or 5 times if the documentation quotes it. All 34 cells take less than two hours; after
     an interruption, the same command continues where it stopped.
     """
     from fairhaul.cells import CELLS, compare

@@ -12,8 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairhaul._core import Scenario, ScenarioError
+from fairhaul.columns import columns_of
 from fairhaul.estimate import ANY, AT_LEAST_0, Bounds, Estimate, estimate
-from fairhaul.expectations.lists import check_lists, lists_of
+from fairhaul.expectations.lists import (
+    REPORTED_BY_PORT,
+    check_lists,
+    controllers_with_modes,
+    lists_of,
+)
 from fairhaul.expectations.verdicts import MET, NOT_MET, UNDECIDED, Verdict, disagree, verdict
 from fairhaul.expectations.window import cut
 from fairhaul.measures import measure
@@ -50,6 +56,8 @@ class Expectation:
     source: str
     from_s: float
     until_s: float
+    of_modes: frozenset[str]
+    """The controllers whose modes the number needs."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the keys that the file has."""
@@ -65,8 +73,11 @@ class Expectation:
         }
 
     def has_number_on(self, engine: str) -> bool:
-        """Whether records of an engine have what it needs: those of the lab have no modes."""
-        return engine == "sim" or all(table != "modes" for table, _, _ in self.formula.figures)
+        """Whether records of an engine have what it needs.
+
+        Those of the lab have modes only of controllers whose eBPF port reports them.
+        """
+        return engine == "sim" or self.of_modes <= REPORTED_BY_PORT
 
     @property
     def bounds(self) -> Bounds:
@@ -119,21 +130,30 @@ def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
                 f"{place or scenario.title}: expect[{number}].number ({given['what']}): {error}"
             )
         else:
-            expectations.append(Expectation(formula=formula, **given))
+            of_modes = controllers_with_modes(formula, described)
+            expectations.append(Expectation(formula=formula, of_modes=of_modes, **given))
     if mistakes:
         raise ScenarioError(*mistakes)
     return expectations
 
 
 def numbers(record: Record, expectations: Sequence[Expectation]) -> list[float | None]:
-    """Give the number of each expectation in one run; None where a figure of it is missing."""
+    """Give the number of each expectation in one run; None where a figure of it is missing.
+
+    A run of the lab has no modes if the kernel refused the program that samples them.
+    """
+    events = columns_of(record.raw("event")).rows("kind")
+    has_modes = record.meta["engine"] == "sim" or any(kind == "mode" for [kind] in events)
     windows = {(of.from_s, of.until_s) for of in expectations}
     found: dict[tuple[float, float], dict[str, Any]] = {}
     for window in windows:
         within = cut(record, *window)
         formulas = [of.formula for of in expectations if (of.from_s, of.until_s) == window]
         found[window] = {**measure(within), **lists_of(within, formulas)}
-    return [of.formula.of(found[of.from_s, of.until_s]) for of in expectations]
+    return [
+        None if of.of_modes and not has_modes else of.formula.of(found[of.from_s, of.until_s])
+        for of in expectations
+    ]
 
 
 def judge(expectation: Expectation, values: Sequence[float | None]) -> Judged:

@@ -22,6 +22,8 @@ MODES: Mapping[str, tuple[str, ...]] = {
     "bbr": ("startup", "drain", "up", "down", "cruise", "probe_rtt"),
     "bbr3": ("startup", "drain", "up", "down", "cruise", "probe_rtt", "refill"),
 }
+# Controllers whose eBPF port reports its modes to the lab.
+REPORTED_BY_PORT = frozenset({"bbr3"})
 # A mode is a byte.
 MOST_MODES = 256
 EVENTS = ("reduction", "marked", "timeout", "recovered", "undone", "mode")
@@ -56,6 +58,16 @@ def check_lists(formula: Formula, scenario: Mapping[str, Any]) -> None:
             known = modes_of(flows[0]["controller"])
         if figure not in known and not (table == "modes" and figure.isdecimal()):
             raise FormulaError(f"unknown figure {figure!r} of {table}; {hint(figure, known)}")
+
+
+def controllers_with_modes(formula: Formula, scenario: Mapping[str, Any]) -> frozenset[str]:
+    """Give the controllers of the flows whose modes a formula has, in a described scenario."""
+    names = [name for table, name, _ in formula.figures if table == "modes"]
+    return frozenset(
+        flow["controller"]
+        for flow in scenario["flows"]
+        if any(matches(flow["name"], name) for name in names)
+    )
 
 
 def modes_of(controller: str) -> Sequence[str]:

@@ -47,7 +47,7 @@ pub fn compare(rounds: u32, steps: Steps) -> Result<Vec<AcknowledgementCost>> {
     let mut candidates = Vec::new();
     let mut measured: Vec<Vec<Round>> = Vec::new();
     for number in 1..=rounds {
-        // Times can be compared with a constant window only, which BBR's is not.
+        // Times can be compared with a constant window only, which BBR's is not; `paced` has its cost.
         candidates = load_candidates()?.into_iter().filter(|one| !one.has_control).collect::<Vec<_>>();
         let what =
             format!("time acknowledgements of {} controllers, round {number} of {rounds}", candidates.len());

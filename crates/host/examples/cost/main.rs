@@ -11,6 +11,8 @@ mod direct_link;
 #[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
+mod paced;
+#[cfg(target_os = "linux")]
 mod path;
 #[cfg(target_os = "linux")]
 mod spread;

@@ -13,7 +13,7 @@ use fairhaul_twins::{MISSING, Socket, objects};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{acknowledgements, direct_link, path};
+use crate::{acknowledgements, direct_link, paced, path};
 
 /// The controller that all others are compared with.
 pub const BASE: &str = "cubic";
@@ -33,11 +33,13 @@ struct Request {
     rounds: u32,
     /// How long the throughput of each flow over the path is measured, after its start; 0 leaves the path out.
     seconds: u32,
+    /// How long each paced flow is measured, after its start; 0 leaves them out.
+    paced_seconds: u32,
 }
 
 impl Default for Request {
     fn default() -> Request {
-        Request { rounds: 7, seconds: 8 }
+        Request { rounds: 7, seconds: 8, paced_seconds: 8 }
     }
 }
 
@@ -68,11 +70,14 @@ pub fn answer(text: &str) -> Result<Value> {
     capabilities::keep_needed()?;
     let steps = Steps::new(false);
     let acknowledgements = acknowledgements::compare(request.rounds, steps)?;
+    let paced =
+        (request.paced_seconds > 0).then(|| paced::compare(request.paced_seconds, steps)).transpose()?;
     let path = (request.seconds > 0).then(|| path::compare(request.seconds, steps)).transpose()?;
     Ok(json!({
         "kernel": probe::release(),
         "window_packets": direct_link::WINDOW,
         "acknowledgements": acknowledgements,
+        "paced": paced,
         "path": path,
     }))
 }

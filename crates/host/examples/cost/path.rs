@@ -9,6 +9,8 @@ use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_host::steps::Steps;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Span, Time};
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::measure::{BASE, Candidate, load_candidates};
@@ -44,8 +46,13 @@ struct PortGoodput {
 
 /// One flow alone on the path.
 #[derive(Clone, Copy, Debug)]
-struct FlowResult {
-    goodput_bps: f64,
+pub struct FlowResult {
+    /// Payload delivered per second.
+    pub goodput_bps: f64,
+    /// Processor time of this process, which is both hosts and the router, per packet delivered.
+    pub packet_ns: f64,
+    /// Packets delivered, from the beginning of the flow on.
+    pub delivered: u32,
     lag_p99_s: f64,
 }
 
@@ -54,7 +61,8 @@ pub fn compare(seconds: u32, steps: Steps) -> Result<PathGoodput> {
     let twins: Vec<Candidate> = load_candidates()?.into_iter().filter(|one| one.loaded.is_some()).collect();
     let turn = |name: &str, kernel_name: &str| {
         let what = format!("run a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
-        let seen = steps.step(what, || run_flow(kernel_name, Span::from_s(seconds.into())))?;
+        let transfer = LabTransfer::endless(0, kernel_name);
+        let seen = steps.step(what, || run_flow(&transfer, Span::from_s(seconds.into())))?;
         Ok(seen.expect("this is no dry run"))
     };
     let (mut runs, mut base) = (Vec::new(), vec![turn(BASE, BASE)?]);
@@ -74,25 +82,36 @@ pub fn compare(seconds: u32, steps: Steps) -> Result<PathGoodput> {
     Ok(PathGoodput { cubic_bps, twins: twins.iter().zip(&runs).map(twin).collect(), lag_p99_s })
 }
 
-/// Runs one flow of this controller alone on the path.
-fn run_flow(controller: &str, measured: Span) -> Result<FlowResult> {
+/// Runs one flow alone on the path.
+pub fn run_flow(transfer: &LabTransfer, measured: Span) -> Result<FlowResult> {
     let lab = Lab::new(path().layout())?;
     let end = Time::ZERO + START + measured;
     let clock = Clock::starting_in(Span::from_ms(50))?;
     let running = lab.start(clock, grid(START + measured, START, 1, 1));
-    let mut polls: Vec<(Time, Info)> = Vec::new();
-    let mut on_poll = |now, _, info: &Info| polls.push((now, *info));
-    let results = run_transfers(&running, clock, end, &[LabTransfer::endless(0, controller)], &mut on_poll)?;
+    let mut polls: Vec<(Time, Info, i64)> = Vec::new();
+    let mut on_poll = |now, _, info: &Info| polls.push((now, *info, processor_ns()));
+    let results = run_transfers(&running, clock, end, std::slice::from_ref(transfer), &mut on_poll)?;
     let (_, passed) = running.finish().when("cannot forward packets")?;
     if let Some(failure) = results.iter().find_map(|one| one.failure.clone()) {
         return Err(Error::failed(failure));
     }
-    let first = polls.iter().find(|(now, _)| *now >= Time::ZERO + START);
-    let ((since, before), (until, after)) =
+    let first = polls.iter().find(|(now, ..)| *now >= Time::ZERO + START);
+    let ((since, before, began_ns), (until, after, ended_ns)) =
         first.zip(polls.last()).ok_or_else(|| Error::failed("the kernel did not report the flow"))?;
-    let bits = f64::from(after.delivered - before.delivered) * f64::from(after.mss) * 8.0;
+    let packets = f64::from(after.delivered - before.delivered);
+    let bits = packets * f64::from(after.mss) * 8.0;
     let lag = passed.lag.quantile(0.99).unwrap_or(Span::ZERO);
-    Ok(FlowResult { goodput_bps: bits / until.since(*since).as_secs(), lag_p99_s: lag.as_secs() })
+    Ok(FlowResult {
+        goodput_bps: bits / until.since(*since).as_secs(),
+        packet_ns: (ended_ns - began_ns) as f64 / packets,
+        delivered: after.delivered,
+        lag_p99_s: lag.as_secs(),
+    })
+}
+
+/// Processor time of this process.
+fn processor_ns() -> i64 {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every kernel has this clock").num_nanoseconds()
 }
 
 fn path() -> Dumbbell {

@@ -65,7 +65,12 @@ impl Observer {
         // A poll may be older than a sample taken since.
         if sampled_at.is_none_or(|sampled_at| sampled_at + POLL_INTERVAL < now) {
             let rtt = info.srtt.filter(|_| sampled_at.is_none());
-            self.record(now, connection, &TcpState { rtt, ..info.tcp_state() }, sampled_at.is_some());
+            let state = TcpState { rtt, ..info.tcp_state() };
+            let state = match self.senders.get(&connection).map(|sender| sender.last.1) {
+                Some(TcpState { mode, recovery_end, .. }) => TcpState { mode, recovery_end, ..state },
+                None => state,
+            };
+            self.record(now, connection, &state, sampled_at.is_some());
         }
         if let Some(sender) = self.senders.get_mut(&connection) {
             sender.timeout = info.timeout;
@@ -82,7 +87,7 @@ impl Observer {
         let flow = self.flows[connection as usize];
         let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(POLL_INTERVAL);
         let first = SenderState {
-            last: (since, *state),
+            last: (since, TcpState { mode: None, ..*state }),
             sampled_at: None,
             timeout: Span::ZERO,
             recovering_since: now,
@@ -97,6 +102,9 @@ impl Observer {
         }
         if state.ca_state.is_recovering() && !before.ca_state.is_recovering() {
             sender.recovering_since = now;
+        }
+        if state.mode != before.mode {
+            self.ledger.event("mode", flow, state.mode.map_or(f64::NAN, f64::from), now);
         }
         for kind in events_between(&before, state, sampled) {
             let value = match kind {
@@ -114,10 +122,10 @@ fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'sta
     let mut events = Vec::new();
     let entered = |state: CaState| now.ca_state == state && before.ca_state != state;
     let recovered = before.ca_state.is_recovering() && !now.ca_state.is_recovering();
-    // One recovery ends and the next begins with the same packet.
+    // One recovery ends and the next begins with the same packet. A controller may leave its threshold as it is.
     let again = sampled
         && [before.ca_state, now.ca_state] == [CaState::Recovery; 2]
-        && now.ssthresh != before.ssthresh;
+        && (now.ssthresh != before.ssthresh || now.recovery_end != before.recovery_end);
     if again {
         events.extend(["recovered", "reduction"]);
     } else if now.timeouts != before.timeouts || entered(CaState::Loss) {
@@ -195,18 +203,44 @@ mod tests {
         assert!((record.flows[0][20].rtt_s - 0.02).abs() < 1e-9);
     }
 
+    /// The probe samples the modes; a poll, which does not know them, changes nothing.
+    #[test]
+    fn a_mode_that_differs_from_the_one_before_is_an_event() {
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+        let open = info(20, None, CaState::Open);
+        for (ms, mode) in [(10, Some(0)), (20, Some(0)), (30, Some(1)), (60, Some(3))] {
+            observer.on_sample(at(ms), 0, &TcpState { mode, ..open.tcp_state() });
+            observer.on_poll(at(ms + 20), 0, &open);
+        }
+        let record = observer.close().0.close("lab", Vec::new());
+        let events: Vec<(f64, &str, f64)> = record.events.iter().map(|e| (e.t_s, e.kind, e.value)).collect();
+        assert_eq!(events, [(0.01, "mode", 0.0), (0.03, "mode", 1.0), (0.06, "mode", 3.0)]);
+    }
+
     /// A recovery begins and ends within 10 ms.
     #[test]
     fn a_threshold_that_falls_within_a_recovery_is_the_end_of_one_and_the_beginning_of_the_next() {
-        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
-        let steps =
-            [(20, CaState::Open), (20, CaState::Recovery), (10, CaState::Recovery), (10, CaState::Recovery)];
-        for (ms, (ssthresh, state)) in (10..).step_by(10).zip(steps) {
-            observer.on_sample(at(ms), 0, &info(20, Some(ssthresh), state).tcp_state());
-        }
-        let record = observer.close().0.close("lab", Vec::new());
-        let events: Vec<(f64, &str)> = record.events.iter().map(|e| (e.t_s, e.kind)).collect();
-        assert_eq!(events, [(0.02, "reduction"), (0.03, "recovered"), (0.03, "reduction")]);
+        let events = |steps: [TcpState; 4]| {
+            let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+            for (ms, state) in (10..).step_by(10).zip(steps) {
+                observer.on_sample(at(ms), 0, &state);
+            }
+            let record = observer.close().0.close("lab", Vec::new());
+            record.events.iter().map(|e| (e.t_s, e.kind)).collect::<Vec<_>>()
+        };
+        let state = |ssthresh, state, end| {
+            let state = info(20, Some(ssthresh), state).tcp_state();
+            TcpState { recovery_end: Some(end), ..state }
+        };
+        let [open, recovery] = [CaState::Open, CaState::Recovery];
+        let expected = [(0.02, "reduction"), (0.03, "recovered"), (0.03, "reduction")];
+        let falls =
+            [state(20, open, 7), state(20, recovery, 7), state(10, recovery, 7), state(10, recovery, 7)];
+        assert_eq!(events(falls), expected);
+        // A controller that leaves its threshold as it is: only the end of the recovery differs.
+        let stays =
+            [state(20, open, 7), state(20, recovery, 7), state(20, recovery, 9), state(20, recovery, 9)];
+        assert_eq!(events(stays), expected);
     }
 
     #[test]

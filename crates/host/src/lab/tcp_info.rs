@@ -73,13 +73,17 @@ pub struct TcpState {
     pub ca_state: CaState,
     /// Timeouts so far; 0 on kernels before 6.7, which do not report it.
     pub timeouts: u16,
+    /// The mode of the controller; none if it has no modes, or if only `TCP_INFO` is known.
+    pub mode: Option<u8>,
+    /// The sequence number with which the current or last recovery ends; none if only `TCP_INFO` is known.
+    pub recovery_end: Option<u32>,
 }
 
 impl Info {
     /// The part that goes into the record, with the smoothed round-trip time.
     pub fn tcp_state(&self) -> TcpState {
         let Info { cwnd, ssthresh, srtt, ca_state, timeouts, .. } = *self;
-        TcpState { cwnd, ssthresh, rtt: srtt, ca_state, timeouts }
+        TcpState { cwnd, ssthresh, rtt: srtt, ca_state, timeouts, mode: None, recovery_end: None }
     }
 
     /// Reads `TCP_INFO` of a socket.

@@ -82,6 +82,8 @@ impl ProbeSample {
             rtt: Some(word(20)).filter(|us| *us != 0).map(|us| Span::from_us(us.into())),
             timeouts: u16::from_ne_bytes([bytes[24], bytes[25]]),
             ca_state: CaState::of(bytes[26]),
+            mode: bytes[27].checked_sub(1),
+            recovery_end: Some(word(28)),
         };
         let at_ns = i64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         Some(ProbeSample { at_ns, host, connection, state })

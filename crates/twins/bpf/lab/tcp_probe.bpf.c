@@ -32,6 +32,7 @@ struct sock {
 
 struct inet_connection_sock {
 	u8 icsk_ca_state : 5;
+	u64 icsk_ca_priv[13];
 };
 
 struct tcp_rack {
@@ -43,6 +44,7 @@ struct tcp_sock {
 	struct tcp_rack rack;
 	u32 snd_cwnd;
 	u32 snd_ssthresh;
+	u32 high_seq;
 	u16 total_rto;
 };
 
@@ -57,7 +59,8 @@ struct sample {
 	u32 rtt_us; // of the packet that was last delivered; 0 before the first
 	u16 timeouts; // so far; 0 where the kernel does not count them
 	u8 state;
-	u8 unused[5];
+	u8 mode; // of the controller, plus one; 0 of one that has none
+	u32 high_seq; // the sequence number with which a recovery ends
 };
 
 #define MAP_OF(type, entries) int (*type)[entries]
@@ -93,6 +96,7 @@ SEC("tp_btf/tcp_probe") int acknowledgement(u64 *arguments)
 	u32 namespace = sk->__sk_common.skc_net.net->ns.inum;
 	struct tcp_sock *tp;
 	struct sample *sample;
+	u64 word;
 
 	if (!lookup(&hosts, &namespace))
 		return 0;
@@ -104,13 +108,16 @@ SEC("tp_btf/tcp_probe") int acknowledgement(u64 *arguments)
 		__sync_fetch_and_add(&lost_samples, 1);
 		return 0;
 	}
+	word = tp->inet_conn.icsk_ca_priv[MODE_WORD];
 	sample->at_ns = monotonic_ns();
 	sample->address = sk->__sk_common.skc_rcv_saddr;
 	sample->cwnd = tp->snd_cwnd;
 	sample->ssthresh = tp->snd_ssthresh;
 	sample->rtt_us = tp->rack.rtt_us;
+	sample->high_seq = tp->high_seq;
 	sample->timeouts = HAS(tp, total_rto) ? tp->total_rto : 0;
 	sample->state = BITS(tp, inet_conn.icsk_ca_state);
+	sample->mode = (word & ~0xffULL) == MODE_MARK ? word + 1 : 0;
 	submit(sample, NO_WAKEUP);
 	return 0;
 }
