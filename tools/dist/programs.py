@@ -59,7 +59,10 @@ def build_host(architecture: Architecture) -> None:
     """Build `fairhaul-host` into the unpacked sources; it needs no other library than glibc."""
     include = WORK / architecture.debian / "root/usr/include"
     more = include / f"{architecture.machine}-linux-gnu"
+    # maturin calls zig with other flags: in one folder, each would build what both use again.
+    folder = STAGE / "target/host"
     env = environment() | {
+        "CARGO_TARGET_DIR": str(folder),
         "LIBBPF_SYS_LIBRARY_PATH": str(_libraries(architecture)),
         "LIBBPF_SYS_EXTRA_CFLAGS": f"-I{include} -I{more}",
     }
@@ -68,7 +71,7 @@ def build_host(architecture: Architecture) -> None:
     call([*build, "--target", target], STAGE, env)
     to = STAGE / "python/fairhaul/bin"
     to.mkdir(exist_ok=True)
-    built = STAGE / "target" / architecture.triple / "release/fairhaul-host"
+    built = folder / architecture.triple / "release/fairhaul-host"
     call(["llvm-strip", "-o", to / "fairhaul-host", built], STAGE)
     (to / "fairhaul-host").chmod(0o755)
 
