@@ -95,7 +95,7 @@ def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None
 @needs_kernel
 def test_a_flow_is_listed_and_changed_and_continues_when_its_port_is_removed(kernel: Pair) -> None:
     installed(kernel, "fhstcp", "--as", ONE, "--set", "c=20/s")
-    sender, receiver = kernel.flow(ONE, 10, "-b", "100M")
+    sender, receiver = kernel.flow(ONE, 25, "-b", "100M")
     wait_for(lambda: any(flow["sent"] > 1000 for flow in twin(kernel, ONE)["flows"]))
     found = twin(kernel, ONE)
     assert (found["twin"], found["state"]) == ("fhstcp", "installed")
