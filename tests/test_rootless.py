@@ -159,12 +159,12 @@ def test_an_ordinary_user_measures_what_root_and_the_simulator_measure(file: Pat
 def test_expectations_are_checked_without_root(file: Path) -> None:
     """The command of the CI job in docs/lab.md."""
     for _ in range(TRIES):
-        words = ("check", file, "--engine", "lab", "--seeds", "5")
-        done = call(*words, "--set", "duration=8 s", "--set", "warmup=4 s")
+        done = call("check", file, "--engine", "lab", "--seeds", "1")
         if "no run is valid" not in done.stderr:
             break
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 met, 0 not met" in done.stdout
+    # One run decides nothing, unless its number is out of bounds.
+    assert "0 met, 0 not met, 1 undecided" in done.stdout
 
 
 @needs_kernel
