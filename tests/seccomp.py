@@ -1,6 +1,6 @@
-"""Runs a program under a filter that forbids new user namespaces, as the default one of containers does.
+"""Runs a program under a filter that forbids new user namespaces, as containers have it.
 
-    python seccomp.py PROGRAM [ARGUMENT]...
+python seccomp.py PROGRAM [ARGUMENT]...
 """
 
 from __future__ import annotations

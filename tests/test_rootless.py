@@ -91,6 +91,15 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every user may read and write, because all others may be closed to the user."""
+    folder = Path(tempfile.mkdtemp(prefix="fairhaul-rootless-", dir="/tmp"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
 def call(*words: str | Path, before: tuple[str, ...] = ORDINARY) -> Any:
     """Call the command line as an ordinary user, and wait for its end."""
     command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
@@ -154,38 +163,33 @@ def test_expectations_are_checked_without_root(file: Path) -> None:
         if "no run is valid" not in done.stderr:
             break
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 met, 0 not met, 0 undecided" in done.stdout
+    # One run decides nothing, unless its number is out of bounds.
+    assert "0 met, 0 not met, 1 undecided" in done.stdout
 
 
 @needs_kernel
 @pytest.mark.usefixtures("machine")
-def test_a_user_without_any_capability_and_many_packets_at_once() -> None:
+def test_a_user_without_any_capability_and_many_packets_at_once(folder: Path) -> None:
     """600 Mbit/s, at which hosts hand over many segments at once; its lag is not judged."""
     text = SCENARIO.replace("10 Mbit/s", "600 Mbit/s").replace('"200 ms"', '"40 ms"')
-    folder = Path(tempfile.mkdtemp(prefix="fairhaul-rootless-", dir="/tmp"))
-    try:
-        # A folder and a program that this user can read, because all others may be closed to it.
-        folder.chmod(0o777)
-        program = shutil.copy(host.PROGRAM, folder / "fairhaul-host")
-        scenario = {"text": text, "file": "x.toml", "overrides": [("duration", "6 s")]}
-        question = {"do": "lab", "record": str(folder / "record.json")}
-        question["scenario"] = {**scenario, "variant": [], "seed": 1}
-        done = subprocess.run(
-            [program],
-            input=json.dumps({"request": question}),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-            user=USER,
-            group=USER,
-            extra_groups=[],
-            cwd="/",
-        )
-        result = json.loads(done.stdout.splitlines()[-1])["result"]
-        record = json.loads((folder / "record.json").read_text())
-    finally:
-        shutil.rmtree(folder)
+    program = shutil.copy(host.PROGRAM, folder / "fairhaul-host")
+    scenario = {"text": text, "file": "x.toml", "overrides": [("duration", "6 s")]}
+    question = {"do": "lab", "record": str(folder / "record.json")}
+    request = {**question, "scenario": {**scenario, "variant": [], "seed": 1}}
+    done = subprocess.run(
+        [program],
+        input=json.dumps({"request": request}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        user=USER,
+        group=USER,
+        extra_groups=[],
+        cwd="/",
+    )
+    result = json.loads(done.stdout.splitlines()[-1])["result"]
+    record = json.loads((folder / "record.json").read_text())
     trust = result["trust"]
     assert (trust["as_root"], trust["devices"], trust["mode"]) == (False, "veth", "fast")
     assert "dropped" not in " ".join(trust["reasons"])
@@ -196,14 +200,14 @@ def test_a_user_without_any_capability_and_many_packets_at_once() -> None:
 
 @needs_kernel
 @pytest.mark.usefixtures("machine")
-def test_what_needs_root_is_refused_with_what_to_do(file: Path, tmp_path: Path) -> None:
+def test_what_needs_root_is_refused_with_what_to_do(file: Path, folder: Path) -> None:
     only = "only root can load into the kernel"
     run = ("run", file, "--engine", "lab", "--seeds", "1")
     for words, said in (
         ((*run, "--set", "flow.own.controller=fhstcp"), (only, "cubic", "as root")),
         (("check", file, "--engine", "lab", "--set", "flow.own.controller=fhstcp"), (only,)),
-        (("reproduce", "fhstcp", "--engine", "sim,lab", "--out", tmp_path / "out"), (only,)),
-        (("lab", "cells", "--cells", "fhstcp-200M-100ms-1bdp"), (only,)),
+        (("reproduce", "fhstcp", "--engine", "sim,lab", "--out", folder / "out"), (only,)),
+        (("lab", "cells", "--cells", "fhstcp-200M-100ms-1bdp", "--out", folder / "c"), (only,)),
         (("lab", "shell", file, "--host", "own", "--set", "flow.own.controller=ghstcp"), (only,)),
         ((*run, "--set", "flow.own.send_buffer=100 MB"), ("net.core.wmem_max=100000000",)),
         (("kernel", "install", "fhstcp"), ("needs root",)),
