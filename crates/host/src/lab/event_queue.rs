@@ -58,7 +58,7 @@ impl EventQueue {
         let event = Event::Step { order: self.order, slot };
         let waiting = &mut self.lanes[lane.0 as usize];
         match waiting.back() {
-            Some(last) if last.0 <= at => return waiting.push_back((at, event)),
+            Some(last) if last.0 <= at => waiting.push_back((at, event)),
             Some(_) => self.heap.push(Reverse(Entry { at, event, lane: None })),
             None => {
                 waiting.push_back((at, event));
