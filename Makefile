@@ -86,7 +86,7 @@ choices: $(VENV)/.packages ## collect the choices that comments mark in docs/cho
 fuzz: tools $(VENV)/.extension ## random scenarios and damaged files, for ten minutes or longer: make fuzz TIME=8h SEED=7
 	@scripts/fuzz $(TIME) $(SEED)
 
-bench: $(VENV)/.extension host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 6 to 8 minutes; parts: make bench ONLY=workloads,queues
+bench: $(VENV)/.extension host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 9 to 11 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian
 	$(VENV)/bin/python -m tools.bench run --only '$(ONLY)'
 

@@ -308,7 +308,8 @@ INLINE void probe_round_trip(struct tcp_sock *tp, struct bbr3 *own, struct sampl
 INLINE void watch_round_trip(struct tcp_sock *tp, struct bbr3 *own, struct sample *of)
 {
 	int old = of->now_us > own->recent_rtt_at_us + (u64)probe_rtt_interval * 1000;
-	int after_idle = of->is_app_limited && of->flight_then <= 1;
+	// Before the list has what was sent after a pause, it cannot say that nothing was in flight then.
+	int after_idle = of->is_app_limited && (own->drained || of->flight_then <= 1);
 
 	if (of->rtt_us && (of->rtt_us < own->recent_rtt_us || old)) {
 		own->recent_rtt_us = of->rtt_us;
@@ -475,6 +476,7 @@ SEC("struct_ops") int cong_control(u64 *arguments)
 		learn(tp, own, &of);
 	}
 	remember(tp, own, &of);
+	own->drained = !of.in_flight;
 	pace(tp, own, rate_q32(own) * (pacing_gain(own) * (1000 - MARGIN)) / MILLION);
 	if (own->begun)
 		tp->snd_cwnd = next_window(tp, own, of.acked);

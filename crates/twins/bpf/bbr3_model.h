@@ -55,6 +55,7 @@ struct bbr3 {
 	u32 excess[EXCESS_SLOTS]; // by round
 	u8 state, acks, plateau_rounds;
 	u8 begun, filled, full_now, recovering;
+	u8 drained; // nothing was in flight after the last acknowledgement
 	u8 loss_round_over, probes, too_high, cautious, probe_round_done;
 	u32 newest; // the number of the newest snapshot
 	struct snapshot snapshots[SNAPSHOTS];

@@ -19,6 +19,8 @@ use fairhaul_units::{Settings, Span, Time};
 
 const RECOVERY: u8 = 3;
 const OPEN: u8 = 0;
+/// The state in which BBR probes for the round-trip time.
+const PROBE_RTT: u8 = 5;
 /// Where a port reports its mode, from `bpf/fields.bpf.h`.
 const MODE_WORD: usize = 12;
 const MODE_MARK: u64 = u64::from_be_bytes(*b"fairhau\0");
@@ -41,6 +43,7 @@ struct Sent {
     delivered_at: Time,
     lost: u64,
     in_flight: u64,
+    app_limited: bool,
     /// When its acknowledgement comes; `None` if it was lost.
     comes: Option<Time>,
 }
@@ -56,6 +59,8 @@ struct Flow {
     link_is_free: Time,
     sent: VecDeque<Sent>,
     in_flight: u64,
+    /// Whether the application has just paused.
+    app_limited: bool,
     delivered: u64,
     delivered_at: Time,
     lost: u64,
@@ -102,6 +107,7 @@ impl Flow {
             link_is_free: BEGIN,
             sent: VecDeque::new(),
             in_flight: 0,
+            app_limited: false,
             delivered: 0,
             delivered_at: BEGIN,
             lost: 0,
@@ -135,6 +141,16 @@ impl Flow {
         }
     }
 
+    /// All that is in flight arrives, and then nothing is sent for this time.
+    fn pause(&mut self, duration: Span) {
+        while let Some(comes) = self.sent.iter().find_map(|packet| packet.comes) {
+            self.now = comes;
+            self.acknowledge();
+        }
+        self.next_send = self.now + duration;
+        self.app_limited = true;
+    }
+
     fn send(&mut self) {
         if self.in_flight == 0 {
             self.delivered_at = self.now;
@@ -157,6 +173,7 @@ impl Flow {
             delivered_at: self.delivered_at,
             lost: self.lost,
             in_flight: self.in_flight,
+            app_limited: self.app_limited,
             comes,
         });
         if let Pacing::Even(spacing) = self.rust.pacing(&self.window) {
@@ -190,8 +207,9 @@ impl Flow {
             delivered_total: self.delivered as f64,
             in_flight_then: packet.in_flight as f64,
             lost_since: (self.lost - packet.lost) as f64,
-            app_limited: false,
+            app_limited: packet.app_limited,
         };
+        self.app_limited = false;
         let ack = AckEvent {
             now: self.now,
             packets: 1.0,
@@ -243,7 +261,7 @@ impl Flow {
             before: rate.delivered_before as u32,
             packets: rate.delivered as u32,
             interval_us: span_us(rate.interval),
-            is_app_limited: false,
+            is_app_limited: rate.app_limited,
         };
         let control = Control {
             flags: 1,
@@ -300,6 +318,22 @@ fn the_port_follows_the_rule_on_many_paths() {
         assert_eq!(flow.states, 0b111_1111, "{path:?}: all seven states occur");
         assert!((0.98..1.02).contains(&ratio), "{path:?}: the mean window is {ratio} of the rule's");
     }
+}
+
+/// The shortest round-trip time is older than 5 s then, but a pause shows it as well as a probe would. What was sent
+/// after the pause is not yet in the port's list of acknowledgements when the first of it is acknowledged.
+#[test]
+fn a_flow_does_not_probe_for_the_round_trip_time_after_a_pause() {
+    if !ports_are_built() {
+        return;
+    }
+    let mut flow = Flow::new(Path { packets_per_s: 8000.0, rtt: Span::from_ms(40), room: 320.0, lossy: 0 });
+    flow.run(Span::from_s(3));
+    flow.pause(Span::from_s(8));
+    flow.run(flow.next_send.since(BEGIN) + Span::from_ms(300));
+    let state = flow.port.own_word(MODE_WORD) & 0xff;
+    assert_ne!(state, PROBE_RTT.into(), "the port probes");
+    assert_eq!((flow.rust.mode(), flow.states & 1 << PROBE_RTT), (Some(state as u8), 0));
 }
 
 /// The comparison detects another threshold of loss.
