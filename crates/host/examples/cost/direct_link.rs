@@ -82,7 +82,7 @@ impl AckBatch {
 impl DirectLink {
     /// Makes the hosts, and has the kernel cache the metrics of the route.
     pub fn new() -> Result<DirectLink> {
-        let lab = Lab::new(layout().layout()).when("cannot create two hosts")?;
+        let lab = Lab::unsteered(layout().layout()).when("cannot create two hosts")?;
         lock_window(&lab).when("cannot lock the window by a route")?;
         let listen = || socket::receiver(1, 0, &options("reno"));
         let listener = TcpListener::from(lab.host(1).namespace.inside(listen)?);

@@ -84,7 +84,7 @@ pub fn compare(seconds: u32, steps: Steps) -> Result<PathGoodput> {
 
 /// Runs one flow alone on the path.
 pub fn run_flow(transfer: &LabTransfer, measured: Span) -> Result<FlowResult> {
-    let lab = Lab::new(path().layout())?;
+    let lab = Lab::unsteered(path().layout())?;
     let end = Time::ZERO + START + measured;
     let clock = Clock::starting_in(Span::from_ms(50))?;
     let running = lab.start(clock, grid(START + measured, START, 1, 1));

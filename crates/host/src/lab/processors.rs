@@ -37,7 +37,7 @@ impl Processors {
     pub fn reserve() -> io::Result<Processors> {
         let allowed = allowed()?;
         if !steers(&allowed) {
-            return Ok(Processors { router: None, hosts: Vec::new(), _reservation: None });
+            return Ok(Processors::unsteered());
         }
         let reserved = allowed.iter().rev().find_map(|number| Some((*number, reservation(*number).ok()?)));
         let (router, reservation) = match reserved {
@@ -46,6 +46,11 @@ impl Processors {
         };
         let hosts = allowed.into_iter().filter(|number| *number != router).collect();
         Ok(Processors { router: Some(router), hosts, _reservation: reservation })
+    }
+
+    /// Reserves none: who writes a packet to a device does the work of the host that receives it.
+    pub fn unsteered() -> Processors {
+        Processors { router: None, hosts: Vec::new(), _reservation: None }
     }
 
     /// Moves this thread, the router's, to its processor.

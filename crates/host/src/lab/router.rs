@@ -87,9 +87,17 @@ impl Lab {
         Lab::with(DeviceKind::available(), layout)
     }
 
+    /// The same without steering, so that the processor time of this process contains the work of the hosts.
+    pub fn unsteered(layout: Layout) -> io::Result<Lab> {
+        Lab::made(Processors::unsteered(), DeviceKind::available(), layout)
+    }
+
     /// The same with devices of this kind.
     pub fn with(devices: DeviceKind, layout: Layout) -> io::Result<Lab> {
-        let processors = Processors::reserve()?;
+        Lab::made(Processors::reserve()?, devices, layout)
+    }
+
+    fn made(processors: Processors, devices: DeviceKind, layout: Layout) -> io::Result<Lab> {
         let host = |(number, _)| Host::new(number, &layout, devices, &processors);
         let hosts = (0..).zip(&layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
         Ok(Lab { layout, hosts: Arc::new(hosts), devices, processors })
