@@ -149,7 +149,11 @@ def test_what_is_installed_runs_and_is_removed_again(tmp_path: Path) -> None:
         [python, "-c", place], env=bare, capture_output=True, text=True, check=True
     )
     assert Path(done.stdout.strip()).is_relative_to(prefix)
-    assert [file for file in plain_files(prefix) if holds_machine_path(file)] == []
+    # Wheels of others name the folders of the machines on which they were built.
+    others = prefix.glob("lib/fairhaul/lib/python3.*/site-packages/*")
+    foreign = {path for path in others if not path.name.startswith("fairhaul")}
+    own = [file for file in plain_files(prefix) if not foreign.intersection(file.parents)]
+    assert [file for file in own if holds_machine_path(file)] == []
     (prefix / "bin/of-another-package").touch()
     remove(prefix, Path("/"))
     assert sorted(prefix.rglob("*")) == [prefix / "bin", prefix / "bin/of-another-package"]

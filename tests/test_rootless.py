@@ -170,8 +170,8 @@ def test_expectations_are_checked_without_root(file: Path) -> None:
 @needs_kernel
 @pytest.mark.usefixtures("machine")
 def test_a_user_without_any_capability_and_many_packets_at_once(folder: Path) -> None:
-    """600 Mbit/s, at which hosts hand over many segments at once; its lag is not judged."""
-    text = SCENARIO.replace("10 Mbit/s", "600 Mbit/s").replace('"200 ms"', '"40 ms"')
+    """1.2 Gbit/s, at which hosts hand over many segments at once; its lag is not judged."""
+    text = SCENARIO.replace("10 Mbit/s", "1.2 Gbit/s").replace('"200 ms"', '"40 ms"')
     program = shutil.copy(host.PROGRAM, folder / "fairhaul-host")
     scenario = {"text": text, "file": "x.toml", "overrides": [("duration", "6 s")]}
     question = {"do": "lab", "record": str(folder / "record.json")}
@@ -194,7 +194,7 @@ def test_a_user_without_any_capability_and_many_packets_at_once(folder: Path) ->
     assert (trust["as_root"], trust["devices"], trust["mode"]) == (False, "veth", "fast")
     assert "dropped" not in " ".join(trust["reasons"])
     (transfer,) = record["transfers"]
-    # A third of what the link carries: on a busy machine the hosts, too, lack time.
+    # A sixth of what the link carries: on a busy machine the hosts, too, lack time.
     assert transfer["bytes"] * 8 / 6 > 200e6
 
 

@@ -26,10 +26,17 @@ pub fn lacking() -> Vec<String> {
 
 /// Keeps the needed capabilities, and no others.
 pub fn keep_needed() -> Result<()> {
-    // Only the lab uses real-time priority, without which it can run, and packet sockets, where it has no TUN device.
-    let of_lab = [Capability::CAP_SYS_NICE, Capability::CAP_NET_RAW];
-    let wanted = NEEDED.iter().map(|(capability, _)| *capability).chain(of_lab);
-    keep(&wanted.collect())
+    keep(&needed().collect())
+}
+
+/// Keeps those that a command needs which emulates a path: also real-time priority, without which it can run, and packet
+/// sockets, which it uses where it has no TUN device.
+pub fn keep_needed_of_lab() -> Result<()> {
+    keep(&needed().chain([Capability::CAP_SYS_NICE, Capability::CAP_NET_RAW]).collect())
+}
+
+fn needed() -> impl Iterator<Item = Capability> {
+    NEEDED.iter().map(|(capability, _)| *capability)
 }
 
 /// Keeps those of `wanted` that this thread has; threads that it starts have no others.

@@ -29,7 +29,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
         request.twins.iter().map(InstallSpec::resolve).collect::<Result<Vec<ResolvedInstall>>>()?;
     check(&installs, &request.scope)?;
     probe::require()?;
-    capabilities::keep_needed()?;
+    capabilities::keep_needed_of_lab()?;
     request.scope.check()?;
     let _lock = store.lock()?;
     for install in &installs {

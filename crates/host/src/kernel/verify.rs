@@ -21,7 +21,7 @@ pub fn verify(request: Verify) -> Result<Value> {
     let specs = if request.twins.is_empty() { every() } else { request.twins };
     let installs = specs.iter().map(InstallSpec::resolve).collect::<Result<Vec<_>>>()?;
     probe::require()?;
-    capabilities::keep_needed()?;
+    capabilities::keep_needed_of_lab()?;
     let steps = Steps::new(false);
     let mut wrong = Vec::new();
     for install in &installs {

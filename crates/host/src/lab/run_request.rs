@@ -91,7 +91,7 @@ pub(super) fn prepare() -> Result<()> {
     } else {
         user_namespace::enter()?;
     }
-    capabilities::keep_needed()
+    capabilities::keep_needed_of_lab()
 }
 
 impl RequestedScenario {
