@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairhaul.host import Line
     from fairhaul.host_results import KernelFlow, Look
 
-# On a terminal, so many flows are shown; --top and --json show more.
+# How many flows a terminal shows; --top and --json show more.
 MOST_SHOWN = 20
 
 
