@@ -133,7 +133,9 @@ def test_prometheus_scrapes_what_the_sender_reports(kernel: Pair, tmp_path: Path
         wait_for(lambda: query(kernel, "fairhaul_port_installed"))
         assert _user_of_the_server(exporter.pid) == "nobody"
         sender, receiver = kernel.flow(ONE, SECONDS, "-b", "40M")
-        wait_for(lambda: query(kernel, f'fairhaul_flow_cwnd{{fairhaul_controller="{ONE}"}}'))
+        # The second look at a flow is the first with a rate.
+        rate = f'fairhaul_flow_throughput_bytes_per_second{{fairhaul_controller="{ONE}"}}'
+        wait_for(lambda: query(kernel, rate))
         _check_exposition(kernel, promtool)
         _check_board(kernel)
         result = json.loads(sender.communicate(timeout=120)[0])
