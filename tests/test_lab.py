@@ -89,10 +89,10 @@ def lab(*words: str | Path, before: tuple[str, ...] = (), **more: Any) -> Any:
 
 
 @contextmanager
-def begun(*words: str | Path) -> Iterator[subprocess.Popen[str]]:
+def begun(*words: str | Path, before: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[str]]:
     """Call the command line as a terminal would, with a process group of its own."""
     process = subprocess.Popen(
-        [PYTHON, "-m", "fairhaul", *map(str, words)],
+        [*before, PYTHON, "-m", "fairhaul", *map(str, words)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from fairhaul import host
 from tests.compiled import bpf_object
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, state, wait_for
 from tests.seccomp import FILTER
-from tests.test_lab import HIDE_DEVICES, children, in_the_lab
+from tests.test_lab import HIDE_DEVICES, begun, children, in_the_lab
 
 USER = 65534
 # An ordinary user. This checkout may be readable for root only, so the user may read every file;
@@ -275,30 +274,14 @@ def test_a_forbidden_user_namespace_is_refused_with_its_reason(
     assert said in done.stderr
 
 
-@contextmanager
-def begun(*words: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """Call the command line as an ordinary user, and end it at the end."""
-    process = subprocess.Popen(
-        [*ORDINARY, PYTHON, "-m", "fairhaul", *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
 @needs_kernel
 @pytest.mark.parametrize("part", ["command line", "host"])
 def test_a_run_that_is_killed_leaves_nothing(
     machine: dict[str, Any], file: Path, part: str
 ) -> None:
-    with begun("run", file, "--engine", "lab", "--set", "duration=60 s") as process:
+    with begun(
+        "run", file, "--engine", "lab", "--set", "duration=60 s", before=ORDINARY
+    ) as process:
         wait_for(lambda: children(process.pid, "fairhaul-host"))
         (program,) = children(process.pid, "fairhaul-host")
         wait_for(lambda: in_the_lab(program))
@@ -323,7 +306,7 @@ def test_programs_of_a_user_end_with_the_lab(machine: dict[str, Any], file: Path
     forever = f"sleep 302.{os.getpid()}"
     words = ("lab", "shell", file, "--host", "own", "--receiver", f"exec {forever}")
     running = ["pgrep", "--full", "--exact", forever]
-    with begun(*words, "--", *forever.split()) as process:
+    with begun(*words, "--", *forever.split(), before=ORDINARY) as process:
         wait_for(lambda: subprocess.run(running, capture_output=True, check=False).stdout)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=60)

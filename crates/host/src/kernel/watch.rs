@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ fn five() -> f64 {
 
 /// Watches until nothing is left to watch.
 pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
-    check(store, request)?;
+    let interval = check(store, request)?;
     capabilities::require()?;
     capabilities::keep_needed()?;
     let mut looks = Looks::new(FlowFilter::default())?;
@@ -76,13 +76,14 @@ pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
         if request.flows {
             say(&json!({ "flows": look }));
         }
-        thread::sleep(check_interval(request.interval_s)?);
+        thread::sleep(interval);
     }
 }
 
-fn check(store: &InstallStore, request: &Watch) -> Result<()> {
+/// Checks the request, and gives the time between two looks.
+fn check(store: &InstallStore, request: &Watch) -> Result<Duration> {
     let Limits { share, times, seconds, .. } = request.limits;
-    check_interval(request.interval_s)?;
+    let interval = check_interval(request.interval_s)?;
     let fits = (0.0..1.0).contains(&share) && times >= 0.0 && seconds > 0.0;
     if !fits || request.interval_s > seconds {
         return Err(Error::refused(
@@ -96,7 +97,7 @@ fn check(store: &InstallStore, request: &Watch) -> Result<()> {
             let known = installed.iter().map(String::as_str);
             Err(Error::refused(format!("{unknown} is not installed; {}", hint(unknown, known))))
         }
-        None => Ok(()),
+        None => Ok(interval),
     }
 }
 
