@@ -5,6 +5,7 @@
 
 pub mod ethtool;
 pub mod packet_socket;
+pub mod simulated;
 pub mod slice;
 
 use std::collections::BTreeSet;
@@ -98,6 +99,25 @@ pub fn let_signals_through(command: &mut Command) {
     let let_through = move || Ok(none.thread_set_mask()?);
     // SAFETY: between fork and exec this is one system call, which changes nothing of this process.
     unsafe { command.pre_exec(let_through) };
+}
+
+/// Has a program killed when the thread that starts it ends.
+pub fn end_with_parent(command: &mut Command) {
+    let end = || Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?);
+    // SAFETY: between fork and exec this is one system call, which changes nothing but the new process.
+    unsafe { command.pre_exec(end) };
+}
+
+/// The processor time that a process has used, seconds.
+pub fn processor_time_s(process: nix::unistd::Pid) -> io::Result<f64> {
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: the call writes the number of a clock to `clock`.
+    let error = unsafe { libc::clock_getcpuclockid(process.as_raw(), &raw mut clock) };
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    let used = nix::time::clock_gettime(clock.into())?;
+    Ok(used.tv_sec() as f64 + used.tv_nsec() as f64 * 1e-9)
 }
 
 /// Gives this thread a real-time priority (`SCHED_FIFO`).
