@@ -33,6 +33,8 @@ class Change:
     """The text that is replaced."""
     pattern: str = ""
     """Instead of `find`: a regular expression, in which ^ and $ match at every line."""
+    line: str = ""
+    """With a pattern: how an error names the line that is looked for."""
     put: str
     """The new text; after a pattern its groups are \\1, \\2 and so on."""
     every: bool = False
@@ -111,11 +113,10 @@ def _read(originals: Path, version: str, change: Change) -> str:
 
 
 def _not_found(version: str, change: Change) -> str:
-    sought = change.pattern or change.find.strip().splitlines()[0]
-    number = "no line" if not change.every else "no lines"
+    line = change.line or change.find.strip().splitlines()[0]
     return (
-        f"{change.file} of Linux {version} has {number} such as {sought!r} where {change.name} is "
-        f"changed, or more than one{ADVICE}"
+        f"{change.file} of Linux {version} has no line `{line}` as expected, with which "
+        f"{change.name} is changed{ADVICE}"
     )
 
 
