@@ -108,6 +108,16 @@ pub fn end_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(end) };
 }
 
+/// Has a program started at fixed addresses, which is what makes its memory the same in every run.
+pub fn without_randomization(command: &mut Command) {
+    let fix = || {
+        nix::sys::personality::set(nix::sys::personality::Persona::ADDR_NO_RANDOMIZE)?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec this is one system call, which changes nothing but the new process.
+    unsafe { command.pre_exec(fix) };
+}
+
 /// The processor time that a process has used, seconds.
 pub fn processor_time_s(process: nix::unistd::Pid) -> io::Result<f64> {
     let mut clock: libc::clockid_t = 0;

@@ -130,13 +130,14 @@ impl Program<'_> {
             .arg(format!("mem={}M", self.memory_mb))
             .args(["root=/dev/root", "rootfstype=hostfs", "ro", "time-travel=inf-cpu"])
             .arg(format!("time-travel-start={START_NS}"))
-            .args(["con=null", "con0=null,fd:2", "panic=-1"])
+            .args(["con=null", "con0=null,fd:2", "quiet", "loglevel=1", "panic=-1"])
             .arg(joined("init=", &itself))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         command.process_group(0);
         sys::end_with_parent(&mut command);
+        sys::without_randomization(&mut command);
         let child = command.spawn()?;
         Ok((child, answers))
     }

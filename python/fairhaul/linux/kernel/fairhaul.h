@@ -51,6 +51,8 @@ struct fairhaul_path {
 const struct fairhaul_path *fairhaul_path(void);
 /* Random bytes for the kernel, which follow from the seed of the run. */
 void fairhaul_random(void *buffer, unsigned long length);
+/* The C library has used this much memory before the kernel starts. */
+void fairhaul_reserve(unsigned long used);
 /* The program's clock has moved on. */
 void fairhaul_time(unsigned long long now);
 

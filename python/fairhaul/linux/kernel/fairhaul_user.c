@@ -45,6 +45,15 @@ const struct fairhaul_path *fairhaul_path(void)
 	return path;
 }
 
+/* The kernel's memory begins behind a fixed part for the C library, which must not be moved by the host. */
+void fairhaul_reserve(unsigned long used)
+{
+	if (used > 60UL << 20) {
+		fprintf(stderr, "fairhaul: the host moves the memory of programs (address space randomization)\n");
+		exit(1);
+	}
+}
+
 void fairhaul_time(unsigned long long now)
 {
 	*program_clock = now;
