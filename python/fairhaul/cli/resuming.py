@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.results import RunFigures
-    from fairhaul.run_pool import Engine
     from fairhaul.scenario import Scenario
 
 # What is stored is the whole record.
@@ -17,9 +17,9 @@ OF = "record"
 
 def keys_of(plan: Sequence[Scenario], engine: Engine) -> list[str]:
     """Give the key of each run of a plan: the same for the same result."""
-    from fairhaul.store import digest_of, key_of
+    from fairhaul.store import digest_of, engine_of, key_of
 
-    return [key_of(digest_of(run), run.seed, engine, OF) for run in plan]
+    return [key_of(digest_of(run), run.seed, engine_of(engine, run), OF) for run in plan]
 
 
 def resumed(

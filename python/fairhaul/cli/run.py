@@ -18,9 +18,9 @@ from fairhaul.trace import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from fairhaul.engines import Engine
     from fairhaul.record import Record
     from fairhaul.results import RunFigures
-    from fairhaul.runs import Engine
     from fairhaul.scenario import Scenario
     from fairhaul.sweeps.values import Keeping
 
