@@ -102,9 +102,7 @@ def read_engines(text: str) -> tuple[Engine, ...]:
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in FACTS:
-            raise ScenarioError(
-                f"unknown engine {word!r}; {hint(word, ENGINES)} Several are written as sim,linux"
-            )
+            raise ScenarioError(f"unknown engine {word!r}; {hint(word, ENGINES)}")
     return in_order(words)
 
 

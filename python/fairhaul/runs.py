@@ -155,7 +155,7 @@ def run_each(
     """
     each = 1 if seeds is None else whole(seeds)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
-    jobs = _jobs(jobs, engine)
+    jobs = at_once(jobs, engine)
     ahead = AHEAD * jobs + each
     results = _in_order(
         RunPool(plan, None, engine, jobs), _measured, on_progress=on_progress, ahead=ahead
@@ -217,11 +217,12 @@ def for_each(
         Refused: the lab cannot run a scenario here; nothing was changed.
         RunError: a run failed, and there is no `failed`; all others were stopped.
     """
-    pool = RunPool(plan, trace, engine, _jobs(jobs, engine))
+    pool = RunPool(plan, trace, engine, at_once(jobs, engine))
     return list(_in_order(pool, then, failed, on_progress=on_progress, ahead=len(plan)))
 
 
-def _jobs(jobs: int | None, engine: Engine) -> int:
+def at_once(jobs: int | None, engine: Engine) -> int:
+    """Give the number of runs at a time: `jobs`, or what is usual for the engine."""
     # Runs in real time take processors from each other, so only the caller may choose several.
     number = None if jobs is None else whole(jobs)
     return number or (1 if FACTS[engine].real_time else cores())
