@@ -11,6 +11,8 @@ program besides the kernel: the configuration, the changes to its sources, and C
 
 from __future__ import annotations
 
-from fairhaul.linux.cache import Program, program, programs
+from fairhaul.linux.building import build
+from fairhaul.linux.cache import Program, program, programs, remove
+from fairhaul.linux.progress import BuildProgress
 
-__all__ = ["Program", "program", "programs"]
+__all__ = ["BuildProgress", "Program", "build", "program", "programs", "remove"]

@@ -117,23 +117,29 @@ def program(version: str | None = None) -> Program:
     raise Refused(f"there is no program of Linux{wanted}; build it: {_build(version)}")
 
 
-def remove(version: str | None = None) -> list[Path]:
+def remove(version: str | None = None, *, builds_only: bool = False) -> list[Path]:
     """Remove programs and what their builds have left, and give the folders.
 
     Args:
         version: the version, or its first numbers; by default everything that is in the cache.
+        builds_only: whether the programs are kept.
     """
     kept = folder()
-    places = [*kept.glob("*-*"), *(kept / "builds").glob("*")] if kept.is_dir() else []
+    if not kept.is_dir():
+        return []
+    places = [path for path in kept.iterdir() if FOLDER_NAME.fullmatch(path.name)]
+    builds = [*(kept / "builds").glob("*-*")]
     chosen = [
         place
-        for place in sorted(places)
+        for place in sorted([*builds] if builds_only else [*places, *builds])
         if version is None or _begins(place.name.rsplit("-", 1)[0], version)
     ]
     for place in chosen:
         shutil.rmtree(place)
-    if version is None and kept.is_dir():
-        shutil.rmtree(kept)
+    if version is None:
+        # What interrupted commands have left.
+        for rest in ("builds", "downloads") if builds_only else ("",):
+            shutil.rmtree(kept / rest, ignore_errors=True)
     return chosen
 
 
