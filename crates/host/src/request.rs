@@ -13,10 +13,10 @@ use crate::error::{Context, Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Ready, RunRequest, Shell};
-use crate::linux::{LinuxRun, launch};
-use fairhaul_experiment::Scenario;
+use crate::linux::{LinuxRun, LinuxShell, launch, launch_shell};
 use crate::steps::say;
 use crate::sys::{self, Inherited};
+use fairhaul_experiment::Scenario;
 
 /// The longest request that is read, bytes; a scenario has some kilobytes.
 const LONGEST: u64 = 64 << 20;
@@ -36,6 +36,7 @@ enum HostRequest {
     Ready(Ready),
     Lab(RunRequest),
     Linux(LinuxRun),
+    LinuxShell(LinuxShell),
     Shell(Shell),
     Clean(Clean),
 }
@@ -150,6 +151,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Ready(question) => lab::ready(&question),
         HostRequest::Lab(question) => lab::answer(&question),
         HostRequest::Linux(run) => launch(&run),
+        HostRequest::LinuxShell(shell) => launch_shell(shell, inherited),
         HostRequest::Shell(request) => lab::shell(&request, inherited),
         HostRequest::Clean(request) => lab::clean(&request),
     }

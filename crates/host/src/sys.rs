@@ -79,6 +79,18 @@ impl Inherited {
         )
     }
 
+    /// Adds a descriptor of this process under this number, to be taken.
+    pub fn add(&mut self, descriptor: OwnedFd, number: RawFd) -> io::Result<()> {
+        // SAFETY: the number is not open in this process: the descriptors that it inherited are known, and it opens
+        // others only under the smallest numbers.
+        let duplicate = unsafe { libc::dup3(descriptor.as_raw_fd(), number, libc::O_CLOEXEC) };
+        if duplicate < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        self.0.insert(number);
+        Ok(())
+    }
+
     /// Takes the descriptor with that number, which child processes do not inherit; `None` if it was not
     /// inherited or was taken before.
     pub fn take(&mut self, number: RawFd) -> Option<OwnedFd> {

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 
 use fairhaul_host::lab::network::Network;
+use fairhaul_host::lab::offload::split_packet;
 use fairhaul_host::lab::simulated_path::{NetworkResult, wake_ns};
 use fairhaul_host::linux::{SimulatedNetwork, variables};
-use fairhaul_host::lab::offload::split_packet;
 use fairhaul_units::{Bytes, Time};
 
 use super::card::Card;
@@ -19,6 +19,7 @@ mod text {
     pub const RECORD: u32 = 1;
     pub const REQUEST: u32 = 2;
     pub const NETWORK: u32 = 3;
+    pub const OUTPUT: u32 = 4;
 }
 
 /// See the module.
@@ -41,7 +42,10 @@ pub struct Carrier {
     request: Vec<u8>,
     result: Vec<u8>,
     answers: File,
-    record: File,
+    /// For a run.
+    record: Option<File>,
+    /// The input and output of a program, where they are no terminal.
+    terminal: Option<(File, File)>,
 }
 
 impl Carrier {
@@ -64,7 +68,8 @@ impl Carrier {
             request,
             result: Vec::new(),
             answers: file(variables::ANSWERS)?,
-            record: file(variables::RECORD)?,
+            record: file(variables::RECORD).ok(),
+            terminal: file(variables::INPUT).ok().zip(file(variables::OUTPUT).ok()),
         })
     }
 
@@ -139,11 +144,24 @@ impl Carrier {
 
     /// A piece of a text of the process of the hosts.
     pub fn write(&mut self, text: u32, piece: &[u8]) -> io::Result<()> {
-        match text {
-            text::ANSWERS => self.answers.write_all(piece),
-            text::RECORD => self.record.write_all(piece),
-            _ => Err(io::ErrorKind::InvalidInput.into()),
-        }
+        let to = match text {
+            text::ANSWERS => Some(&self.answers),
+            text::RECORD => self.record.as_ref(),
+            text::OUTPUT => self.terminal.as_ref().map(|terminal| &terminal.1),
+            _ => None,
+        };
+        to.ok_or(io::ErrorKind::InvalidInput)?.write_all(piece)
+    }
+
+    /// Reads input of a program; returns its length, which is 0 at the end.
+    pub fn input(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.terminal.as_ref().map_or(Ok(0), |terminal| (&terminal.0).read(room))
+    }
+
+    /// Whether nothing happens here any more unless a host sends.
+    pub fn is_quiet(&self) -> bool {
+        let idle = |network: &Network| network.counts().inside == 0;
+        self.network.as_ref().is_none_or(idle) && self.cards.iter().all(|card| card.next_at().is_none())
     }
 
     /// The time of the network.

@@ -33,6 +33,8 @@ struct Interface {
     receive: unsafe extern "C" fn(*mut DuePacket) -> i32,
     read: unsafe extern "C" fn(u32, *mut *const u8) -> usize,
     write: unsafe extern "C" fn(u32, *const u8, usize) -> i32,
+    input: unsafe extern "C" fn(*mut u8, usize) -> isize,
+    quiet: extern "C" fn() -> i32,
     clock: *mut u64,
 }
 
@@ -76,7 +78,18 @@ extern "C" fn fairhaul_network() -> *const () {
 }
 
 fn interface() -> Interface {
-    Interface { version: VERSION, start, send, advance, receive, read, write, clock: shared_clock() }
+    Interface {
+        version: VERSION,
+        start,
+        send,
+        advance,
+        receive,
+        read,
+        write,
+        input,
+        quiet,
+        clock: shared_clock(),
+    }
 }
 
 extern "C" fn start(origin_ns: u64) {
@@ -115,5 +128,20 @@ unsafe extern "C" fn read(text: u32, bytes: *mut *const u8) -> usize {
 unsafe extern "C" fn write(text: u32, bytes: *const u8, length: usize) -> i32 {
     // SAFETY: the device passes a piece of this length, which is valid during the call.
     let piece = unsafe { slice::from_raw_parts(bytes, length) };
-    with(|carrier| carrier.write(text, piece).err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO)))
+    with(|carrier| {
+        carrier.write(text, piece).err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO))
+    })
+}
+
+unsafe extern "C" fn input(bytes: *mut u8, size: usize) -> isize {
+    // SAFETY: the device passes room for this number of bytes, which is valid during the call.
+    let room = unsafe { slice::from_raw_parts_mut(bytes, size) };
+    with(|carrier| match carrier.input(room) {
+        Ok(length) => length as isize,
+        Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
+    })
+}
+
+extern "C" fn quiet() -> i32 {
+    with(|carrier| carrier.is_quiet().into())
 }

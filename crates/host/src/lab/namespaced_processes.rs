@@ -33,7 +33,7 @@ pub struct NamespacedProcesses<'a> {
     /// Lines for `sh`.
     pub receivers: &'a [String],
     /// Variables that are added to the environment of the programs.
-    pub environment: &'a [(&'a str, String)],
+    pub environment: &'a [(String, String)],
 }
 
 impl NamespacedProcesses<'_> {

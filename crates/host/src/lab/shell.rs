@@ -1,13 +1,15 @@
 //! Runs a program at the sender of a flow: its packets and the answers take that flow's path.
 
-use std::os::fd::RawFd;
+use std::env;
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::slice;
 
 use fairhaul_experiment::{Flow, Scenario, grid};
 use fairhaul_units::Span;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::address::address;
@@ -31,7 +33,7 @@ use crate::sys::Inherited;
 const CONNECTION: u32 = 0;
 
 /// The request.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
     /// The scenario whose network is opened.
@@ -39,11 +41,17 @@ pub struct Shell {
     /// The flow in whose sending host the program runs.
     pub host: String,
     /// The program and its arguments.
-    command: Vec<String>,
+    pub command: Vec<String>,
     /// Lines for `sh`, which run at the receiver.
-    receivers: Vec<String>,
+    pub receivers: Vec<String>,
     /// Inherited descriptors: the program's input and output.
-    terminal: (RawFd, RawFd),
+    pub terminal: (RawFd, RawFd),
+    /// The environment of the program; by default that of this process.
+    #[serde(default)]
+    pub environment: Option<Vec<(String, String)>>,
+    /// The folder in which it starts; by default that of this process.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
 }
 
 /// Opens the network and runs the program until it exits; returns its exit status and the counts of packets.
@@ -51,15 +59,7 @@ pub struct Shell {
 /// # Errors
 /// A refusal if hosts cannot be created here, if there is no such flow, or if real hosts cannot run the scenario.
 pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
-    let mut terminal = |number| {
-        inherited.take(number).ok_or_else(|| {
-            Error::refused(format!(
-                "terminal: file descriptor {number} was not passed; wanted two different descriptors, open \
-                 in this process, above the standard streams (3 or more)"
-            ))
-        })
-    };
-    let (input, output) = (terminal(request.terminal.0)?, terminal(request.terminal.1)?);
+    let (input, output) = terminal(request.terminal, inherited)?;
     let scenario = request.scenario.read()?;
     let number = number(&scenario, &request.host)?;
     let flow = &scenario.flows[number as usize];
@@ -80,16 +80,39 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
         lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len(), scenario.links.len()));
     let running = running.when("cannot start the network")?;
     say(&json!({ "open": { "flow": flow.name, "address": own, "peer": peer } }));
+    if let Some(folder) = &request.folder {
+        env::set_current_dir(folder).when(folder.display())?;
+    }
+    let mut environment = vec![("FAIRHAUL_PEER".into(), peer), ("FAIRHAUL_FLOW".into(), flow.name.clone())];
     let processes = NamespacedProcesses {
         sender: &running.host(route.from).namespace,
         receiver: &running.host(route.to).namespace,
         command: &request.command,
         receivers: &request.receivers,
-        environment: &[("FAIRHAUL_PEER", peer), ("FAIRHAUL_FLOW", flow.name.clone())],
+        environment: {
+            environment.extend(request.environment.iter().flatten().cloned());
+            &environment
+        },
     };
     let ended = processes.run(input, output).when(&request.command[0]);
     let (_, passed) = running.finish().when("cannot forward packets")?;
     Ok(summary(ended?, &passed))
+}
+
+/// Takes the input and the output of the program.
+///
+/// # Errors
+/// A refusal if they were not passed.
+pub fn terminal(numbers: (RawFd, RawFd), inherited: &mut Inherited) -> Result<(OwnedFd, OwnedFd)> {
+    let mut take = |number| {
+        inherited.take(number).ok_or_else(|| {
+            Error::refused(format!(
+                "terminal: file descriptor {number} was not passed; wanted two different descriptors, open \
+                 in this process, above the standard streams (3 or more)"
+            ))
+        })
+    };
+    Ok((take(numbers.0)?, take(numbers.1)?))
 }
 
 /// The number of the flow of that name.

@@ -3,14 +3,21 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::{OwnedFd, RawFd};
 use std::process;
 
 use nix::mount::{MsFlags, mount};
-use nix::unistd::{dup2_stdin, dup2_stdout};
+use nix::unistd::{dup2_stdin, dup2_stdout, setsid};
 
 use crate::lab::simulated_path::REQUEST;
 use crate::request::respond_to;
 use crate::sys::{Inherited, simulated};
+
+/// The descriptors of the input and the output of a program of the user.
+pub const TERMINAL: (RawFd, RawFd) = (10, 11);
+/// The console, if it is a terminal, and else the device that passes input and output on.
+const CONSOLE: &str = "/dev/tty0";
+const STREAMS: &str = "/dev/fairhaul-terminal";
 
 /// Whether this process is the first one of the program.
 pub fn is_first_process() -> bool {
@@ -18,8 +25,8 @@ pub fn is_first_process() -> bool {
 }
 
 /// Carries out the request of the program, and ends the program.
-pub fn first_process(inherited: Inherited) -> ! {
-    match prepare().and_then(|()| fs::read_to_string(REQUEST)) {
+pub fn first_process(mut inherited: Inherited) -> ! {
+    match prepare(&mut inherited).and_then(|()| fs::read_to_string(REQUEST)) {
         Ok(request) => drop(respond_to(&request, inherited)),
         Err(error) => eprintln!("fairhaul: the first process of the program cannot work: {error}"),
     }
@@ -28,7 +35,7 @@ pub fn first_process(inherited: Inherited) -> ! {
 }
 
 /// Mounts the file systems of the kernel, and makes the device the standard output.
-fn prepare() -> io::Result<()> {
+fn prepare(inherited: &mut Inherited) -> io::Result<()> {
     let file_system = |kind: &str, at: &str| {
         mount(Some(kind), at, Some(kind), MsFlags::empty(), None::<&str>)
             .map_err(|error| io::Error::other(format!("cannot mount {at}: {error}")))
@@ -37,10 +44,21 @@ fn prepare() -> io::Result<()> {
     file_system("sysfs", "/sys")?;
     file_system("devtmpfs", "/dev")?;
     file_system("tmpfs", "/run")?;
-    file_system("tmpfs", "/tmp")?;
     let nothing = File::open("/dev/null")?;
     dup2_stdin(&nothing)?;
     let answers = File::options().write(true).open("/dev/fairhaul")?;
     dup2_stdout(&answers)?;
+    // The terminal becomes that of this session, so that its keys are signals.
+    setsid()?;
+    let terminal = if has_keyboard()? { CONSOLE } else { STREAMS };
+    for number in [TERMINAL.0, TERMINAL.1] {
+        let opened = OwnedFd::from(File::options().read(true).write(true).open(terminal)?);
+        inherited.add(opened, number)?;
+    }
     Ok(())
+}
+
+/// Whether the console is a terminal of the user, which the kernel then has as its first one.
+fn has_keyboard() -> io::Result<bool> {
+    Ok(fs::read_to_string("/proc/cmdline")?.contains("con0=fd:"))
 }

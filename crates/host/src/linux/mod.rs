@@ -8,9 +8,12 @@
 mod first_process;
 mod launch;
 mod memory_file;
+mod program;
+mod shell;
 mod simulated_network;
 pub mod variables;
 
 pub use first_process::{first_process, is_first_process};
 pub use launch::{LinuxRun, launch};
+pub use shell::{LinuxShell, launch_shell};
 pub use simulated_network::SimulatedNetwork;

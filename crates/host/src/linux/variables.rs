@@ -7,6 +7,12 @@ pub const REQUEST: &str = "FAIRHAUL_REQUEST";
 pub const ANSWERS: &str = "FAIRHAUL_ANSWERS";
 /// The descriptor to which the record is written.
 pub const RECORD: &str = "FAIRHAUL_RECORD";
+/// The descriptor of the input of a program, if it is no terminal.
+pub const INPUT: &str = "FAIRHAUL_INPUT";
+/// The descriptor of the output of a program, if it is no terminal.
+pub const OUTPUT: &str = "FAIRHAUL_OUTPUT";
+/// The descriptor of the keyboard of a program, if it has a terminal.
+pub const KEYBOARD: &str = "FAIRHAUL_KEYBOARD";
 /// The descriptor of the memory that holds the program's clock.
 pub const CLOCK: &str = "FAIRHAUL_CLOCK";
 /// The seed of the kernel's random numbers.

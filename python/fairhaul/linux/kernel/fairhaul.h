@@ -18,6 +18,7 @@ enum fairhaul_text {
 	FAIRHAUL_RECORD,	/* written: the record of the run */
 	FAIRHAUL_REQUEST,	/* read: what is to be run */
 	FAIRHAUL_NETWORK,	/* read: what the network has counted, after its end */
+	FAIRHAUL_OUTPUT,	/* written: the output of a program, where it is no terminal */
 	FAIRHAUL_TEXTS,
 };
 
@@ -47,6 +48,10 @@ struct fairhaul_path {
 	unsigned long (*read)(unsigned int text, const unsigned char **bytes);
 	/* A piece of a text that is written; gives 0, or a number of errno. */
 	int (*write)(unsigned int text, const unsigned char *bytes, unsigned long length);
+	/* Input of a program, where it is no terminal; waits for it. Gives the length, 0 at the end, or -errno. */
+	long (*input)(unsigned char *bytes, unsigned long size);
+	/* Whether nothing happens in the network any more unless a host sends. */
+	int (*quiet)(void);
 	/* Where the program writes its clock. */
 	volatile unsigned long long *clock;
 };
@@ -55,6 +60,10 @@ struct fairhaul_path {
 const struct fairhaul_path *fairhaul_path(void);
 /* Random bytes for the kernel, which follow from the seed of the run. */
 void fairhaul_random(void *buffer, unsigned long length);
+/* Whether the program has a keyboard. */
+int fairhaul_has_keyboard(void);
+/* Waits a moment for a key. */
+void fairhaul_wait_for_key(void);
 /* The C library has used this much memory before the kernel starts. */
 void fairhaul_reserve(unsigned long used);
 /* The program's clock has moved on. */

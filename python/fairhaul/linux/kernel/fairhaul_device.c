@@ -8,7 +8,8 @@
  * this computes, so packets leave and arrive at the exact times of the network.
  *
  * /dev/fairhaul: writes are lines of the answer, reads are samples, requests are below. /dev/fairhaul-request is read,
- * /dev/fairhaul-record is written, /dev/fairhaul-network is read.
+ * /dev/fairhaul-record is written, /dev/fairhaul-network is read; /dev/fairhaul-terminal is the input and output of a
+ * program.
  */
 #include <linux/etherdevice.h>
 #include <linux/hrtimer.h>
@@ -26,7 +27,9 @@
 #include <trace/events/tcp.h>
 #include "fairhaul.h"
 
-enum { MOST_HOSTS = 16, LARGEST_PACKET = 65535, LARGEST_WRITE = 1 << 18 };
+enum { MOST_HOSTS = 16, LARGEST_PACKET = 65535, LARGEST_WRITE = 1 << 18, LARGEST_READ = 1 << 16 };
+/* The room for a packet in half a page, and what is read of the headers of a longer one. */
+enum { HALF_PAGE = 2048 - 320 - 64, HEADERS = 256 };
 /* What the card of a host holds, packets or bursts, as common drivers have by default. */
 enum { CARD_RING = 512 };
 
@@ -75,6 +78,32 @@ static void start_at(struct hrtimer *timer, u64 time)
 	hrtimer_start(timer, ns_to_ktime(time), HRTIMER_MODE_ABS_HARD);
 }
 
+/*
+ * A packet in the buffers of a card: half a page for one of Ethernet's usual size, whole pages behind its headers for a
+ * longer one, as common drivers have them. What a packet occupies limits the window that its receiver offers.
+ */
+static struct sk_buff *buffered(struct net_device *device, const struct fairhaul_packet *packet)
+{
+	unsigned int head = packet->length <= HALF_PAGE ? packet->length : HEADERS, at;
+	struct sk_buff *skb = netdev_alloc_skb(device, head);
+
+	if (!skb)
+		return NULL;
+	skb_put_data(skb, packet->bytes, head);
+	for (at = head; at < packet->length; at += PAGE_SIZE) {
+		unsigned int length = min_t(unsigned int, packet->length - at, PAGE_SIZE);
+		struct page *page = dev_alloc_page();
+
+		if (!page) {
+			kfree_skb(skb);
+			return NULL;
+		}
+		memcpy(page_address(page), packet->bytes + at, length);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0, length, PAGE_SIZE);
+	}
+	return skb;
+}
+
 /* A packet has reached its host. */
 static void arrive(const struct fairhaul_packet *packet)
 {
@@ -83,12 +112,11 @@ static void arrive(const struct fairhaul_packet *packet)
 
 	if (!host)
 		return;
-	skb = netdev_alloc_skb(host->device, packet->length);
+	skb = buffered(host->device, packet);
 	if (!skb) {
 		host->device->stats.rx_dropped++;
 		return;
 	}
-	skb_put_data(skb, packet->bytes, packet->length);
 	skb_reset_mac_header(skb);
 	skb->protocol = htons(ETH_P_IP);
 	/* Nothing damages packets in here, so no card has to compute a sum and no host has to check it. */
@@ -414,6 +442,31 @@ static ssize_t read_request(struct file *file, char __user *to, size_t size, lof
 	return read_text(FAIRHAUL_REQUEST, to, size, position);
 }
 
+static ssize_t write_output(struct file *file, const char __user *from, size_t size, loff_t *position)
+{
+	return write_text(FAIRHAUL_OUTPUT, from, size);
+}
+
+/* The clock stands still while this waits. */
+static ssize_t read_input(struct file *file, char __user *to, size_t size, loff_t *position)
+{
+	unsigned long flags;
+	long length;
+	u8 *bytes;
+
+	size = min_t(size_t, size, LARGEST_READ);
+	bytes = kmalloc(size, GFP_KERNEL);
+	if (!bytes)
+		return -ENOMEM;
+	local_irq_save(flags);
+	length = path->input(bytes, size);
+	local_irq_restore(flags);
+	if (length > 0 && copy_to_user(to, bytes, length))
+		length = -EFAULT;
+	kfree(bytes);
+	return length;
+}
+
 static ssize_t read_network(struct file *file, char __user *to, size_t size, loff_t *position)
 {
 	return read_text(FAIRHAUL_NETWORK, to, size, position);
@@ -448,6 +501,9 @@ static const struct file_operations control_file = {
 };
 static const struct file_operations request_file = { .owner = THIS_MODULE, .read = read_request };
 static const struct file_operations record_file = { .owner = THIS_MODULE, .write = write_record };
+static const struct file_operations terminal_file = {
+	.owner = THIS_MODULE, .read = read_input, .write = write_output,
+};
 static const struct file_operations network_file = { .owner = THIS_MODULE, .read = read_network };
 
 static struct miscdevice files[] = {
@@ -455,6 +511,7 @@ static struct miscdevice files[] = {
 	{ .minor = MISC_DYNAMIC_MINOR, .name = "fairhaul-request", .fops = &request_file },
 	{ .minor = MISC_DYNAMIC_MINOR, .name = "fairhaul-record", .fops = &record_file },
 	{ .minor = MISC_DYNAMIC_MINOR, .name = "fairhaul-network", .fops = &network_file },
+	{ .minor = MISC_DYNAMIC_MINOR, .name = "fairhaul-terminal", .fops = &terminal_file },
 };
 
 static int __init begin(void)

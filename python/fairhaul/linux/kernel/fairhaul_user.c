@@ -3,6 +3,7 @@
  * The side that may call the C library: loads the emulated network, and takes the place of the host's random numbers.
  */
 #include <dlfcn.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <init.h>
@@ -12,6 +13,7 @@ static const struct fairhaul_path *path;
 static unsigned long long no_clock;
 static volatile unsigned long long *program_clock = &no_clock;
 static unsigned long long state;
+static int keyboard = -1;
 static int seeded;
 
 /* The parameter is not passed on to the kernel, whose command line is mixed into its random numbers. */
@@ -32,6 +34,8 @@ static int __init load_network(char *library, int *add)
 		exit(1);
 	}
 	program_clock = path->clock;
+	if (getenv("FAIRHAUL_KEYBOARD"))
+		keyboard = atoi(getenv("FAIRHAUL_KEYBOARD"));
 	return 0;
 }
 
@@ -57,6 +61,19 @@ void fairhaul_reserve(unsigned long used)
 void fairhaul_time(unsigned long long now)
 {
 	*program_clock = now;
+}
+
+int fairhaul_has_keyboard(void)
+{
+	return keyboard >= 0;
+}
+
+/* A key also interrupts the call, by the signal that reports it. */
+void fairhaul_wait_for_key(void)
+{
+	struct pollfd wanted = { .fd = keyboard, .events = POLLIN };
+
+	poll(&wanted, 1, 100);
 }
 
 /* SplitMix64, seeded by the environment. */

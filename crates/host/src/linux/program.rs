@@ -1,0 +1,190 @@
+//! The program as a process: how it is started, what it answers, and how it is watched.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, PipeReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::memory_file::{inherited, memory_file};
+use super::variables::{self, CLOCK_BYTES};
+use crate::error::{Context, Error, Result};
+use crate::steps::say;
+use crate::sys;
+
+/// When the program's clock starts, nanoseconds since 1970: any time, but always the same.
+const START_NS: &str = "1700000000000000000";
+/// How often the clock is read.
+const LOOK: Duration = Duration::from_millis(50);
+/// How many looks there are for each report of progress.
+const LOOKS: u32 = 10;
+/// Processor time that a program may use without a step of its clock.
+const MOST_STILL_S: f64 = 60.0;
+/// The library that carries packets, beside this binary.
+const LIBRARY: &str = "libfairhaul_linux.so";
+
+/// A program for one request.
+pub struct Program<'a> {
+    /// Its file.
+    pub path: &'a Path,
+    /// The memory of its kernel, MB.
+    pub memory_mb: u64,
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// Files that it inherits, with the variables that hold their descriptors.
+    pub files: Vec<(&'static str, File)>,
+    /// Whether it may write to the files of this user.
+    pub writes: bool,
+    /// Where its console is: descriptors of a terminal, or standard error.
+    pub console: Option<(File, File)>,
+}
+
+impl Program<'_> {
+    /// Runs it for a request, with progress until `duration_s` if it is known; returns the result.
+    ///
+    /// # Errors
+    /// Those of the request; a failure if the program ends early, or if its clock stands still for too long.
+    pub fn run(mut self, request: &Value, duration_s: Option<f64>) -> Result<Value> {
+        let clock = memory_file("clock", &[0; CLOCK_BYTES]).when("memory for the clock of the program")?;
+        let (child, answers) = self.start(request, &clock).map_err(|error| self.refusal(&error))?;
+        let process = Pid::from_raw(child.id() as i32);
+        let ended = AtomicBool::new(false);
+        let (last, still) = thread::scope(|scope| {
+            let watch = scope.spawn(|| watch(process, &clock, duration_s, &ended));
+            let last = last_answer(answers);
+            ended.store(true, Ordering::Relaxed);
+            (last, watch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let output = child.wait_with_output().when("the program")?;
+        if still {
+            return Err(Error::failed(format!(
+                "the program used {MOST_STILL_S} s of processor time without a step of its clock, so it was ended: \
+                 something in it never waits"
+            )));
+        }
+        match last {
+            Some(Value::Object(mut last)) if last.contains_key("result") => {
+                Ok(last.remove("result").unwrap_or_default())
+            }
+            Some(last) if last["refused"] == json!(true) => Err(Error::refused(text(&last["error"]))),
+            Some(last) if last["error"].is_string() => Err(Error::failed(text(&last["error"]))),
+            _ => Err(Error::failed(format!(
+                "the program {} ended without an answer ({}){}",
+                self.path.display(),
+                output.status,
+                written(&output.stderr)
+            ))),
+        }
+    }
+
+    /// Why it did not start.
+    fn refusal(&self, error: &io::Error) -> Error {
+        Error::refused(format!("the program {} cannot be started: {error}", self.path.display()))
+    }
+
+    fn start(&mut self, request: &Value, clock: &File) -> io::Result<(Child, PipeReader)> {
+        let request = memory_file("request", request.to_string().as_bytes())?;
+        let (answers, written) = io::pipe()?;
+        let written = File::from(OwnedFd::from(written));
+        let itself = std::env::current_exe()?;
+        let mut command = Command::new(self.path);
+        command.env_clear().env(variables::SEED, self.seed.to_string());
+        let of_all =
+            [(variables::REQUEST, &request), (variables::ANSWERS, &written), (variables::CLOCK, clock)];
+        let own = self.files.iter().map(|(variable, file)| (*variable, file));
+        for (variable, file) in of_all.into_iter().chain(own) {
+            command.env(variable, inherited(file)?.to_string());
+        }
+        command
+            .arg(joined("fairhaul=", &itself.with_file_name(LIBRARY)))
+            .arg(format!("mem={}M", self.memory_mb))
+            .args(["root=/dev/root", "rootfstype=hostfs", if self.writes { "rw" } else { "ro" }])
+            .args(["time-travel=inf-cpu", &format!("time-travel-start={START_NS}")])
+            .args(["con=null", &self.console()?, "quiet", "loglevel=1", "panic=-1"])
+            .arg(joined("init=", &itself))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(if self.console.is_some() { Stdio::inherit() } else { Stdio::piped() })
+            .process_group(0);
+        sys::end_with_parent(&mut command);
+        sys::without_randomization(&mut command);
+        let child = command.spawn()?;
+        // The program alone holds them from now on, so that their other ends notice when it ends.
+        self.files.clear();
+        Ok((child, answers))
+    }
+
+    /// The parameter of its console.
+    fn console(&self) -> io::Result<String> {
+        Ok(match &self.console {
+            Some((input, output)) => format!("con0=fd:{},fd:{}", inherited(input)?, inherited(output)?),
+            None => "con0=null,fd:2".into(),
+        })
+    }
+}
+
+/// What a program wrote before it ended, as the end of a sentence.
+fn written(stderr: &[u8]) -> String {
+    match String::from_utf8_lossy(stderr).trim() {
+        "" => String::new(),
+        text => format!("; it wrote: {text}"),
+    }
+}
+
+fn joined(parameter: &str, path: &Path) -> OsString {
+    let mut joined = OsString::from(parameter);
+    joined.push(path);
+    joined
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().into()
+}
+
+/// Passes on what the program answers, and returns its last line.
+fn last_answer(answers: PipeReader) -> Option<Value> {
+    let mut last = None;
+    for line in BufReader::new(answers).lines().map_while(io::Result::ok) {
+        let Ok(value) = serde_json::from_str::<Value>(&line) else { continue };
+        if value.get("result").is_none() && value.get("error").is_none() {
+            say(&value);
+        }
+        last = Some(value);
+    }
+    last
+}
+
+/// Reports progress until the program has `ended`; ends it, and returns true, if its clock stands still for too long.
+fn watch(process: Pid, clock: &File, duration_s: Option<f64>, ended: &AtomicBool) -> bool {
+    let (mut last_ns, mut since_s) = (0, 0.0);
+    for look in 1.. {
+        if ended.load(Ordering::Relaxed) {
+            break;
+        }
+        thread::sleep(LOOK);
+        let mut bytes = [0; CLOCK_BYTES];
+        let Ok(()) = clock.read_exact_at(&mut bytes, 0) else { break };
+        let now_ns = u64::from_ne_bytes(bytes);
+        let used_s = sys::processor_time_s(process).unwrap_or(since_s);
+        if now_ns != last_ns {
+            (last_ns, since_s) = (now_ns, used_s);
+            if let Some(duration_s) = duration_s.filter(|_| look % LOOKS == 0) {
+                say(&json!({ "reached_s": (now_ns as f64 * 1e-9).min(duration_s) }));
+            }
+        } else if used_s - since_s > MOST_STILL_S {
+            let _ = kill(process, Signal::SIGKILL);
+            return true;
+        }
+    }
+    false
+}
