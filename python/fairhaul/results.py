@@ -10,6 +10,8 @@ run, `FlowFigures[Mean]` their means over several runs; the same holds for the o
 from collections.abc import Sequence
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
+from fairhaul.engines import Engine
+
 # Schema 1 had no number, and no list of runs where one seed was run. In schema 2 `low` and `high`
 # were Student's interval with any number of runs.
 SCHEMA = 3
@@ -287,7 +289,7 @@ class ComparisonResult(TypedDict):
     stationary: bool
     controllers: list[ControllerRow]
     harm_is: str | None
-    engine: Literal["sim"]
+    engine: Engine
     version: str
     seeds: int
     duration_s: float
