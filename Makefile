@@ -64,6 +64,7 @@ test: tools $(VENV)/.extension host studio ## everything that has to pass before
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	@scripts/linux
 	@scripts/suite $(LOGS)
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates

@@ -465,3 +465,10 @@ def test_bad_input_of_the_command_is_status_2(capsys: pytest.CaptureFixture[str]
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "there is no /nowhere" in error
+
+
+def test_the_page_lists_every_change_with_its_reason() -> None:
+    page = (Path(__file__).parents[1] / "docs/linux-build.md").read_text()
+    heading = "| change | files | reason |\n|---|---|---|\n"
+    table = page.split(heading)[1].split("\n\n")[0].splitlines()
+    assert table == changes.table(changes.read())

@@ -48,7 +48,7 @@ pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub(crate) use catalogue::Catalogued;
-pub use catalogue::{Builtin, ControllerChoice, ControllerEntry, entries, entry};
+pub use catalogue::{Builtin, ControllerChoice, ControllerEntry, entries, entry, kernel_entries};
 pub use compound::Compound;
 pub use controller::{AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Request, Window};
 pub use cubic::Cubic;

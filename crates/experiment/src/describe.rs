@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use crate::read::LONGEST_RUN;
 use crate::{
-    Flow, Grain, Hold, Hop, LONGEST_TRAIN, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart,
-    Sockbuf, Start, TRAINS_PER_WINDOW, Traffic,
+    Flow, Grain, Hold, Hop, HostSettings, LONGEST_TRAIN, ReceiverClock, Recovery, Role, Rto, Scenario,
+    SizeLaw, SlowStart, Sockbuf, Start, TRAINS_PER_WINDOW, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -78,6 +78,9 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
     if !(entry.parameters.is_empty() && entry.gauges.is_empty()) {
         described["queue"] = parameters(&link.queue.settings);
         described["queue"]["kind"] = entry.name.into();
+    }
+    if let Some(qdisc) = &link.queue.qdisc {
+        described["queue"] = json!({ "kind": entry.name, "qdisc": qdisc });
     }
     if !link.impair.is_none() {
         described["impairments"] = impairments(&link.impair);
@@ -169,7 +172,7 @@ fn flow(flow: &Flow) -> Value {
         "max_window": finite(flow.max_window),
         "slow_start": slow_start(flow.slow_start),
         "max_pacing_rate_bps": flow.max_pacing_rate.map(|rate| rate.as_bps()),
-        "offload_packets": flow.offload,
+        "offload_packets": (flow.offload != Flow::BURSTS_OF_KERNEL).then_some(flow.offload),
         "undo": flow.undo,
         "delayed_ack_s": match flow.delayed_ack { Some(Hold::For(span)) => Some(span.as_secs()), _ => None },
         "min_rto_s": flow.min_rto.as_secs(),
@@ -204,7 +207,26 @@ fn flow(flow: &Flow) -> Value {
     if !flow.clock.is_exact() {
         described["clock"] = clock(flow.clock);
     }
+    if flow.offload == Flow::BURSTS_OF_KERNEL {
+        described["offload"] = "auto".into();
+    }
+    if let Some(settings) = &flow.host {
+        described["host"] = host(settings);
+    }
     described
+}
+
+fn host(settings: &HostSettings) -> Value {
+    json!({
+        "gro": settings.gro,
+        "line_rate_bps": settings.line_rate.map(Rate::as_bps),
+        "moderation_s": settings.moderation.as_secs(),
+        "noise_s": settings.noise.as_secs(),
+        "qdisc": settings.qdisc,
+        "sysctl": settings.sysctls,
+        "send_buffer": settings.tunes_send_buffer.then_some("auto"),
+        "receive_buffer": settings.tunes_receive_buffer.then_some("auto"),
+    })
 }
 
 fn clock(clock: ReceiverClock) -> Value {

@@ -5,7 +5,9 @@
 mod describe;
 mod estimate;
 mod grain;
+mod host;
 mod json;
+mod kernel_only;
 mod ledger;
 mod listing;
 mod plan;
@@ -21,6 +23,8 @@ mod vectors;
 pub use describe::describe;
 pub use estimate::CostEstimate;
 pub use grain::{LONGEST_TRAIN, TRAINS_PER_WINDOW};
+pub use host::HostSettings;
+pub use kernel_only::RUNS_WITH;
 pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{NextTransfer, Transfer, plan, plan_while};

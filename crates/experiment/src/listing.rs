@@ -58,13 +58,13 @@ pub fn controllers() -> Vec<Word> {
     entries().iter().map(word).collect()
 }
 
-/// The queue disciplines.
+/// The queue disciplines; those of the kernel, which every engine but one refuses, are not among them.
 pub fn queues() -> Vec<Word> {
-    let known = |word: Word| match fairhaul_path::queue::entry(word.name) {
-        Some(entry) => Word { source: entry.source, gauges: entry.gauges, ..word },
-        None => word,
+    let known = |word: Word| {
+        let entry = fairhaul_path::queue::entry(word.name)?;
+        Some(Word { source: entry.source, gauges: entry.gauges, ..word })
     };
-    words::<QueueKeys>().into_iter().map(known).collect()
+    words::<QueueKeys>().into_iter().filter_map(known).collect()
 }
 
 /// The flow counters, which stand in no scenario by themselves.

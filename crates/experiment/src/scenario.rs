@@ -4,12 +4,13 @@
 //! become that many; a capacity in time or in bdp has become packets.
 
 use std::num::NonZeroU8;
+use std::sync::Arc;
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Rate, SENDER, Span, Time};
 
-use crate::{Grid, ReceiverClock, Traffic, grid};
+use crate::{Grid, HostSettings, ReceiverClock, Traffic, grid};
 
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
@@ -266,7 +267,8 @@ pub struct Flow {
     pub ecn: bool,
     /// The fastest that its packets leave, headers included.
     pub max_pacing_rate: Option<Rate>,
-    /// Packets that its sender hands over in one burst; 1: it does not wait for more.
+    /// Packets that its sender hands over in one burst; 1: it does not wait for more;
+    /// [`Flow::BURSTS_OF_KERNEL`]: its kernel chooses.
     pub offload: u64,
     /// Whether its sender takes back a reduction for packets that were merely late.
     pub undo: bool,
@@ -290,12 +292,17 @@ pub struct Flow {
     pub receive_buffer: Option<Bytes>,
     /// Largest processing time at the sender; each packet draws one, order is kept.
     pub overhead: Span,
+    /// Settings of its hosts that only kernels carry out, if it has any.
+    pub host: Option<Arc<HostSettings>>,
 }
 
 /// What a host without an access link can send: more than any router answers.
 const FASTEST: Rate = Rate::from_bps(100_000_000_000).expect("not zero");
 
 impl Flow {
+    /// The value of `offload` with which the kernel of the sender chooses the size of each burst.
+    pub const BURSTS_OF_KERNEL: u64 = u64::MAX;
+
     /// The links on its path, of its data first and then of its acknowledgements.
     pub fn links(&self) -> impl Iterator<Item = u32> {
         self.forward.iter().chain(&self.reverse).filter_map(Hop::link)

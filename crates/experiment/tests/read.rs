@@ -2,8 +2,8 @@
 
 use fairhaul_cc::words::{BicVariant, CubicVariant};
 use fairhaul_experiment::{
-    Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe, drawn,
-    plan, read,
+    Flow, Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe,
+    drawn, plan, read,
 };
 use fairhaul_path::impair::{
     AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
@@ -287,8 +287,104 @@ fn a_burst_is_so_many_packets_and_a_size_is_those_that_it_holds() {
     let told = |text| mistakes(DUMBBELL, &[("flow.F1.offload", text)]);
     assert!(told("500 B").contains("offload: 500 B is less than one packet of 1 kB"), "{}", told("500 B"));
     assert!(told("0 packets").contains("at least \"1 packet\""));
-    assert!(told("20 ms").contains("wanted \"16 packets\" or a size such as \"64 kB\""), "{}", told("20 ms"));
+    assert!(
+        told("20 ms").contains("wanted \"16 packets\", a size such as \"64 kB\", or \"auto\""),
+        "{}",
+        told("20 ms")
+    );
     assert!(told("16").contains("has no unit; wanted \"16 packets\""), "{}", told("16"));
+}
+
+const KERNEL: &str = r#"
+duration = "1 s"
+[bottleneck]
+rate = "1 Gbit/s"
+delay = "20 ms"
+queue = { kind = "kernel", qdisc = "cake  bandwidth 50mbit" }
+[[flow]]
+name = "F1"
+controller = "cdg"
+offload = "auto"
+send_buffer = "auto"
+receive_buffer = "auto"
+[flow.host]
+line_rate = "10 Gbit/s"
+moderation = "50 us"
+noise = "uniform 0 s..20 us"
+qdisc = "fq"
+sysctl = { "net.ipv4.tcp_rmem" = "4096 131072 6291456" }
+[[flow]]
+name = "F2"
+controller = "reno"
+count = 2
+host = { gro = false, moderation = "0 s" }
+"#;
+
+#[test]
+fn keys_that_only_kernels_carry_out_arrive() {
+    let scenario = base(KERNEL, &[("flow.F1.host.sysctl.net.ipv4.tcp_ecn", "1")]);
+    let (flow, link) = (&scenario.flows[0], &scenario.links[1]);
+    let host = flow.host.as_deref().expect("it is set");
+    assert_eq!((flow.controller.name(), flow.offload, flow.ecn), ("cdg", Flow::BURSTS_OF_KERNEL, false));
+    assert_eq!((flow.send_buffer, host.tunes_send_buffer, host.tunes_receive_buffer), (None, true, true));
+    // What waits for an interrupt is merged.
+    assert!(host.gro);
+    assert_eq!((host.moderation, host.noise), (Span::from_us(50), Span::from_us(20)));
+    assert_eq!((host.line_rate, host.qdisc.as_deref()), (Rate::from_bps(10_000_000_000), Some("fq")));
+    let sysctls: Vec<(&str, &str)> = host.sysctls.iter().map(|(name, value)| (&**name, &**value)).collect();
+    assert_eq!(sysctls, [("net.ipv4.tcp_ecn", "1"), ("net.ipv4.tcp_rmem", "4096 131072 6291456")]);
+    assert_eq!(
+        (link.queue.qdisc.as_deref(), link.capacity),
+        (Some("cake bandwidth 50mbit"), Capacity::Unlimited)
+    );
+    // Defaults in full are no request.
+    assert!(scenario.flows[1].host.is_none());
+    let described = describe(&scenario);
+    assert!(
+        described.contains(r#""queue":{"kind":"kernel","qdisc":"cake bandwidth 50mbit"}"#),
+        "{described}"
+    );
+    assert!(
+        described.contains(r#""moderation_s":0.00005"#) || described.contains(r#""moderation_s":5e-5"#),
+        "{described}"
+    );
+}
+
+#[test]
+fn what_only_kernels_can_do_is_listed_with_the_engine_that_does_it() {
+    let requests = base(KERNEL, &[("flow.F2.controller", "yeah")]).kernel_requests();
+    assert_eq!(
+        requests,
+        [
+            "flow \"F1\": controller = \"cdg\": only kernels have it; it runs with --engine linux",
+            "flow \"F2[0]\" and 1 more: controller = \"yeah\": only kernels have it; it runs with --engine linux",
+            "flow \"F1\": offload, send_buffer, receive_buffer, host.gro, host.line_rate, host.moderation, host.noise, \
+             host.qdisc, host.sysctl: the simulator has no hosts of a kernel; this runs with --engine linux",
+            "link \"bottleneck\": queue = \"cake bandwidth 50mbit\": only kernels have this queue; it runs with --engine linux",
+            "link \"bottleneck (reverse)\": queue = \"cake bandwidth 50mbit\": only kernels have this queue; it runs with --engine linux",
+        ]
+    );
+    assert_eq!(base(DUMBBELL, &[]).kernel_requests(), [""; 0]);
+}
+
+#[test]
+fn mistakes_in_keys_that_only_kernels_carry_out_are_reported() {
+    let told = |key, value| mistakes(KERNEL, &[(key, value)]);
+    let found = told("flow.F1.host.sysctl", "{ \"vm.swappiness\" = 1 }");
+    assert!(found.contains("sysctl: \"vm.swappiness\" is not a setting of a host"), "{found}");
+    let found = told("flow.F1.host.qdisc", "fq; reboot");
+    assert!(found.contains("qdisc: \"fq; reboot\" is not a queue discipline; wanted"), "{found}");
+    let found = told("bottleneck.queue", "{ kind = \"kernel\", capacity = \"1 bdp\" }");
+    assert!(
+        found.contains("\"capacity\" is not a key of \"kernel\"") && found.contains("needs \"qdisc\""),
+        "{found}"
+    );
+    let found = told("flow.F1.send_buffer", "audo");
+    assert!(found.contains("unknown send_buffer \"audo\"; did you mean \"auto\"?"), "{found}");
+    let found = told("flow.F1.controller", "yaeh");
+    assert!(found.contains("did you mean \"yeah\"?"), "{found}");
+    let found = told("flow.F1.host.tso", "true");
+    assert!(found.contains("\"tso\" is not a key of [flow.host]"), "{found}");
 }
 
 #[test]

@@ -163,12 +163,18 @@ fn flows(draw: &mut Draw, nodes: u64, keys: &mut Keys) {
     let count = 1 + draw.chance.below(4);
     let mut flows = Vec::new();
     for number in 0..count {
-        let mut flow = draw.table(shape("flow"), &["from", "to", "controller"]);
+        let mut flow = draw.table(shape("flow"), &["from", "to", "controller", "host"]);
         flow.set("name", Item::text(&format!("f{number}")));
         let traffic = flow.get("traffic").map(|item| match item {
             Item::Table(keys) => keys.get("kind").and_then(Item::as_text).unwrap_or_default().to_owned(),
             item => item.as_text().unwrap_or_default().to_owned(),
         });
+        if let Some(host) = shape("flow").fields.iter().find(|field| field.name == "host")
+            && draw.needs_kernel()
+        {
+            let host = draw.field(host);
+            flow.set("host", host);
+        }
         if traffic.as_deref() != Some("cbr") {
             let controller = draw.accepted(&Accepts::Controller);
             flow.set("controller", controller);

@@ -1,7 +1,7 @@
 //! One value of a kind that the tables of keys name: near the scale of its scenario, or odd but
 //! valid, up to the bounds of the key.
 
-use fairhaul_cc::entries;
+use fairhaul_cc::{entries, kernel_entries};
 use fairhaul_experiment::table::{Accepts, Fallback, Field, Shape, Words};
 use fairhaul_units::{Chance, Kind, Parameter, Span};
 
@@ -56,6 +56,9 @@ const FORMULAS: &[&str] = &[
 
 /// Files of rates beside the kept scenarios, one of each form.
 const TRACES: [&str; 2] = ["steps.csv", "opportunities.txt"];
+/// The share of values that only kernels carry out, where there are any: with one of them the simulator refuses the
+/// scenario.
+const OF_KERNEL: f64 = 0.02;
 /// The longest delay that a key accepts, ps.
 const LONGEST_WAY: f64 = 3.6e16;
 
@@ -79,6 +82,11 @@ impl Draw {
     fn is_odd(&mut self) -> bool {
         let odd = self.odd;
         self.chance.hits(odd)
+    }
+
+    /// Whether a request is due that the simulator refuses.
+    pub fn needs_kernel(&mut self) -> bool {
+        self.chance.hits(OF_KERNEL)
     }
 
     /// The keys of a table, in its order: required keys, and some optional ones.
@@ -159,19 +167,28 @@ impl Draw {
             }
             Accepts::Capacity => self.capacity(),
             Accepts::Burst => {
-                if self.chance.hits(0.5) {
+                if self.needs_kernel() {
+                    Item::text("auto")
+                } else if self.chance.hits(0.5) {
                     Item::text(&format!("{} packets", self.spread(1.0, 100.0) as u64))
                 } else {
                     self.size(100.0, 64_000_000.0)
                 }
             }
+            Accepts::Qdisc => {
+                Item::text(self.one(&["fq", "cake bandwidth 50mbit", "red limit 1mb avpkt 1000"]))
+            }
+            Accepts::Sysctls => sysctls(self.one(&[1, 2])),
             Accepts::Controller => self.controller(),
             Accepts::Described(parameter) => self.parameter(parameter),
             Accepts::List(of) => Item::List((0..self.chance.below(4)).map(|_| self.accepted(of)).collect()),
-            Accepts::Either(all) => {
-                let place = self.place(all);
-                self.accepted(&all[place])
-            }
+            Accepts::Either(all) => match &all[self.place(all)] {
+                // Of a buffer, the word means that a kernel sizes it.
+                Accepts::Words(Words { cases: [Shape { name: "auto", .. }], .. }) if !self.needs_kernel() => {
+                    self.accepted(&all[0])
+                }
+                accepts => self.accepted(accepts),
+            },
             Accepts::Words(words) => self.word(words),
             Accepts::Table(shape) => Item::Table(self.table(shape, &[])),
             Accepts::Tables(shape) => {
@@ -183,7 +200,10 @@ impl Draw {
     }
 
     fn word(&mut self, words: &Words) -> Item {
-        let case = &words.cases[self.place(words.cases)];
+        let case = match &words.cases[self.place(words.cases)] {
+            case if case.name == "kernel" && !self.needs_kernel() => &words.cases[0],
+            case => case,
+        };
         let bare = !case.fields.iter().any(|field| matches!(field.fallback, Fallback::Required));
         if bare && self.chance.hits(0.5) {
             return Item::text(case.name);
@@ -194,7 +214,8 @@ impl Draw {
     }
 
     fn controller(&mut self) -> Item {
-        let entry = &entries()[self.place(entries())];
+        let entries = if self.needs_kernel() { kernel_entries() } else { entries() };
+        let entry = &entries[self.place(entries)];
         let mut keys = Keys(vec![("kind".to_owned(), Item::text(entry.name))]);
         for parameter in entry.parameters {
             let density = self.density / 2.0;
@@ -314,6 +335,16 @@ impl Draw {
         };
         Item::text(&text)
     }
+}
+
+/// Settings of a kernel.
+fn sysctls(count: usize) -> Item {
+    let all = [
+        ("net.ipv4.tcp_rmem", Item::text("4096 131072 6291456")),
+        ("net.ipv4.tcp_ecn", Item::Raw("1".into())),
+    ];
+    let settings = all.into_iter().take(count);
+    Item::Table(Keys(settings.map(|(name, value)| (name.to_owned(), value)).collect()))
 }
 
 /// A number as written in TOML.

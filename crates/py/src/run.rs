@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::guard;
 use crate::own;
-use crate::study::Scenario;
+use crate::study::{Scenario, refused};
 use crate::table::{Table, Tables, packets, tables};
 
 create_exception!(
@@ -103,6 +103,7 @@ pub fn failure(question: &Question, why: &Failure) -> PyErr {
     let Question { title, seed, .. } = question;
     let title = printable(title);
     match why {
+        Failure::Refused(requests) => refused(&title, requests),
         Failure::Stopped => Stopped::new_err(format!("{title}, seed {seed}: stopped")),
         Failure::Faulty { at, .. } if let Some(raised) = own::take_raised() => {
             let note = format!("{title}, seed {seed}, at {at} of simulated time");

@@ -153,6 +153,11 @@ impl Scenario {
         ]
     }
 
+    /// What the simulator cannot do of it because only kernels can, a sentence each.
+    fn kernel_requests(&self) -> Vec<String> {
+        self.question.kernel_requests()
+    }
+
     /// The resolved scenario as JSON.
     fn describe(&self) -> String {
         describe(&self.question)
@@ -227,6 +232,14 @@ pub fn read(
         return Ok(vec![read(study.base, Vec::new())]);
     }
     Ok(study.sweep.into_iter().map(|Variant { settings, scenario }| read(scenario, settings)).collect())
+}
+
+/// The exception for a scenario that the simulator cannot run, for each of these reasons.
+pub fn refused(title: &str, reasons: &[String]) -> PyErr {
+    let lines = reasons.iter().map(|reason| format!("{title}: {reason}"));
+    Python::attach(|py| {
+        PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
+    })
 }
 
 /// The settings of a table as `[sweep]` takes it: pairs of key and value, the value as TOML.

@@ -60,6 +60,8 @@ impl Control {
 /// Why a run gave no record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunError {
+    /// Only kernels can do what the scenario requests: a sentence for each.
+    Refused(Vec<String>),
     /// It was asked to stop.
     Stopped,
     /// The outstanding packets take more memory than they may.
@@ -88,6 +90,9 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            RunError::Refused(requests) => {
+                write!(f, "the simulator cannot run this scenario:\n{}", requests.join("\n"))
+            }
             RunError::Stopped => f.write_str("stopped"),
             RunError::Full { at, what } | RunError::Faulty { at, what } | RunError::Broken { at, what } => {
                 write!(f, "at {at} of simulated time: {what}")

@@ -41,6 +41,12 @@ pub struct Engine {
     control: Control,
 }
 
+/// Refuses what only kernels can do.
+pub fn possible(scenario: &Scenario) -> Result<(), RunError> {
+    let requests = scenario.kernel_requests();
+    if requests.is_empty() { Ok(()) } else { Err(RunError::Refused(requests)) }
+}
+
 impl Engine {
     /// Before anything has happened. That takes its time with many flows, and ends early where `control` asks
     /// for it.
@@ -61,6 +67,7 @@ impl Engine {
         in_steps: bool,
         trains: Option<Trains>,
     ) -> Result<Engine, RunError> {
+        possible(&scenario)?;
         let transfers = plan_while(&scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
         // Those that follow another transfer begin when it has arrived.
         let has_start = |serial: &u32| transfers[*serial as usize].start != Time::NEVER;

@@ -13,7 +13,7 @@ use crate::packet_trace::PacketTrace;
 /// Runs `scenario` in simulated time. The same scenario gives the same record on every machine.
 ///
 /// # Errors
-/// [`RunError::Stopped`] after [`Control::stop`]; [`RunError::Full`] where memory ran out, see
+/// [`RunError::Refused`] if only kernels can run it; [`RunError::Stopped`] after [`Control::stop`]; [`RunError::Full`] where memory ran out, see
 /// [`Control::limit_memory`]; [`RunError::Faulty`] where a controller cannot go on; [`RunError::Broken`] where an
 /// invariant broke.
 pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {

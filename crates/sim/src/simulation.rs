@@ -7,7 +7,7 @@ use fairhaul_experiment::{EventRow, Record, Scenario};
 use fairhaul_units::{Span, Time};
 
 use crate::control::{Control, RunError};
-use crate::engine::Engine;
+use crate::engine::{Engine, possible};
 use crate::run::guarded;
 
 /// A run under way. Paused or not, and copied or not, the same scenario gives the same record.
@@ -168,6 +168,7 @@ impl Simulation {
     /// Those of [`Simulation::run_until`]; [`RunError::Faulty`] where a controller needs what the connection does not
     /// measure, and then nothing is changed.
     pub fn take_controllers(&mut self, scenario: Arc<Scenario>) -> Result<(), RunError> {
+        possible(&scenario)?;
         let (engine, at) = (&mut self.engine, self.now);
         let control = engine.control().clone();
         guarded(&control, || {

@@ -118,3 +118,22 @@ fn a_limit_of_memory_leaves_no_trace_in_the_record() {
         run(&scenario, &bound).expect("the run ends").to_json()
     );
 }
+
+#[test]
+fn what_only_kernels_can_do_is_refused_before_anything_happens() {
+    let text = r#"
+        duration = "1 s"
+        [bottleneck]
+        rate = "1 Mbit/s"
+        delay = "1 ms"
+        queue = { kind = "kernel", qdisc = "fq_codel" }
+        [[flow]]
+        name = "F"
+        controller = "cdg"
+        host = { gro = true }
+    "#;
+    let scenario = read(text, "test", &[]).expect("it is a scenario").base;
+    let Err(RunError::Refused(requests)) = run(&scenario, &Control::default()) else { panic!("it runs") };
+    assert_eq!(requests.len(), 4, "{requests:?}"); // controller, host, both directions of the link
+    assert!(requests.iter().all(|request| request.ends_with("runs with --engine linux")), "{requests:?}");
+}

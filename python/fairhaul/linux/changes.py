@@ -43,6 +43,8 @@ class Change:
     """The first version that is changed."""
     before: str = ""
     """The first version that is no longer changed."""
+    optional: bool = False
+    """Whether a version without the text needs no change."""
 
     def concerns(self, version: str) -> bool:
         """Whether this version of the kernel is changed."""
@@ -97,6 +99,8 @@ def changed(originals: Path, version: str, changes: Iterable[Change]) -> dict[st
         if text is None:
             text = _read(originals, version, change)
         result = change.apply(text)
+        if result is None and change.optional:
+            result = text
         if result is None:
             raise Refused(_not_found(version, change))
         texts[change.file] = result
@@ -123,12 +127,11 @@ def _not_found(version: str, change: Change) -> str:
 ADVICE = "; this version cannot be built: build another one, such as Debian's: fairhaul linux build"
 
 
-def table(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
-    """What is changed, in which files, and why: one row per name."""
-    names = dict.fromkeys(change.name for change in changes)
+def table(changes: Sequence[Change]) -> list[str]:
+    """What is changed, in which files, and why: one row of a table in Markdown per name."""
     rows = []
-    for name in names:
+    for name in dict.fromkeys(change.name for change in changes):
         edits = [change for change in changes if change.name == name]
-        files = dict.fromkeys(change.file for change in edits)
-        rows.append((name, ", ".join(files), edits[0].reason))
+        files = ", ".join(f"`{file}`" for file in dict.fromkeys(edit.file for edit in edits))
+        rows.append(f"| {name} | {files} | {edits[0].reason} |")
     return rows

@@ -2,16 +2,19 @@
 
 use std::fmt::Write;
 
-use super::{Word, default, queues, recoveries, traffics};
+use fairhaul_cc::kernel_entries;
+
+use super::{Word, default, recoveries, traffics};
 use crate::SlowStart;
-use crate::read::{Accepts, Field, SCENARIO, Shape, SizeWords};
+use crate::read::{Accepts, Field, QueueKeys, SCENARIO, Shape, SizeWords};
 
 const HEAD: &str = r#"# Scenarios
 
 <!-- Written by `cargo run -p fairhaul-experiment --example scenario-page`; edit crates/experiment/src/read/fields.rs. -->
 
 This page is the reference of all keys of a scenario; [first-scenario.md](first-scenario.md) is an introduction. A scenario describes one
-experiment in TOML. The same file runs on every engine, the simulator and the lab; nothing in it names an engine.
+experiment in TOML. The same file runs on every engine; nothing in it names an engine. What an engine cannot do, it refuses with a sentence for each
+key: the keys that say "only with `--engine linux`" need the code of the Linux kernel.
 
 ```toml
 title    = "Two flows, two round trips"
@@ -148,9 +151,11 @@ pub fn page() -> String {
             section(&mut page, shape.name, shape);
         }
     }
-    tables_of_link(&mut page);
+    tables_of(&mut page, "bottleneck", &OF_LINK);
+    tables_of(&mut page, "flow", &OF_FLOW);
     page.push_str(CONTROLLERS);
-    words(&mut page, "Queues", "queue", "kind", &queues());
+    controllers_of_kernel(&mut page);
+    words(&mut page, "Queues", "queue", "kind", &super::words::<QueueKeys>());
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
     words(&mut page, "Slow start", "slow_start", "kind", &super::words::<SlowStart>());
     words(&mut page, "Traffic", "traffic", "kind", &traffics());
@@ -176,6 +181,7 @@ fn wanted(field: &Field) -> String {
         Accepts::Table(_) if field.name == "policer" => "see [Policer](#policer)".into(),
         Accepts::Table(_) if field.name == "aggregate" => "see [Aggregation](#aggregation)".into(),
         Accepts::Table(_) if field.name == "reorder" => "see [Reordering](#reordering)".into(),
+        Accepts::Table(_) if field.name == "host" => "see [Host](#host)".into(),
         Accepts::Controller => "see [Controllers](#controllers)".into(),
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
         Accepts::Sweep => "see [Paths of keys](#paths-of-keys)".into(),
@@ -202,15 +208,20 @@ const OF_LINK: [(&str, &str); 7] = [
     ("rate", "Trace"),
 ];
 
-fn tables_of_link(page: &mut String) {
-    let of_link = |key: &str| {
-        SCENARIO.fields.iter().find_map(|field| match field.accepts {
-            Accepts::Table(shape) => shape.fields.iter().find(|f| f.name == key),
+/// The same of a flow.
+const OF_FLOW: [(&str, &str); 1] = [("host", "Host")];
+
+/// The sections of `keys` of the table under `above`.
+fn tables_of(page: &mut String, above: &str, keys: &[(&str, &str)]) {
+    let field = |key: &str| {
+        let table = SCENARIO.fields.iter().find(|field| field.name == above)?;
+        match table.accepts {
+            Accepts::Table(shape) | Accepts::Tables(shape) => shape.fields.iter().find(|f| f.name == key),
             _ => None,
-        })
+        }
     };
-    for (key, title) in OF_LINK {
-        let forms = match of_link(key) {
+    for (key, title) in keys {
+        let forms = match field(key) {
             Some(Field { accepts: Accepts::Either(all), .. }) => *all,
             Some(Field { accepts: Accepts::List(each), .. }) => std::slice::from_ref(*each),
             Some(Field { accepts, .. }) => std::slice::from_ref(accepts),
@@ -221,6 +232,16 @@ fn tables_of_link(page: &mut String) {
                 section(page, title, shape);
             }
         }
+    }
+}
+
+/// The controllers that no other page lists.
+fn controllers_of_kernel(page: &mut String) {
+    page.push_str(
+        "\nLinux has further controllers, which only kernels can run: with `--engine linux`, or in the lab if the kernel of this machine has them.\n\n",
+    );
+    for entry in kernel_entries() {
+        let _ = writeln!(page, "- `{}`: {}", entry.name, entry.title);
     }
 }
 

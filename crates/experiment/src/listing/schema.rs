@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_cc::entries;
+use fairhaul_cc::{entries, kernel_entries};
 use fairhaul_units::{Kind, Parameter};
 use serde_json::{Map, Value, json};
 
@@ -110,7 +110,10 @@ fn accepted(accepts: &Accepts) -> Value {
             let unit = format!("({TIME}|{SIZE}|packets?|bdp)");
             pattern(&format!("unlimited|{}", quantity(&unit)))
         }
-        Accepts::Burst => pattern(&quantity(&format!("({SIZE}|packets?)"))),
+        Accepts::Burst => pattern(&format!("auto|{}", quantity(&format!("({SIZE}|packets?)")))),
+        Accepts::Qdisc => pattern(r"[a-z][a-z0-9_]*(\s+[A-Za-z0-9_.:/%+-]+)*"),
+        // Names are keys, or paths of keys.
+        Accepts::Sysctls => json!({ "type": "object", "minProperties": 1 }),
         Accepts::Controller => controller(),
         Accepts::Described(of) => parameter(of),
         Accepts::List(of) => json!({ "type": "array", "minItems": 1, "items": accepted(of) }),
@@ -177,8 +180,9 @@ fn gather(accepts: &Accepts, path: &str, axes: &mut Axes) {
             let fields = words.cases.iter().flat_map(|case| case.fields);
             fields.for_each(|f| gather(&f.accepts, &behind(f.name), axes));
         }
+        Accepts::Sysctls => add(&behind(r"net\..+"), json!({ "type": ["string", "integer"] }), axes),
         Accepts::Controller => {
-            let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+            let names: Vec<&str> = entries().iter().chain(kernel_entries()).map(|e| e.name).collect();
             add(&behind("kind"), json!({ "enum": names }), axes);
             let parameters = entries().iter().flat_map(|entry| entry.parameters);
             parameters.for_each(|p| add(&behind(p.name), parameter(p), axes));
@@ -238,8 +242,9 @@ fn keys() -> Value {
 }
 
 fn controller() -> Value {
-    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
-    let tables = entries().iter().map(|entry| {
+    let all = || entries().iter().chain(kernel_entries());
+    let names: Vec<&str> = all().map(|e| e.name).collect();
+    let tables = all().map(|entry| {
         let mut properties = Map::from_iter([("kind".to_owned(), json!({ "const": entry.name }))]);
         properties.extend(entry.parameters.iter().map(|p| (p.name.to_owned(), parameter(p))));
         json!({

@@ -104,6 +104,10 @@ pub enum Accepts {
     Capacity,
     /// What leaves in one burst.
     Burst,
+    /// A queue discipline of the kernel, as `tc` takes it.
+    Qdisc,
+    /// Settings of a kernel and their values.
+    Sysctls,
     /// A controller of the catalogue and its parameters.
     Controller,
     /// The value of a parameter that its owner describes.
@@ -150,7 +154,9 @@ impl Accepts {
             Accepts::Capacity => {
                 "a time such as \"20 ms\", a size such as \"64 kB\", \"100 packets\", \"1 bdp\" or \"unlimited\"".into()
             }
-            Accepts::Burst => "\"16 packets\" or a size such as \"64 kB\"".into(),
+            Accepts::Burst => "\"16 packets\", a size such as \"64 kB\", or \"auto\"".into(),
+            Accepts::Qdisc => "a queue discipline as tc takes it, such as \"fq\" or \"cake bandwidth 50mbit\"".into(),
+            Accepts::Sysctls => "a table such as { \"net.ipv4.tcp_rmem\" = \"4096 131072 6291456\" }".into(),
             Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
             Accepts::Described(parameter) => described(parameter),
             Accepts::List(of) => format!("a list in which each entry is {}", of.wanted()),

@@ -2,10 +2,12 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_path::impair::JitterRule;
-use fairhaul_units::{Rate, Span};
+use fairhaul_units::{Bytes, Rate, Span};
 
 use super::field::{Accepts, Fallback, Field, Shape, Words};
-use super::kinds::{Above, Frequency, Name, Number, Overhead, RateOrZero, Size, Sweep, Time, Whole};
+use super::kinds::{
+    Above, Frequency, Name, Number, Overhead, Qdisc, RateOrZero, Size, Sweep, Sysctls, Time, Whole,
+};
 use super::mistake::{Notes, SourceSpan};
 use super::quantities::{BurstSpec, CapacitySpec, LONGEST_RUN, RoundTrips, unwanted};
 use super::reader::{
@@ -16,6 +18,7 @@ use crate::{Grain, Recovery, Role, Rto, SlowStart, Sockbuf, Start, Traffic};
 
 mod expect;
 mod flow;
+mod host;
 mod impair;
 mod queue;
 mod schedule;
@@ -23,6 +26,7 @@ mod traffic;
 
 pub(crate) use expect::ExpectKeys;
 pub(crate) use flow::{DelayedAck, Direction, Profile};
+pub(crate) use host::{BufferSpec, HostKeys};
 pub(crate) use impair::{AggregateKeys, LossKeys, LossSpec, PolicerKeys, ReorderKeys};
 pub(crate) use queue::QueueKeys;
 pub(crate) use schedule::{ChangeKeys, RateSpec, TraceKeys};
@@ -166,7 +170,8 @@ table! {
     offload: BurstSpec = default("\"1 packet\""),
         "Size of the bursts of segmentation offload: the sender waits until a burst of this size, a \
          third of its window, or the last of its data may leave, and hands it over at once; a pacer \
-         spaces bursts. Not used in recovery.";
+         spaces bursts. Not used in recovery. `auto`: the kernel chooses (segmentation offload as it is), \
+         only with `--engine linux`.";
     undo: bool = default("true"),
         "Whether the sender undoes a reduction or a timeout when time stamps show that the packets were \
          only late (RFC 3522, RFC 4015).";
@@ -189,14 +194,19 @@ table! {
          \"rfc6298\"` the smallest timeout.";
     rto: Rto = default("\"scaled\""),
         "How the retransmission timeout is computed from round-trip time samples.";
-    send_buffer: Volume = in_words("no limit"), "Limit of unacknowledged data at the sender.";
+    send_buffer: BufferSpec = in_words("no limit"),
+        "Limit of unacknowledged data at the sender. `auto`: the kernel sizes it, within `net.ipv4.tcp_wmem`, only \
+         with `--engine linux`.";
     sockbuf: Sockbuf = default("\"payload\""), "What counts towards `send_buffer`.";
-    receive_buffer: Volume = in_words("no limit"), "Limit of the payload that the receiver holds.";
+    receive_buffer: BufferSpec = in_words("no limit"),
+        "Limit of the payload that the receiver holds. `auto`: the kernel sizes it, within `net.ipv4.tcp_rmem`, \
+         only with `--engine linux`.";
     packet: PacketSize = in_words("that of the scenario"),
         "Size of a data packet on the wire, headers included.";
     overhead: Overhead = in_words("up to one packet time on the slowest link of its path"),
         "Random processing time at the sender, which keeps packets in order. It breaks the phase \
          effects of exact timing.";
+    host: HostKeys = in_words("ideal hosts"), "Its hosts as kernels and cards make them, only with `--engine linux`.";
 }
 
 #[cfg(test)]
@@ -223,6 +233,7 @@ mod tests {
         empty::<BottleneckKeys>();
         empty::<FlowKeys>();
         empty::<LossKeys>();
+        empty::<HostKeys>();
         empty::<impair::JitterKeys>();
         empty::<TraceKeys>();
         bare::<Recovery>();

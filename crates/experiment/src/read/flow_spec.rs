@@ -1,18 +1,20 @@
 //! Resolves one `[[flow]]`: from its keys to the flows that it makes.
 
+use std::sync::Arc;
+
 use fairhaul_cc::{Controller, ControllerChoice};
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::capacity_trace::Traces;
 use super::exchange::with_file;
 use super::field::Accepts;
-use super::fields::{DelayedAck, Direction, FlowKeys, Profile};
+use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys, Profile};
 use super::flow_names::indexed;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
 use crate::plan::expected;
-use crate::{Flow, Hold, ReceiverClock, Start, Traffic};
+use crate::{Flow, Hold, HostSettings, ReceiverClock, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
@@ -92,7 +94,7 @@ impl<'a> FlowSpec<'a> {
             lead: None,
             role: keys.role.value,
             // What reads marks can do nothing without them.
-            ecn: keys.ecn.value.unwrap_or_else(|| controller.build().needs().exact_echo),
+            ecn: keys.ecn.value.unwrap_or_else(|| reads_marks(&controller)),
             controller,
             recovery: keys.recovery.value,
             traffic: self.traffic.clone(),
@@ -115,9 +117,10 @@ impl<'a> FlowSpec<'a> {
             sockbuf: keys.sockbuf.value,
             clock: clock(keys),
             min_rto: keys.min_rto.value,
-            send_buffer: keys.send_buffer.value,
-            receive_buffer: keys.receive_buffer.value,
+            send_buffer: keys.send_buffer.value.and_then(BufferSpec::bytes),
+            receive_buffer: keys.receive_buffer.value.and_then(BufferSpec::bytes),
             overhead: keys.overhead.value.unwrap_or_else(|| net.slowest(&self.route).on_wire(self.packet)),
+            host: host(keys),
         };
         let connected = self.rtts.iter().enumerate().flat_map(|(index, rtt)| {
             let (forward, reverse) = net.hops(&self.route, *rtt);
@@ -137,7 +140,8 @@ impl<'a> FlowSpec<'a> {
             DelayedAck::Never => None,
             DelayedAck::For(span) => Some(Hold::For(span)),
             DelayedAck::Adaptive => {
-                let half = self.keys.receive_buffer.value.map_or(u64::MAX, |b| b.0 / (2 * self.packet.0));
+                let buffer = self.keys.receive_buffer.value.and_then(BufferSpec::bytes);
+                let half = buffer.map_or(u64::MAX, |b| b.0 / (2 * self.packet.0));
                 Some(Hold::Adaptive { quick: half.clamp(QUICK.0, QUICK.1) as u32 })
             }
         }
@@ -215,7 +219,7 @@ fn check_sizes(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
     }
     let payload = packet - headers;
     for buffer in [&keys.send_buffer, &keys.receive_buffer] {
-        if let Some(size) = buffer.value.filter(|size| *size < payload) {
+        if let Some(size) = buffer.value.and_then(BufferSpec::bytes).filter(|size| *size < payload) {
             let text = format!("{size} is less than the payload of one packet, {payload}");
             buffer.key.note(text, notes);
         }
@@ -231,11 +235,36 @@ fn clock(keys: &FlowKeys) -> ReceiverClock {
     }
 }
 
+/// Whether a controller reads marks. No engine of ours can build one that only kernels have, and none of those does.
+fn reads_marks(controller: &ControllerChoice) -> bool {
+    !controller.entry.kernel_only && controller.build().needs().exact_echo
+}
+
+/// The settings of its hosts that only kernels carry out; `None`: it has none.
+fn host(keys: &FlowKeys) -> Option<Arc<HostSettings>> {
+    let is_auto = |buffer: Option<BufferSpec>| buffer == Some(BufferSpec::Auto);
+    let mut settings = HostSettings {
+        tunes_send_buffer: is_auto(keys.send_buffer.value),
+        tunes_receive_buffer: is_auto(keys.receive_buffer.value),
+        ..HostSettings::default()
+    };
+    if let Some(host) = &keys.host.value {
+        settings.moderation = host.moderation.value;
+        settings.gro = host.gro.value.unwrap_or(!settings.moderation.is_zero());
+        settings.line_rate = host.line_rate.value;
+        settings.noise = host.noise.value;
+        settings.qdisc = host.qdisc.value.clone();
+        settings.sysctls = host.sysctl.value.clone().unwrap_or_default();
+    }
+    (settings != HostSettings::default()).then(|| settings.into())
+}
+
 /// Packets in a burst of offload; a size is rounded down.
 fn burst(keys: &FlowKeys, packet: Bytes) -> u64 {
     match keys.offload.value {
         BurstSpec::Packets(packets) => packets,
         BurstSpec::Bytes(size) => size.0 / packet.0,
+        BurstSpec::Auto => Flow::BURSTS_OF_KERNEL,
     }
 }
 

@@ -3,9 +3,12 @@
 //! A type that stands for itself (`bool`, `Rate`, `Start`) is its own kind; the others are names, whose bounds are
 //! part of them.
 
+use std::collections::BTreeMap;
+
 use fairhaul_units::{Bytes, Rate, Span};
 
 use super::field::Accepts;
+use super::kernel_words;
 use super::mistake::Notes;
 use super::quantities::{self, BurstSpec, CapacitySpec, RoundTrips, unwanted};
 use super::reader::{FromToml, refuse};
@@ -30,6 +33,10 @@ pub(crate) struct RateOrZero;
 pub(crate) struct Frequency;
 /// The largest processing time at the sender.
 pub(crate) struct Overhead;
+/// A queue discipline of the kernel.
+pub(crate) struct Qdisc;
+/// Settings of a kernel.
+pub(crate) struct Sysctls;
 /// `[sweep]`, which is taken out of the tree before it is read.
 pub(crate) struct Sweep;
 
@@ -74,6 +81,8 @@ kinds! {
     [] Start => Start, Accepts::Start, |node| node.text().map(quantities::start);
     [] Overhead => Span, Accepts::Overhead, |node| node.text().map(quantities::overhead);
     [] CapacitySpec => CapacitySpec, Accepts::Capacity, |node| node.text().map(quantities::capacity);
+    [] Qdisc => String, Accepts::Qdisc, |node| node.text().map(kernel_words::qdisc);
+    [] Sysctls => BTreeMap<String, String>, Accepts::Sysctls, |node| kernel_words::sysctls(node);
     [] BurstSpec => BurstSpec, Accepts::Burst, |node| node.text().map(quantities::burst);
 }
 

@@ -53,6 +53,8 @@ pub(crate) enum BurstSpec {
     Packets(u64),
     /// So many bytes.
     Bytes(Bytes),
+    /// As the kernel of the sender chooses.
+    Auto,
 }
 
 /// A value and what stands in its place: the phrase for a wrong type.
@@ -298,8 +300,11 @@ fn unit_meant(unit: &str) -> Option<&'static str> {
     Span::unit_meant(unit).or_else(|| Bytes::unit_meant(unit)).or_else(other)
 }
 
-/// What leaves in one burst: packets, or bytes.
+/// What leaves in one burst: packets, bytes, or what the kernel chooses.
 pub(crate) fn burst(text: &str) -> Result<BurstSpec, String> {
+    if text.trim() == "auto" {
+        return Ok(BurstSpec::Auto);
+    }
     let bounds = |fits: bool, most: &dyn Display| {
         if fits { Ok(()) } else { Err(format!("\"{}\" is too large; at most {most}", clip(text))) }
     };
@@ -364,6 +369,7 @@ mod tests {
         assert_eq!(burst("16 packets"), Ok(BurstSpec::Packets(16)));
         assert_eq!(burst("1 packet"), Ok(BurstSpec::Packets(1)));
         assert_eq!(burst("64 kB"), Ok(BurstSpec::Bytes(Bytes(64_000))));
+        assert_eq!(burst("auto"), Ok(BurstSpec::Auto));
         for wrong in
             ["", "16", "0 packets", "1.5 packets", "-1 packets", "2 ms", "1 bdp", "1 GB", "9999999 packets"]
         {

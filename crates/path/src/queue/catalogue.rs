@@ -5,8 +5,8 @@ use std::fmt;
 use fairhaul_units::{Bytes, Chance, Parameter, Settings, Time};
 
 use super::{
-    Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Pie, Red, Refusal, Site, Sred, Xcp, XcpRule,
-    XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
+    Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Kernel, Pie, Red, Refusal, Site, Sred,
+    Xcp, XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
 };
 use Built::{AtDeparture, OnArrival};
 
@@ -44,6 +44,8 @@ pub struct QueueChoice {
     pub entry: &'static QueueEntry,
     /// The values of its parameters.
     pub settings: Settings,
+    /// The kernel's queue discipline as `tc` takes it, where it is one.
+    pub qdisc: Option<Box<str>>,
 }
 
 impl PartialEq for QueueEntry {
@@ -55,7 +57,16 @@ impl PartialEq for QueueEntry {
 impl QueueChoice {
     /// The queue `name` with its defaults; `None` where the catalogue has no such name.
     pub fn named(name: &str) -> Option<QueueChoice> {
-        entry(name).map(|entry| QueueChoice { entry, settings: Settings::defaults(entry.parameters) })
+        entry(name).map(|entry| QueueChoice {
+            entry,
+            settings: Settings::defaults(entry.parameters),
+            qdisc: None,
+        })
+    }
+
+    /// A queue discipline of the kernel, in the words of `tc`.
+    pub fn of_kernel(qdisc: &str) -> QueueChoice {
+        QueueChoice { entry: &KERNEL, settings: Settings::defaults(&[]), qdisc: Some(qdisc.into()) }
     }
 
     /// The same with a number in the place of every automatic value; `largest` is the largest packet
@@ -151,6 +162,12 @@ macro_rules! entry {
         entry
     }};
 }
+
+/// What stands for the entry of a queue discipline of the kernel, which is in no catalogue: a link behind it queues
+/// nothing, because packets leave the kernel's queue at the rate of the link.
+static KERNEL: QueueEntry = entry!("kernel", Kernel, |_, _, _| Ok(()), |_, _, _| {
+    OnArrival(DropTail::new(Capacity::Unlimited, Capacity::Unlimited).into())
+});
 
 static ENTRIES: [QueueEntry; 8] = [
     entry!("droptail", DropTail, |_, _, _| Ok(()), |_, site, _| OnArrival(

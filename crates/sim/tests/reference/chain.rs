@@ -240,6 +240,7 @@ impl ChainFlow {
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,
             overhead: self.overhead,
+            host: None,
         }
     }
 }

@@ -5,6 +5,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+void fairhaul_begin(void);
+void fairhaul_child(void);
+
 static pid_t program;
 
 // The first step of the program, before it has child processes.

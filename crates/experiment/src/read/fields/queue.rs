@@ -1,11 +1,11 @@
 //! The keys of a queue: its capacity, and the parameters that its discipline describes.
 
-use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, QueueChoice, Red, Sred, Xcp, XcpTcp};
+use fairhaul_path::queue::{Codel, DropTail, FqCodel, Kernel, Pie, QueueChoice, Red, Sred, Xcp, XcpTcp};
 use fairhaul_units::Parameter;
 
 use super::*;
 use crate::read::parameters::setting;
-use crate::read::reader::Key;
+use crate::read::reader::{Key, KeyedOption};
 
 /// A queue of the catalogue: its limits, and the values of its parameters.
 #[derive(Clone, Debug)]
@@ -24,6 +24,25 @@ table! {
     mark: CapacitySpec = in_words("none"),
         "Marking threshold: a data packet of a flow with `ecn` that finds this much in the queue is \
          marked (RFC 3168). It takes the same forms as `capacity` and must be below it.";
+}
+
+table! {
+    KernelQueue: "kernel", Kernel::TITLE;
+    qdisc: Qdisc = required,
+        "The discipline and its options, as `tc qdisc add dev … root` takes them: `cake bandwidth 50mbit`, `red …`, \
+         `pie`, `codel`, `fq_codel`, `fq_pie`, `dualpi2`, `fq`, `tbf …`. Its limit is one of the options. Packets \
+         leave it at the rate of the link.";
+}
+
+impl KernelQueue {
+    /// A queue without a capacity or parameters of ours.
+    fn queue(self) -> Option<QueueKeys> {
+        let KernelQueue { origin, qdisc } = self;
+        let choice = QueueChoice::of_kernel(&qdisc.value?);
+        let capacity = Keyed { key: qdisc.key, value: Some(CapacitySpec::Unlimited) };
+        let mark: KeyedOption<CapacitySpec> = Keyed { key: qdisc.key, value: None };
+        Some(QueueKeys { choice, limits: QueueLimits { origin, capacity, mark }, parameters: Vec::new() })
+    }
 }
 
 /// The capacity of a queue, and a key for each of its parameters.
@@ -66,6 +85,7 @@ impl Choice for QueueKeys {
             queue!("fq_codel", FqCodel),
             queue!("xcp", Xcp),
             queue!("xcp_tcp", XcpTcp),
+            KernelQueue::SHAPE,
         ],
     };
 }
@@ -76,8 +96,11 @@ impl FromToml for QueueKeys {
 
     fn read(node: &Node, key: &str, notes: &mut Notes) -> Option<QueueKeys> {
         let (_, entries) = word(node, key, &Self::WORDS, notes)?;
+        if entries.shape.name == KernelQueue::SHAPE.name {
+            return KernelQueue::from_entries(&entries, notes).queue();
+        }
         let choice = QueueChoice::named(entries.shape.name);
-        let mut choice = choice.expect("every word for a queue is in the catalogue");
+        let mut choice = choice.expect("every other word for a queue is in the catalogue");
         let mut parameters = Vec::new();
         for parameter in choice.entry.parameters {
             let read = entries.keyed(parameter.name, |node| setting(node, parameter, notes));
