@@ -169,10 +169,7 @@ def sweep(  # noqa: PLR0913, PLR0917
         from fairhaul.report import write_report
 
         click.echo(f"Report: {write_report([out])}", err=json_)
-    if json_:
-        show.as_json(done.to_dict())
-    else:
-        show_table(done.rows)
+    show.as_json(done.to_dict()) if json_ else show_table(done.rows)
     _say(f"{done.runs} of {done.wanted} results are in {out}")
     if done.imprecise:
         _say(f"the budget ended before {len(done.imprecise)} points were precise enough: {precise}")

@@ -34,6 +34,9 @@ __all__ = ["Comparison", "compare"]
 class Comparison:
     """The result of a comparison: `rows` has the figures of each controller, in the given order.
 
+    Harm is (the goodput of the competing flows beside as many standard TCP flows - their goodput
+    beside this controller) / the former. Runs, trial runs included, cost at most the budget.
+
     Every run lasts `duration_s`, and is measured after `warmup_s`. `stationary` is false if a flow
     had fewer than 20 loss events, or fewer than 200 round trips were measured: the answer then
     claims nothing about the long term of that case.
@@ -95,8 +98,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
 
     Each controller runs alone, one flow for each round-trip time, and with `against` also beside
     those flows, whose round-trip times are spread evenly over the range of `rtt`. All runs last
-    until the slowest flow has had 20 loss events and 200 round trips, or until all runs together,
-    trial runs included, have cost `budget`.
+    until the slowest flow has had 20 loss events and 200 round trips, or until all cost `budget`.
 
     Args:
         controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
@@ -107,21 +109,18 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         against: the competing flows, such as `"4xreno"`.
         profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
         seeds: the number of runs of each case; at least 5 for intervals and rankings.
-        budget: the processor time of all runs, at 2.5 million packets a second on any machine, and
-            at 50,000 in Linux.
+        budget: the processor time of all runs, at 2.5 million packets a second on any machine.
         duration: that of each run, such as `"60 s"`, instead of `budget`.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs.
-        engine: `"sim"`, the simulator, or `"linux"`, Linux in simulated time.
+        engine: `"sim"`, or `"linux"`, Linux in simulated time.
 
     Returns:
-        The figures of each controller as `rows` (`fairhaul.results.ControllerRow`), and the answer
-        in a sentence. Harm is (the goodput of the competing flows beside as many standard TCP flows
-        - their goodput beside this controller) / the former.
+        The figures of each controller as `rows`, and the answer in a sentence.
 
     Raises:
         ScenarioError: `args` are all mistakes of the question, one line each.
-        Refused: there is no program for `"linux"`, or it cannot run one of the cases.
+        Refused: Linux cannot run one of the cases.
         RunError: a run failed.
 
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
@@ -138,9 +137,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
             budget=budget,
             duration=duration,
         )
-        return compare_read(
-            question, seeds=seeds, jobs=jobs, on_progress=on_progress, engine=engine
-        )
+        return compare_read(question, seeds, jobs, on_progress, engine)
 
 
 @contextmanager
@@ -154,7 +151,6 @@ def _arguments_named() -> Iterator[None]:
 
 def compare_read(
     question: Question,
-    *,
     seeds: int = LEAST_RUNS,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
