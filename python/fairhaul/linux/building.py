@@ -20,7 +20,7 @@ from typing import Any
 
 from fairhaul import RunError
 from fairhaul.host import Refused
-from fairhaul.linux import cache, changes, compiling, ours, requirements, sources
+from fairhaul.linux import cache, changes, compiling, debian, ours, requirements, sources
 from fairhaul.linux.cache import Program
 from fairhaul.linux.progress import OnProgress, Steps
 
@@ -59,6 +59,8 @@ def build(source: str | Path | None = None, on_progress: OnProgress = lambda _: 
 
 
 def _build(source: str, folder: Path, steps: Steps) -> Program:
+    # Files of ours that are changed during the build belong to the next one.
+    files = ours.digest()
     place = sources.copied(source, folder / "builds", steps)
     tree, objects = place / "source", place / "objects"
     version = sources.version_of(tree, source)
@@ -67,8 +69,18 @@ def _build(source: str, folder: Path, steps: Steps) -> Program:
     compiling.configure(tree, objects, ours.FOLDER / "config", steps)
     compiling.compile_all(tree, objects, steps)
     facts = facts_of(compiling.facts(tree, objects), objects / ".config", version)
-    argument = str(Path(source).expanduser().resolve()) if Path(source).exists() else source
-    return _install(folder, objects / "linux", version, argument if source else "", facts)
+    if source and not debian.PACKAGE.fullmatch(source):
+        source = str(Path(source).expanduser().resolve())
+    compiler = requirements.compiler()
+    described = {
+        "version": version,
+        "digest": ours.digest_of([("files", files.encode()), ("compiler", compiler.encode())]),
+        "files": files,
+        "source": source,
+        "compiler": compiler,
+        "facts": facts,
+    }
+    return _install(folder, objects / "linux", described)
 
 
 @contextmanager
@@ -155,27 +167,16 @@ def facts_of(values: dict[str, int], config: Path, version: str) -> dict[str, An
     }
 
 
-def _install(
-    folder: Path, linux: Path, version: str, source: str, facts: dict[str, Any]
-) -> Program:
+def _install(folder: Path, linux: Path, described: dict[str, Any]) -> Program:
     """Put the program and its description into their folder of the cache."""
-    compiler, files = requirements.compiler(), ours.digest()
-    digest = ours.digest_of([("files", files.encode()), ("compiler", compiler.encode())])
-    place = folder / f"{version}-{digest}"
+    place = folder / f"{described['version']}-{described['digest']}"
     draft = folder / f".{place.name}.{secrets.token_hex(4)}.draft"
     draft.mkdir()
     try:
         program = draft / cache.NAME
         compiling.strip(linux, program)
-        description = {
-            "version": version,
-            "digest": digest,
-            "files": files,
-            "sha256": hashlib.sha256(program.read_bytes()).hexdigest(),
-            "source": source,
-            "compiler": compiler,
-            "facts": facts,
-        }
+        content = program.read_bytes()
+        description = {**described, "sha256": hashlib.sha256(content).hexdigest()}
         text = json.dumps(description, indent=2) + "\n"
         (draft / cache.DESCRIPTION).write_text(text, encoding="utf-8")
         if place.exists():

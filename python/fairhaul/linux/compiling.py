@@ -15,7 +15,7 @@ from fairhaul.host import Refused
 from fairhaul.linux import requirements
 from fairhaul.linux.progress import Steps
 
-OBJECTS = 1170
+OBJECTS = 760
 """About how many objects a program consists of."""
 
 LOG = "make.log"
@@ -139,6 +139,6 @@ def _failure(log: Path, objects: Path) -> Exception:
     text = log.read_text(encoding="utf-8", errors="replace")
     if "No space left on device" in text:
         return Refused(requirements.no_space(objects))
-    errors = re.findall(r"^(.*(?:error:|Error \d|\*\*\*).*)$", text, re.MULTILINE)
+    errors = re.findall(r"^(.*(?:error:|can't open file|Error \d|\*\*\*).*)$", text, re.MULTILINE)
     reason = errors[0].strip() if errors else "make gives no reason"
     return RunError(f"Linux could not be compiled: {reason}; all output of make is in {log}")

@@ -21,19 +21,19 @@ from fairhaul.linux.progress import Steps
 
 OLDEST = "6.1"
 
-OMITTED = (
-    "Documentation", "samples", "sound", "LICENSES",
-    "drivers/accel", "drivers/gpu", "drivers/infiniband", "drivers/media", "drivers/scsi",
-    "drivers/staging", "drivers/net/ethernet", "drivers/net/wireless", "drivers/usb",
-    "tools/perf", "tools/testing",
-)  # fmt: skip
-"""Folders of which only files of the configuration are used."""
-
 OTHERS = (
     "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips",
     "nios2", "openrisc", "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
 )  # fmt: skip
-"""Architectures whose folders are omitted."""
+"""Other architectures."""
+
+OMITTED = (
+    "Documentation", "samples", "sound", "LICENSES",
+    "drivers/accel", "drivers/gpu", "drivers/infiniband", "drivers/media", "drivers/scsi",
+    "drivers/staging", "drivers/net/ethernet", "drivers/net/wireless", "drivers/usb",
+    "tools/perf", "tools/testing", *(f"arch/{name}" for name in OTHERS),
+)  # fmt: skip
+"""Folders of which only files of the configuration are used."""
 
 GENERATED = {"include": ("config", "generated"), "arch/um/include": ("generated",),
              "arch/x86/include": ("generated",)}  # fmt: skip
@@ -176,8 +176,6 @@ def _patterns() -> Iterator[str]:
     for folder in OMITTED:
         for ending in ENDINGS:
             yield f"*/{folder}/*.{ending}"
-    for name in OTHERS:
-        yield f"*/arch/{name}"
 
 
 def _piped(file: Path, commands: list[list[str]]) -> None:
@@ -242,7 +240,7 @@ def _files(tree: Path) -> Iterator[str]:
     """The files of a tree that are copied, by their paths in it."""
     for folder, folders, names in os.walk(tree):
         below = os.path.relpath(folder, tree).removeprefix(".").removeprefix("/")
-        unused = (".git", *GENERATED.get(below, ()), *(OTHERS if below == "arch" else ()))
+        unused = (".git", *GENERATED.get(below, ()))
         folders[:] = sorted(name for name in folders if name not in unused)
         omitted = f"{below}/".startswith(tuple(f"{path}/" for path in OMITTED))
         for name in sorted(names):

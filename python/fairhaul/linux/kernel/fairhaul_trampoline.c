@@ -60,6 +60,11 @@ static const u8 first[] = { 0x48, 0xbf };					// mov rdi, (8 bytes)
 static const u8 target[] = { 0x48, 0xb8 };					// mov rax, (8 bytes)
 static const u8 leave[] = { 0xff, 0xd0, 0xc9, 0xc3 };				// call rax; leave; ret
 
+bool bpf_jit_supports_kfunc_call(void)
+{
+	return true;
+}
+
 static u64 run(struct bpf_prog *prog, u64 *arguments)
 {
 	struct bpf_tramp_run_ctx context = {};
