@@ -254,7 +254,7 @@ def figures_of(record: Record, cell: Cell) -> Values:
 
     run: Mapping[str, Any] = measure(record)
     flows, link = run["flows"], run["links"][0]
-    in_real_time = FACTS[run["engine"]].real_time
+    lag = run.get("trust", {}).get("lag")
     full = cell.rate_mbps * 1e6 * (PACKET - FACTS[run["engine"]].header_bytes) / PACKET
     return {
         "link_share": sum(flow["goodput_bps"] for flow in flows) / full,
@@ -264,5 +264,5 @@ def figures_of(record: Record, cell: Cell) -> Values:
         "cwnd": flows[0]["cwnd_mean"],
         "loss_rate": link["drop_rate"],
         "cycle_s": cycle_s(record),
-        "lag_p99_us": 1e6 * run["trust"]["lag"]["p99_s"] if in_real_time else None,
+        "lag_p99_us": 1e6 * lag["p99_s"] if lag else None,
     }
