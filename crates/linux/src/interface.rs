@@ -28,7 +28,7 @@ struct DuePacket {
 struct Interface {
     version: u32,
     start: extern "C" fn(u64),
-    send: unsafe extern "C" fn(u32, *const u8, u32, u64),
+    send: unsafe extern "C" fn(u32, *const u8, u32, u32, u64) -> u64,
     advance: extern "C" fn(u64) -> u64,
     receive: unsafe extern "C" fn(*mut DuePacket) -> i32,
     read: unsafe extern "C" fn(u32, *mut *const u8) -> usize,
@@ -83,10 +83,10 @@ extern "C" fn start(origin_ns: u64) {
     with(|carrier| carrier.start(origin_ns));
 }
 
-unsafe extern "C" fn send(host: u32, bytes: *const u8, length: u32, now_ns: u64) {
+unsafe extern "C" fn send(host: u32, bytes: *const u8, length: u32, segment: u32, now_ns: u64) -> u64 {
     // SAFETY: the device passes a packet of this length, which is valid during the call.
     let packet = unsafe { slice::from_raw_parts(bytes, length as usize) };
-    with(|carrier| carrier.send(host as u8, packet, now_ns));
+    with(|carrier| carrier.send(host as u8, packet, segment as usize, now_ns))
 }
 
 extern "C" fn advance(now_ns: u64) -> u64 {

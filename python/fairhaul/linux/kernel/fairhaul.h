@@ -33,8 +33,12 @@ struct fairhaul_path {
 	unsigned int interface;
 	/* The run begins at `origin`. */
 	void (*start)(unsigned long long origin);
-	/* `host` sends a packet. */
-	void (*send)(unsigned int host, const unsigned char *bytes, unsigned int length, unsigned long long now);
+	/*
+	 * `host` sends a packet, or several in one, each with `segment` bytes of payload but the last (0: it is one). Gives
+	 * when the last of its bits has left the card of the host.
+	 */
+	unsigned long long (*send)(unsigned int host, const unsigned char *bytes, unsigned int length,
+				   unsigned int segment, unsigned long long now);
 	/* Everything up to `now` happens; gives when the next thing happens. */
 	unsigned long long (*advance)(unsigned long long now);
 	/* Takes the next packet that is due; gives 0 if there is none. */

@@ -27,11 +27,16 @@
 #include "fairhaul.h"
 
 enum { MOST_HOSTS = 16, LARGEST_PACKET = 65535, LARGEST_WRITE = 1 << 18 };
+/* What the card of a host holds, packets or bursts, as common drivers have by default. */
+enum { CARD_RING = 512 };
 
 /* The request that makes a device, in the network namespace of the caller. */
 struct fairhaul_make {
 	u32 host;
 	u32 merges;	/* whether packets that arrive together are merged */
+	u32 splits;	/* whether its card splits bursts of the kernel into packets */
+	u32 unused;
+	u64 moderation;	/* how long the card collects packets, from the first on, before they are received */
 };
 
 #define FAIRHAUL_MAKE _IOW('f', 1, struct fairhaul_make)
@@ -41,15 +46,34 @@ struct fairhaul_make {
 struct fairhaul_host {
 	struct net_device *device;
 	struct napi_struct napi;
-	struct sk_buff_head ring;
+	struct sk_buff_head received;	/* packets that wait for a poll */
+	struct sk_buff_head sending;	/* packets whose bits have not all left the card */
+	struct hrtimer interrupt;	/* the end of collecting packets */
+	struct hrtimer sent;		/* the time at which the first packet of `sending` has left */
 	u32 number;
 	bool merges;
+	u64 moderation;
 };
 
 static const struct fairhaul_path *path;
 static struct fairhaul_host *hosts[MOST_HOSTS];
 static struct hrtimer timer;
 static u64 armed = FAIRHAUL_NEVER;
+
+static void prepare(struct hrtimer *timer, enum hrtimer_restart (*act)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, act, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+	timer->function = act;
+#endif
+}
+
+static void start_at(struct hrtimer *timer, u64 time)
+{
+	hrtimer_start(timer, ns_to_ktime(time), HRTIMER_MODE_ABS_HARD);
+}
 
 /* A packet has reached its host. */
 static void arrive(const struct fairhaul_packet *packet)
@@ -69,8 +93,17 @@ static void arrive(const struct fairhaul_packet *packet)
 	skb->protocol = htons(ETH_P_IP);
 	/* Nothing damages packets in here, so no card has to compute a sum and no host has to check it. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
-	__skb_queue_tail(&host->ring, skb);
-	napi_schedule(&host->napi);
+	__skb_queue_tail(&host->received, skb);
+	if (!host->moderation)
+		napi_schedule(&host->napi);
+	else if (!hrtimer_active(&host->interrupt))
+		start_at(&host->interrupt, ktime_get_ns() + host->moderation);
+}
+
+static enum hrtimer_restart interrupt(struct hrtimer *timer)
+{
+	napi_schedule(&container_of(timer, struct fairhaul_host, interrupt)->napi);
+	return HRTIMER_NORESTART;
 }
 
 /* Everything up to now happens in the network. Interrupts are off. */
@@ -87,7 +120,7 @@ static void advance(u64 now)
 	if (next == FAIRHAUL_NEVER)
 		hrtimer_try_to_cancel(&timer);
 	else
-		hrtimer_start(&timer, ns_to_ktime(next), HRTIMER_MODE_ABS_HARD);
+		start_at(&timer, next);
 }
 
 static enum hrtimer_restart wake(struct hrtimer *unused)
@@ -101,13 +134,51 @@ static enum hrtimer_restart wake(struct hrtimer *unused)
 	return HRTIMER_NORESTART;
 }
 
+/* Until when a packet occupies the card. */
+static u64 *leaves(struct sk_buff *skb)
+{
+	return (u64 *)skb->cb;
+}
+
+/* The card has sent packets, and has room for others. */
+static enum hrtimer_restart sent(struct hrtimer *timer)
+{
+	struct fairhaul_host *host = container_of(timer, struct fairhaul_host, sent);
+	unsigned int packets = 0, bytes = 0;
+	u64 now = ktime_get_ns();
+	struct sk_buff *skb;
+
+	while ((skb = skb_peek(&host->sending)) && *leaves(skb) <= now) {
+		__skb_unlink(skb, &host->sending);
+		packets++;
+		bytes += skb->len;
+		dev_consume_skb_irq(skb);
+	}
+	netdev_completed_queue(host->device, packets, bytes);
+	netif_wake_queue(host->device);
+	if (skb)
+		start_at(timer, *leaves(skb));
+	return HRTIMER_NORESTART;
+}
+
+static void occupy(struct fairhaul_host *host, struct sk_buff *skb, u64 left)
+{
+	*leaves(skb) = left;
+	netdev_sent_queue(host->device, skb->len);
+	__skb_queue_tail(&host->sending, skb);
+	if (host->sending.qlen == 1)
+		start_at(&host->sent, left);
+	if (host->sending.qlen >= CARD_RING)
+		netif_stop_queue(host->device);
+}
+
 static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 {
 	static u8 linear[LARGEST_PACKET];
 	struct fairhaul_host *host = netdev_priv(device);
 	const u8 *bytes = skb->data;
 	unsigned long flags;
-	u64 now;
+	u64 now, left;
 
 	if (skb->len > LARGEST_PACKET) {
 		device->stats.tx_dropped++;
@@ -120,12 +191,15 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 		bytes = linear;
 	}
 	now = ktime_get_ns();
-	path->send(host->number, bytes, skb->len, now);
+	left = path->send(host->number, bytes, skb->len, skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : 0, now);
 	device->stats.tx_packets++;
 	device->stats.tx_bytes += skb->len;
 	advance(now);
+	if (left > now)
+		occupy(host, skb, left);
 	local_irq_restore(flags);
-	consume_skb(skb);
+	if (left <= now)
+		consume_skb(skb);
 	return NETDEV_TX_OK;
 }
 
@@ -139,7 +213,7 @@ static int poll(struct napi_struct *napi, int budget)
 		struct sk_buff *skb;
 
 		local_irq_save(flags);
-		skb = __skb_dequeue(&host->ring);
+		skb = __skb_dequeue(&host->received);
 		local_irq_restore(flags);
 		if (!skb)
 			break;
@@ -211,7 +285,13 @@ static long make(const struct fairhaul_make *request)
 	host->device = device;
 	host->number = request->host;
 	host->merges = request->merges;
-	__skb_queue_head_init(&host->ring);
+	host->moderation = request->moderation;
+	if (request->splits)
+		device->features = device->hw_features |= NETIF_F_TSO | NETIF_F_TSO_ECN;
+	__skb_queue_head_init(&host->received);
+	__skb_queue_head_init(&host->sending);
+	prepare(&host->interrupt, interrupt);
+	prepare(&host->sent, sent);
 	netif_napi_add(device, &host->napi, poll);
 	error = register_netdev(device);
 	if (error) {
@@ -384,12 +464,7 @@ static int __init begin(void)
 	path = fairhaul_path();
 	if (!path)
 		return 0;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	hrtimer_setup(&timer, wake, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
-#else
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
-	timer.function = wake;
-#endif
+	prepare(&timer, wake);
 	samples = vmalloc(MOST_SAMPLES * sizeof(*samples));
 	if (!samples)
 		return -ENOMEM;
