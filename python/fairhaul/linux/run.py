@@ -94,10 +94,11 @@ def identity_of(version: str | None) -> str:
 
 @cache
 def _router() -> str:
-    """Give the digest of `fairhaul-host`, whose code runs in the program, too."""
-    if not host.PROGRAM.is_file():
-        return "missing"
-    return hashlib.sha256(host.PROGRAM.read_bytes()).hexdigest()
+    """Give the digest of `fairhaul-host` and its library, whose code runs in the program."""
+    content = hashlib.sha256()
+    for file in sorted(host.PROGRAM.parent.glob("*fairhaul*")):
+        content.update(f"{file.name}\n".encode() + file.read_bytes())
+    return content.hexdigest()
 
 
 def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
