@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from fairhaul.scenario import ScenarioError, read_one
 from fairhaul.store import jobs_of
 from fairhaul.sweeps import cluster
 from tests.conftest import SMALL
+from tests.kernel_host import wait_for
 from tests.linux_program import PretendedHost, needs_linux, pretended, pretended_program
 
 EXAMPLES = Path(__file__).parents[1] / "scenarios/examples"
@@ -310,6 +314,52 @@ def test_the_same_run_gives_the_same_files(tmp_path: Path) -> None:
     meta = read(one).meta
     assert meta["engine"] == "linux"
     assert meta["trust"]["valid"]
+
+
+@needs_linux
+def test_the_environment_changes_nothing(tmp_path: Path, file: Path) -> None:
+    runs = [tmp_path / "plain", tmp_path / "other"]
+    command = [sys.executable, "-m", "fairhaul", "run", str(file), "--engine", "linux"]
+    for out, more in zip(runs, ({}, {"FAIRHAUL_SEED": "7", "X" * 100: "y" * 10_000}), strict=True):
+        environment = {**os.environ, **more}
+        subprocess.run([*command, "--out", str(out)], check=True, env=environment)
+    assert same(*runs)
+
+
+@needs_linux
+def test_a_run_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(SMALL.replace('"20 s"', '"2000 s"'))
+    command = [sys.executable, "-m", "fairhaul", "run", str(file), "--engine", "linux"]
+    path = str(linux.chosen().path)
+    for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        before = processes(path)
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            wait_for(lambda before=before: processes(path) - before)
+            ours = processes(path) - before
+            process.send_signal(how)
+            process.wait(timeout=60)
+        wait_for(lambda ours=ours: not processes(path) & ours)
+
+
+def processes(path: str) -> set[int]:
+    """Give the processes of a program."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if str((folder / "exe").readlink()) == path:
+                found.add(int(folder.name))
+    return found
+
+
+@needs_linux
+def test_a_program_in_a_shell_can_write_none_of_the_users_files(tmp_path: Path, file: Path) -> None:
+    place = tmp_path / "written"
+    command = [sys.executable, "-m", "fairhaul", "lab", "shell", str(file), "--engine", "linux"]
+    words = ["--host", "near", "--", "sh", "-c", f"echo text > {place}"]
+    done = subprocess.run([*command, *words], check=False, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert not place.exists()
 
 
 @needs_linux
