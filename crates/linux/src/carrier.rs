@@ -7,8 +7,10 @@ use std::io::{self, Read, Write};
 use fairhaul_host::lab::network::Network;
 use fairhaul_host::lab::simulated_path::{NetworkResult, wake_ns};
 use fairhaul_host::linux::{SimulatedNetwork, variables};
-use fairhaul_units::Time;
+use fairhaul_host::lab::offload::split_packet;
+use fairhaul_units::{Bytes, Time};
 
+use super::card::Card;
 use super::outputs::file;
 
 /// The texts of `enum fairhaul_text`.
@@ -24,6 +26,10 @@ pub struct Carrier {
     /// None once it has ended.
     network: Option<Network>,
     connections: u32,
+    /// The cards of hosts, by number.
+    cards: Vec<Card>,
+    /// The buffer in which packets of a burst are split.
+    scratch: Vec<u8>,
     /// When the run begins; packets before are carried at its beginning.
     origin_ns: u64,
     /// Packets that are due: their hosts, and where they begin in `bytes`.
@@ -43,11 +49,14 @@ impl Carrier {
     pub fn of_environment() -> io::Result<Carrier> {
         let mut request = Vec::new();
         file(variables::REQUEST)?.read_to_end(&mut request)?;
-        let SimulatedNetwork { network, connections } =
+        let SimulatedNetwork { network, connections, hosts, seed } =
             SimulatedNetwork::of(&request).map_err(|error| io::Error::other(error.to_string()))?;
+        let cards = (0..).zip(&hosts).map(|(host, settings)| Card::new(settings, host, seed));
         Ok(Carrier {
             network: Some(network),
             connections,
+            cards: cards.collect(),
+            scratch: Vec::new(),
             origin_ns: 0,
             due: Vec::new(),
             bytes: Vec::new(),
@@ -64,29 +73,45 @@ impl Carrier {
         self.origin_ns = origin_ns;
     }
 
-    /// A host sends a packet.
-    pub fn send(&mut self, host: u8, packet: &[u8], now_ns: u64) {
+    /// A host sends a packet, or several in one, each with `segment` bytes of payload but the last; returns when the last
+    /// of them has left its card.
+    pub fn send(&mut self, host: u8, packet: &[u8], segment: usize, now_ns: u64) -> u64 {
         let now = self.time(now_ns);
-        if let Some(network) = &mut self.network {
-            network.accept(host, packet, now);
-        }
+        let Carrier { network, cards, scratch, origin_ns, .. } = self;
+        let (Some(network), Some(card)) = (network, cards.get_mut(usize::from(host))) else { return now_ns };
+        let mut left = now;
+        split_packet(packet, segment, scratch, |packet| {
+            left = card.send(Bytes(packet.len() as u64), now);
+            network.accept(host, packet, left);
+        });
+        if left > now { wake_ns(*origin_ns, left) } else { now_ns }
     }
 
     /// Everything up to `now_ns` happens; returns when the next thing happens.
     pub fn advance(&mut self, now_ns: u64) -> Option<u64> {
         let now = self.time(now_ns);
-        let Carrier { network, due, bytes, taken, origin_ns, .. } = self;
+        let Carrier { network, cards, due, bytes, taken, origin_ns, .. } = self;
         if *taken == due.len() {
             due.clear();
             bytes.clear();
             *taken = 0;
         }
         let network = network.as_mut()?;
-        network.advance(now, |host, packet, _| {
+        let mut deliver = |host: u8, packet: &[u8]| {
             due.push((host, bytes.len()));
             bytes.extend_from_slice(packet);
+        };
+        network.advance(now, |host, packet, at| match cards.get_mut(usize::from(host)) {
+            Some(card) if card.delays() => card.receive(packet, at),
+            _ => deliver(host, packet),
         });
-        network.next_at().map(|at| wake_ns(*origin_ns, at))
+        for (host, card) in (0..).zip(cards.iter_mut()) {
+            while let Some(packet) = card.due(now) {
+                deliver(host, &packet);
+            }
+        }
+        let next = cards.iter().filter_map(Card::next_at).chain(network.next_at()).min();
+        next.map(|at| wake_ns(*origin_ns, at))
     }
 
     /// Takes the next packet that is due.

@@ -9,6 +9,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod card;
 mod carrier;
 mod interface;
 mod outputs;

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 
 use super::interface::DEVICE;
-use super::layout::Mode;
+use super::layout::{Layout, Mode};
 use super::offload::PREFIX;
 use super::simulated_path::SimulatedPath;
 use super::veth::Veth;
@@ -58,13 +58,14 @@ impl DeviceKind {
 }
 
 impl Device {
-    /// Makes the device of a host in the namespace of this thread, where it stays.
-    pub fn new(kind: DeviceKind, host: u8, mode: Mode, mtu: u64) -> io::Result<Device> {
+    /// Makes the device of a host of `layout` in the namespace of this thread, where it stays.
+    pub fn new(kind: DeviceKind, host: u8, layout: &Layout) -> io::Result<Device> {
         match kind {
-            DeviceKind::Tun => tun(mode).map(Device::Tun),
-            DeviceKind::Veth => Veth::new(mode, mtu).map(Device::Veth),
+            DeviceKind::Tun => tun(layout.mode).map(Device::Tun),
+            DeviceKind::Veth => Veth::new(layout.mode, layout.mtu.0).map(Device::Veth),
             DeviceKind::Simulated => {
-                SimulatedPath::open()?.make_host(host, mode == Mode::Fast).map(|()| Device::Simulated)
+                let settings = &layout.hosts[usize::from(host)];
+                SimulatedPath::open()?.make_host(host, settings).map(|()| Device::Simulated)
             }
         }
     }

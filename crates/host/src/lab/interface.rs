@@ -7,8 +7,6 @@ use std::io;
 pub const DEVICE: &str = "lab0";
 /// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
 pub const DEVICE_QUEUE: u32 = 20_000;
-/// Socket buffers may grow to this: twice what 1 Gbit/s carries in 500 ms.
-const LARGEST_BUFFER: u64 = 128 << 20;
 
 /// Switches off everything that the namespace of this thread would do without a request of the run.
 pub fn quieten() -> io::Result<()> {
@@ -21,9 +19,7 @@ pub fn quieten() -> io::Result<()> {
     // namespace and its controller.
     set("ipv4/tcp_orphan_retries", "1")?;
     // A connection must not use what an earlier one has measured on the path.
-    set("ipv4/tcp_no_metrics_save", "1")?;
-    set("ipv4/tcp_rmem", &format!("4096 131072 {LARGEST_BUFFER}"))?;
-    set("ipv4/tcp_wmem", &format!("4096 65536 {LARGEST_BUFFER}"))
+    set("ipv4/tcp_no_metrics_save", "1")
 }
 
 /// Sets a switch of the namespace of this thread.

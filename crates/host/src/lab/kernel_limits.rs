@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-use fairhaul_experiment::Flow;
+use fairhaul_experiment::{Flow, RUNS_WITH};
 use fairhaul_units::{Bytes, Parameter, Value};
 
 use super::flow_controller::{Twins, datagrams, identity, kernel_name};
+use super::simulated_path::SimulatedPath;
 use crate::kernel::{capabilities, congestion};
 use crate::nearest::hint;
 
@@ -21,6 +22,8 @@ pub struct KernelLimits {
     /// The largest buffers that a process without root can request, if this process has no root: of senders and of
     /// receivers.
     pub buffers: Option<(Bytes, Bytes)>,
+    /// Whether hosts have the settings that only the engine `linux` carries out.
+    pub sets_hosts: bool,
 }
 
 impl KernelLimits {
@@ -28,7 +31,12 @@ impl KernelLimits {
     pub fn here() -> io::Result<KernelLimits> {
         let root = capabilities::lacking().is_empty();
         let buffers = if root { None } else { Some((limit("wmem_max")?, limit("rmem_max")?)) };
-        Ok(KernelLimits { controllers: congestion::available()?, loads_programs: root, buffers })
+        Ok(KernelLimits {
+            controllers: congestion::available()?,
+            loads_programs: root,
+            buffers,
+            sets_hosts: SimulatedPath::is_here(),
+        })
     }
 
     /// The requests of a flow that they do not allow.
@@ -69,7 +77,9 @@ impl KernelLimits {
         }
         let object = flow.controller.own.is_some() && !twins.contains_key(&identity(flow));
         if object || !self.controllers.iter().any(|known| known == kernel) {
-            return Err(self.missing(name, kernel, object));
+            let missing = self.missing(name, kernel, object);
+            let elsewhere = flow.needs_kernel_controller() && !self.sets_hosts;
+            return Err(if elsewhere { format!("{missing}; it {RUNS_WITH}") } else { missing });
         }
         let linux = flow.controller.entry.linux;
         let differs = |(parameter, value): &(&Parameter, &Value)| {
@@ -137,6 +147,7 @@ mod tests {
             controllers: vec!["reno".into(), "fh_1_0".into(), "highspeed".into()],
             loads_programs: false,
             buffers: Some((Bytes(200_000), Bytes(100_000))),
+            sets_hosts: false,
         };
         limits.refusals(&flow(more), &Twins::new())
     }

@@ -7,11 +7,13 @@ use fairhaul_path::{LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, Span};
 use serde::Serialize;
 
+use super::host_settings::HostSettings;
+
 /// Hosts, links and paths.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// The longest burst of each host, packets, by the number of the host.
-    pub hosts: Vec<u64>,
+    /// The settings of each host, by its number.
+    pub hosts: Vec<HostSettings>,
     /// One entry per direction, as in a scenario.
     pub links: Vec<LinkSpec>,
     /// The path of each flow.
@@ -110,7 +112,7 @@ impl Dumbbell {
             metrics: Metrics::default(),
         };
         Layout {
-            hosts: vec![1; 2],
+            hosts: vec![HostSettings::default(); 2],
             links: vec![link("bottleneck", self.loss.clone()), link("bottleneck (reverse)", None)],
             routes: vec![route; self.connections as usize],
             bottlenecks: vec![Some(0); self.connections as usize],

@@ -14,6 +14,7 @@ mod event_queue;
 pub mod flow_controller;
 pub mod headers;
 pub mod histogram;
+pub mod host_settings;
 pub mod interface;
 mod kernel_limits;
 pub mod layout;

@@ -1,16 +1,19 @@
 //! Translates a scenario into a layout and transfers, or into the list of requests that real hosts cannot fulfil.
 //!
 //! All data go to host 0, and come from one further host for each length of bursts, because that length applies
-//! to everything that a host sends. All other differences between paths are in the network, where the router
-//! distinguishes packets by their addresses. So a dumbbell and any graph mostly need two hosts.
+//! to everything that a host sends ([`Hosts`]); other settings of hosts make further ones. All other differences between
+//! paths are in the network, where the router distinguishes packets by their addresses. So a dumbbell and any graph
+//! mostly need two hosts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use fairhaul_experiment::{Flow, Hold, Hop, Scenario, SlowStart, Source, Traffic};
+use fairhaul_experiment::{Flow, Hold, Hop, RUNS_WITH, Scenario, SlowStart, Source, Traffic};
+use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
 use super::flow_controller::{Twins, datagrams, kernel_name};
+use super::host_settings::Hosts;
 use super::kernel_limits::KernelLimits;
 use super::layout::{FlowPath, Layout, Metrics, Mode};
 use super::processors;
@@ -19,7 +22,6 @@ use super::socket::SocketOptions;
 use super::traffic::{LabTransfer, Workload};
 use crate::error::{Context, Error, Result};
 
-const RECEIVERS: u8 = 0;
 /// The bounds of `TCP_MAXSEG`, from `linux/tcp.h`.
 const LEAST_SEGMENT: u64 = 88;
 const MOST_SEGMENT: u64 = 32_767;
@@ -68,10 +70,13 @@ pub fn simulated_layout(scenario: &Scenario) -> Layout {
 fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     let mut refusals = Refusals::default();
     scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, limits));
-    let bursts = bursts(scenario);
-    if bursts.len() >= usize::from(MOST_HOSTS) {
-        let reason =
-            format!("{} different values of offload are too many; at most {}", bursts.len(), MOST_HOSTS - 1);
+    scenario.links.iter().for_each(|link| refusals.of_link(link, limits));
+    let hosts = Hosts::of(&scenario.flows);
+    if hosts.count() > usize::from(MOST_HOSTS) {
+        let reason = format!(
+            "the different settings of hosts, offload included, need {} hosts; at most {MOST_HOSTS} are possible",
+            hosts.count()
+        );
         refusals.add("scenario", &scenario.title, reason);
     }
     let planned = fairhaul_experiment::plan(scenario);
@@ -87,11 +92,11 @@ fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Res
 }
 
 fn layout(scenario: &Scenario, connections: Vec<u32>, mode: Mode) -> Layout {
-    let bursts = bursts(scenario);
+    let hosts = Hosts::of(&scenario.flows);
     Layout {
-        hosts: [1].into_iter().chain(bursts.iter().copied()).collect(),
+        hosts: hosts.settings(),
         links: scenario.links.clone(),
-        routes: scenario.flows.iter().map(|flow| route(flow, &bursts)).collect(),
+        routes: scenario.flows.iter().map(|flow| route(flow, &hosts)).collect(),
         bottlenecks: scenario.bottlenecks(),
         connections,
         seed: scenario.seed,
@@ -107,7 +112,9 @@ fn layout(scenario: &Scenario, connections: Vec<u32>, mode: Mode) -> Layout {
 pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout> {
     let flow = &scenario.flows[number as usize];
     let mut refusals = Refusals::default();
-    refusals.of_flow(flow, twins, &KernelLimits::here()?);
+    let limits = KernelLimits::here()?;
+    refusals.of_flow(flow, twins, &limits);
+    scenario.links.iter().for_each(|link| refusals.of_link(link, &limits));
     refusals.none()?;
     Ok(layout_around(scenario, number, mode(scenario)?))
 }
@@ -119,11 +126,12 @@ pub fn simulated_layout_around(scenario: &Scenario, number: u32) -> Layout {
 
 fn layout_around(scenario: &Scenario, number: u32, mode: Mode) -> Layout {
     let flow = &scenario.flows[number as usize];
+    let hosts = Hosts::of(std::slice::from_ref(flow));
     // Links may treat flows by their numbers, so all of them have a path.
     Layout {
-        hosts: vec![1, flow.offload],
+        hosts: hosts.settings(),
         links: scenario.links.clone(),
-        routes: vec![route(flow, &[flow.offload]); scenario.flows.len()],
+        routes: vec![route(flow, &hosts); scenario.flows.len()],
         bottlenecks: scenario.bottlenecks(),
         connections: vec![number],
         seed: scenario.seed,
@@ -172,21 +180,10 @@ fn workload(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead:
     }
 }
 
-/// The lengths of bursts, packets, each once.
-fn bursts(scenario: &Scenario) -> Vec<u64> {
-    scenario.flows.iter().map(|flow| flow.offload).collect::<BTreeSet<u64>>().into_iter().collect()
-}
-
-/// The host from which the data of a flow come.
-fn sender(flow: &Flow, bursts: &[u64]) -> u8 {
-    let burst = bursts.iter().position(|burst| *burst == flow.offload);
-    RECEIVERS + 1 + burst.expect("all are listed") as u8
-}
-
-fn route(flow: &Flow, bursts: &[u64]) -> FlowPath {
+fn route(flow: &Flow, hosts: &Hosts) -> FlowPath {
     FlowPath {
-        from: sender(flow, bursts),
-        to: RECEIVERS,
+        from: hosts.sender(flow),
+        to: hosts.receiver(flow),
         forward: flow.forward.clone(),
         reverse: flow.reverse.clone(),
         metrics: Metrics {
@@ -297,8 +294,28 @@ struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 
 impl Refusals {
     fn of_flow(&mut self, flow: &Flow, twins: &Twins, limits: &KernelLimits) {
-        let reasons = unsupported_requests(flow).into_iter().chain(limits.refusals(flow, twins));
+        let keys = flow.kernel_keys();
+        let hosts = (!keys.is_empty() && !limits.sets_hosts).then(|| {
+            format!("{}: the hosts of the lab have no such settings; this {RUNS_WITH}", keys.join(", "))
+        });
+        let reasons = unsupported_requests(flow).into_iter().chain(hosts).chain(limits.refusals(flow, twins));
         reasons.for_each(|reason| self.add("flow", &flow.name, reason));
+    }
+
+    /// A queue of the kernel has a device whose packets leave at one rate, and nothing before it.
+    fn of_link(&mut self, link: &LinkSpec, limits: &KernelLimits) {
+        let Some(qdisc) = link.queue.qdisc.as_deref() else { return };
+        let mut refuse =
+            |reason: &str| self.add("link", &link.name, format!("queue = \"{qdisc}\": {reason}"));
+        if !limits.sets_hosts {
+            refuse(&format!("the lab has no queues of the kernel; this {RUNS_WITH}"));
+        }
+        if link.schedule.rates.is_some() {
+            refuse("the rate of a link with a queue of the kernel cannot change");
+        }
+        if link.impair.policer.is_some() {
+            refuse("a link with a queue of the kernel cannot have a policer");
+        }
     }
 
     fn add(&mut self, kind: &'static str, name: &str, reason: String) {
@@ -327,8 +344,11 @@ impl Refusals {
 #[cfg(test)]
 mod tests {
     use super::super::flow_controller::identity;
+    use super::super::host_settings::HostSettings;
     use super::*;
     use fairhaul_experiment::read;
+    use fairhaul_path::impair::PolicerRule;
+    use fairhaul_path::queue::QueueChoice;
     use fairhaul_units::Time;
 
     fn scenario(flows: &str) -> Scenario {
@@ -344,7 +364,8 @@ mod tests {
     /// The plan where ports can be loaded.
     fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
         let controllers = vec!["reno".into(), "cubic".into()];
-        plan_within(&KernelLimits { controllers, loads_programs: true, buffers: None }, scenario, twins)
+        let limits = KernelLimits { controllers, loads_programs: true, buffers: None, sets_hosts: false };
+        plan_within(&limits, scenario, twins)
     }
 
     fn flow(more: &str) -> String {
@@ -365,7 +386,7 @@ mod tests {
         let text = flow("count = 2\ncontroller = \"reno\"\nstart = \"1 s\"\ninitial_window = 10")
             + &flow("controller = \"fhstcp\"\ntraffic = \"3 MB\"\nconnections = 3").replace("\"F\"", "\"G\"");
         let Plan { layout, transfers } = plan(&scenario(&text), &twins).expect("real hosts can do it");
-        assert_eq!((layout.hosts, layout.mtu), (vec![1, 1], Bytes(1500)));
+        assert_eq!((layout.hosts, layout.mtu), (vec![HostSettings::default(); 2], Bytes(1500)));
         assert_eq!(layout.connections, [0, 1, 2, 3, 4]);
         let metrics = layout.routes[0].metrics;
         assert_eq!((metrics.initial_window, metrics.min_rto), (Some(10), None));
@@ -412,9 +433,58 @@ mod tests {
         let text = flow("controller = \"reno\"\noffload = \"8 packets\"")
             + &flow("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }").replace("\"F\"", "\"G\"");
         let Plan { layout, transfers } = plan(&scenario(&text), &Twins::new()).expect("real hosts can do it");
-        assert_eq!(layout.hosts, [1, 1, 8]);
+        assert_eq!(layout.hosts.iter().map(|host| host.burst).collect::<Vec<_>>(), [1, 1, 8]);
         assert_eq!(transfers.iter().map(|transfer| transfer.from).collect::<Vec<_>>(), [2, 1]);
         assert!(matches!(transfers[1].workload, Workload::Datagrams(_)));
+    }
+
+    #[test]
+    fn settings_of_hosts_and_queues_of_the_kernel_are_refused_in_the_lab_and_planned_where_hosts_have_them() {
+        let text = flow(
+            "controller = \"reno\"\noffload = \"auto\"\npacket = \"9000 B\"\nhost = { gro = true, qdisc = \"fq\" }",
+        );
+        let mut scenario = scenario(&text);
+        let planned = |scenario: &Scenario, sets_hosts| {
+            let controllers = vec!["reno".into()];
+            let limits = KernelLimits { controllers, loads_programs: true, buffers: None, sets_hosts };
+            plan_within(&limits, scenario, &Twins::new())
+        };
+        scenario.links[0].queue = QueueChoice::of_kernel("fq_codel limit 100");
+        let refusal = planned(&scenario, false).expect_err("it is the lab").to_string();
+        assert_eq!(
+            refusal,
+            "the lab cannot run this scenario:\n\
+             flow \"F\": offload, host.gro, host.qdisc: the hosts of the lab have no such settings; this runs with \
+             --engine linux\n\
+             link \"bottleneck\": queue = \"fq_codel limit 100\": the lab has no queues of the kernel; this runs with \
+             --engine linux"
+        );
+        let Plan { layout, transfers } = planned(&scenario, true).expect("its hosts have settings");
+        let [receiver, sender] = &layout.hosts[..] else { panic!("{:?}", layout.hosts) };
+        assert!(receiver.merges && sender.qdisc.as_deref() == Some("fq"));
+        assert_eq!((transfers[0].from, transfers[0].to), (1, 0));
+        assert_eq!((layout.mtu, transfers[0].options.segment), (Bytes(9000), Bytes(8960)));
+        scenario.links[0].impair.policer =
+            Some(PolicerRule { rate: scenario.links[0].rate, burst: Bytes(100_000) });
+        let refusal = planned(&scenario, true).expect_err("nothing may precede the queue").to_string();
+        assert!(refusal.ends_with("a link with a queue of the kernel cannot have a policer"), "{refusal}");
+    }
+
+    #[test]
+    fn a_controller_that_only_kernels_have_runs_where_the_kernel_has_it() {
+        let refusal = refused("controller = \"cdg\"", &Twins::new());
+        assert!(
+            refusal.contains("the kernel has no controller \"cdg\"") && refusal.ends_with(RUNS_WITH),
+            "{refusal}"
+        );
+        let limits = KernelLimits {
+            controllers: vec!["cdg".into()],
+            loads_programs: false,
+            buffers: None,
+            sets_hosts: false,
+        };
+        let planned = plan_within(&limits, &scenario(&flow("controller = \"cdg\"")), &Twins::new());
+        assert_eq!(planned.expect("the kernel has it").transfers[0].options.controller, "cdg");
     }
 
     #[test]

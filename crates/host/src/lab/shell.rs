@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::address::address;
 use super::clock::Clock;
 use super::flow_controller::{datagrams, kernel_name};
+use super::host_settings;
 use super::layout::Layout;
 use super::namespaced_processes::NamespacedProcesses;
 use super::plan::around;
@@ -103,6 +104,7 @@ pub fn number(scenario: &Scenario, name: &str) -> Result<u32> {
 /// The hosts, whose programs use the controller of the flow unless they choose another.
 fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
     let route = layout.routes[layout.connections[CONNECTION as usize] as usize].clone();
+    host_settings::check(&layout)?;
     let lab = Lab::new(layout).when("cannot create the hosts of the lab")?;
     for (own, other) in [(route.from, route.to), (route.to, route.from)] {
         let host = lab.host(own);

@@ -11,6 +11,7 @@ use fairhaul_units::Time;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
+use super::host_settings::HostSettings;
 use super::network::{Network, NetworkCounts};
 use super::tcp_probe::{LENGTH, ProbeSample};
 use crate::sys::simulated;
@@ -66,10 +67,16 @@ impl SimulatedPath {
         Ok(SimulatedPath { control: Arc::new(control) })
     }
 
-    /// Makes the device of a host in the namespace of this thread; `merges`: whether it merges packets that arrive
-    /// together.
-    pub fn make_host(&self, host: u8, merges: bool) -> io::Result<()> {
-        simulated::make(&*self.control, host, merges)
+    /// Makes the device of a host in the namespace of this thread.
+    pub fn make_host(&self, host: u8, settings: &HostSettings) -> io::Result<()> {
+        let asked = simulated::Make {
+            host: host.into(),
+            merges: settings.merges.into(),
+            splits: (settings.burst > 1).into(),
+            unused: 0,
+            moderation_ns: settings.moderation.as_ps() / 1000,
+        };
+        simulated::make(&*self.control, &asked)
     }
 
     /// The run begins at the start of `clock`.

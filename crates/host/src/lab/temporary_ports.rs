@@ -139,10 +139,14 @@ fn trains(flow: &Flow, packets: f64) -> Result<()> {
     if packets == 0.0 || packets == most as f64 {
         return Ok(());
     }
+    let offload = match flow.offload {
+        Flow::BURSTS_OF_KERNEL => "auto".to_owned(),
+        packets => format!("{packets} packets"),
+    };
     Err(Error::refused(format!(
-        "flow \"{}\": controller \"fhstcp\": with offload = \"{} packets\" the kernel sends at most {most} \
+        "flow \"{}\": controller \"fhstcp\": with offload = \"{offload}\" the kernel sends at most {most} \
          packets at once; set train = {most}, or remove the key",
-        flow.name, flow.offload
+        flow.name
     )))
 }
 

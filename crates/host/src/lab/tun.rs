@@ -3,6 +3,7 @@
 
 use std::io;
 
+use fairhaul_experiment::Flow;
 use fairhaul_units::Span;
 
 use super::address::{self, address};
@@ -25,14 +26,17 @@ impl Host {
     /// share of `processors`.
     pub fn new(host: u8, layout: &Layout, kind: DeviceKind, processors: &Processors) -> io::Result<Host> {
         let namespace = Namespace::new()?;
+        let settings = &layout.hosts[usize::from(host)];
         let device = namespace.inside(|| {
             quieten()?;
+            settings.set_namespace()?;
             // A device takes this over when it is made.
             processors.steering().map_or(Ok(()), |mask| set(STEERING, &mask))?;
-            let device = Device::new(kind, host, layout.mode, layout.mtu.0)?;
+            let device = Device::new(kind, host, layout)?;
             ip("link set lo up")?;
             let (mtu, burst) = (layout.mtu.0, burst(host, layout));
             ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {burst} up"))?;
+            settings.set_device(DEVICE)?;
             ip(&format!("route add local {} dev lo", address::block(host)))?;
             ip_batch(&routes(host, layout))?;
             Ok(device)
@@ -104,8 +108,8 @@ fn words(metrics: Metrics) -> String {
 
 /// In exact mode bursts reach the first queue as the sender's window makes them.
 fn burst(host: u8, layout: &Layout) -> String {
-    match (layout.mode, layout.hosts[usize::from(host)]) {
-        (Mode::Fast, 1) => String::new(),
+    match (layout.mode, layout.hosts[usize::from(host)].burst) {
+        (Mode::Fast, 1) | (_, Flow::BURSTS_OF_KERNEL) => String::new(),
         (_, packets) => format!("gso_max_segs {packets}"),
     }
 }

@@ -3,6 +3,7 @@
 use fairhaul_experiment::Scenario;
 
 use crate::error::Result;
+use crate::lab::host_settings::HostSettings;
 use crate::lab::network::Network;
 use crate::lab::plan::{simulated_layout, simulated_layout_around};
 use crate::request::{LinuxRequest, linux_request};
@@ -13,6 +14,10 @@ pub struct SimulatedNetwork {
     pub network: Network,
     /// The number of its connections.
     pub connections: u32,
+    /// The settings of hosts, of which their cards carry out some.
+    pub hosts: Vec<HostSettings>,
+    /// The seed of their random numbers.
+    pub seed: u64,
 }
 
 impl SimulatedNetwork {
@@ -30,6 +35,7 @@ impl SimulatedNetwork {
             Some(flow) => (simulated_layout_around(&scenario, flow), scenario.grid()),
         };
         let connections = layout.connections.len() as u32;
-        Ok(SimulatedNetwork { network: Network::new(&layout, grid), connections })
+        let network = Network::new(&layout, grid);
+        Ok(SimulatedNetwork { network, connections, hosts: layout.hosts, seed: layout.seed })
     }
 }

@@ -4,11 +4,20 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The device that is made.
+/// The device of a host, `struct fairhaul_make`.
 #[repr(C)]
-struct Make {
-    host: u32,
-    merges: u32,
+#[derive(Debug)]
+pub struct Make {
+    /// The number of the host.
+    pub host: u32,
+    /// Whether packets that arrive together are merged.
+    pub merges: u32,
+    /// Whether its card splits bursts of the kernel into packets.
+    pub splits: u32,
+    /// Zero.
+    pub unused: u32,
+    /// How long its card collects packets before they are received.
+    pub moderation_ns: u64,
 }
 
 mod request {
@@ -20,10 +29,9 @@ mod request {
 }
 
 /// Makes the device of a host in the namespace of this thread.
-pub fn make(control: impl AsFd, host: u8, merges: bool) -> io::Result<()> {
-    let asked = Make { host: host.into(), merges: merges.into() };
+pub fn make(control: impl AsFd, asked: &Make) -> io::Result<()> {
     // SAFETY: the kernel reads `asked`, which outlives the call.
-    unsafe { request::make(control.as_fd().as_raw_fd(), &raw const asked) }?;
+    unsafe { request::make(control.as_fd().as_raw_fd(), asked) }?;
     Ok(())
 }
 
