@@ -124,7 +124,7 @@ class LossEpisodes(TypedDict, Generic[N]):
 class Figures(TypedDict, Generic[N]):
     """What runs and their summary have in common."""
 
-    engine: str
+    engine: Engine
     version: str
     packets: N
     """Data packets delivered in the whole run."""
@@ -160,10 +160,10 @@ class Trust(TypedDict):
     valid: bool
     reasons: list[str]
     """Why the run is not valid."""
-    warnings: list[str]
+    warnings: NotRequired[list[str]]
     mode: NotRequired[str]
-    """Lab only, as the next four: in simulated time no packet is late."""
     lag: NotRequired[Lag]
+    """Lab only, as the next three: in simulated time no packet is late."""
     answers: NotRequired[Lag | None]
     """How long receivers that acknowledge every packet at once took to answer, from when a packet
     was due; none without such a receiver."""
