@@ -100,7 +100,8 @@ def test_what_the_simulator_says_is_stored_before_the_kernel_runs(
         ("lab 40 s", NAME): 5,
         ("lab 40 s", OTHER): 1,
     }
-    assert one.sim["rtt_ms"] == [31.0, 32.0, 33.0, 34.0, 35.0]
+    assert one.by["sim"] is not None
+    assert one.by["sim"]["rtt_ms"] == [31.0, 32.0, 33.0, 34.0, 35.0]
     assert one.ratio("rtt_ms") == 1.0
     assert two.ratio("rtt_ms") == pytest.approx(33 / 31)
 
@@ -154,7 +155,7 @@ def test_a_long_cycle_is_measured_for_longer_and_one_of_over_20_s_by_the_simulat
     engines = Engines(monkeypatch, 20.5, tmp_path / "longer")
     (done,) = cells.compare([NAME], out=tmp_path / "longer")
     assert engines.told() == {("sim 310 s", NAME): 1, ("sim 120 s", NAME): 5}
-    assert done.lab is None
+    assert done.by["lab"] is None
     assert done.ratio("rtt_ms") is None
 
 
@@ -164,8 +165,8 @@ def test_an_invalid_run_is_neither_averaged_nor_kept(
     engines = Engines(monkeypatch, 1.0, tmp_path)
     engines.invalid = {1}
     (done,) = cells.compare([NAME], out=tmp_path, repeats=3)
-    assert done.lab is not None
-    assert done.lab["rtt_ms"] == [31.0, 33.0]
+    assert done.by["lab"]
+    assert done.by["lab"]["rtt_ms"] == [31.0, 33.0]
     engines.told()
     engines.invalid = {0}
     with pytest.raises(RunError, match="no run is valid: late"):
@@ -174,8 +175,8 @@ def test_an_invalid_run_is_neither_averaged_nor_kept(
     engines.invalid = set()
     (done,) = cells.compare([NAME], out=tmp_path, repeats=3)
     assert engines.told() == {("lab 40 s", NAME): 1}
-    assert done.lab is not None
-    assert done.lab["rtt_ms"] == [31.0, 32.0, 33.0]
+    assert done.by["lab"]
+    assert done.by["lab"]["rtt_ms"] == [31.0, 32.0, 33.0]
 
 
 def test_a_directory_that_is_something_else_is_refused(tmp_path: Path) -> None:

@@ -114,12 +114,12 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
     assert all(one == Pretended.told[0] for one in Pretended.told)
     stored = Pretended.told[0]["predicted"]["kernel"]
     assert [row["flows"] for row in stored[0]["rows"]] == ["c = 5", "c = 10", "c = 20", "HSTCP"]
-    assert part.kernel is not None
+    [kernel] = part.kernels
     shown = done.to_dict()["tables"][0]["rows"][0]["F1"]
     assert shown["ours"] == stored[0]["rows"][0]["F1"]["ours"]
-    assert shown["kernel"]["mean"] == part.kernel.mean(("c = 5",), "F1")
+    assert shown["kernel"]["mean"] == kernel.results.mean(("c = 5",), "F1")
     # Of each two runs one does not count.
-    assert all(len(runs) == 1 for runs in part.kernel.runs.values())
+    assert all(len(runs) == 1 for runs in kernel.results.runs.values())
     assert len(done.remarks()[UNCOUNTED]) == 4
     assert MISSED in done.remarks()
     page = read(report.write(done, tmp_path))
@@ -147,7 +147,7 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
             engine=["lab"],
             out=tmp_path,
         )
-        assert not any(done.parts[0].kernel.runs.values() if done.parts[0].kernel else [True])
+        assert not any(done.parts[0].kernels[0].results.runs.values())
         assert "nan" not in read(report.write(done, tmp_path)).text
     # The last claims nothing, and has numbers.
     assert done.answer() == "These runs are too few to compare the paper's numbers with."
@@ -204,13 +204,13 @@ def test_the_kernels_cubic_beside_its_reno_stands_beside_its_prediction(tmp_path
             out=tmp_path,
         )
     (part,) = done.parts
-    assert part.kernel is not None
-    counted = {key: runs for key, runs in part.kernel.runs.items() if runs}
+    [kernel] = part.kernels
+    counted = {key: runs for key, runs in kernel.results.runs.items() if runs}
     # On a busy machine runs may not count, and each of them is told.
-    assert len(counted) + len(part.uncounted) == len(part.kernel.runs) == 4
+    assert len(counted) + len(kernel.uncounted) == len(kernel.results.runs) == 4
     for key in counted:
         # How much of the link they have hangs on the senders' share of the processors, too, which
         # the router, that was on time, does not know.
-        assert 0 < part.kernel.mean(key, "utilisation in %") <= 100.5
-        assert part.kernel.mean(key, "CUBIC in %") > 0
+        assert 0 < kernel.results.mean(key, "utilisation in %") <= 100.5
+        assert kernel.results.mean(key, "CUBIC in %") > 0
     assert (tmp_path / FILE).is_file()

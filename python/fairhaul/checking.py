@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import own
 from fairhaul._core import Scenario, ScenarioError
-from fairhaul.engines import Engine
+from fairhaul.engines import FACTS, Engine, in_order
 from fairhaul.expectations import (
     MET,
     NOT_MET,
@@ -25,7 +26,7 @@ from fairhaul.expectations import (
     read_expectations,
 )
 from fairhaul.host import Refused
-from fairhaul.runs import OnProgress
+from fairhaul.runs import OnProgress, refuse_if_impossible
 from fairhaul.scenario import (
     Controllers,
     Settings,
@@ -92,10 +93,13 @@ class Checked:
 
     @property
     def engines_disagree(self) -> bool | None:
-        """Whether the intervals of the two engines have no number in common; None without two."""
-        if set(self.by) != {"sim", "lab"}:
-            return None
-        return disagree(self.by["sim"].estimate, self.by["lab"].estimate)
+        """Whether the intervals of two engines have no number in common; None with one engine."""
+        found = [
+            disagree(one.estimate, other.estimate)
+            for one, other in combinations(self.by.values(), 2)
+        ]
+        known = [one for one in found if one is not None]
+        return any(known) if known else None
 
     def to_dict(self) -> dict[str, Any]:
         """Give the expectation, its verdict, and the results of each engine."""
@@ -172,13 +176,14 @@ def check(  # noqa: PLR0913
             nothing.
         jobs: the number of runs at a time; by default one per core, and one in the lab.
         on_progress: called with the progress about ten times a second, in the calling thread.
-        engine: `"sim"`, `"lab"`, or both.
+        engine: `"sim"`, `"linux"` or `"lab"`, or several of them.
         controllers: controllers of your own, by the names that the scenarios use for them.
-        keeping: the store that keeps the numbers of simulated runs; what it has is not run again.
+        keeping: the store that keeps the numbers of runs in simulated time; what it has is not run
+            again.
 
     Raises:
         ScenarioError: a scenario or an expectation is wrong; `args` are all mistakes.
-        Refused: the lab can run none of the scenarios here.
+        Refused: an engine can run none of the scenarios here.
         RunError: a run failed; all others were stopped.
     """
     given = [files] if isinstance(files, str | PathLike) else list(files)
@@ -263,13 +268,13 @@ def check_scenarios(
 ) -> Check:
     """Run every case on every engine, and judge its expectations.
 
-    A case that the lab cannot run is judged by the simulator alone, if that runs, too.
+    A case that an engine cannot run is judged by the others.
     """
     values: dict[Engine, list[Runs | str]] = {}
-    if "sim" in engines:
-        values["sim"] = _run(cases, "sim", seeds, jobs, on_progress, keeping)
-    if "lab" in engines:
-        values["lab"] = _in_the_lab(cases, seeds, jobs, on_progress)
+    for engine in in_order(engines):
+        of_engine = _with_a_kernel if FACTS[engine].kernel else _run
+        kept = keeping if FACTS[engine].deterministic else None
+        values[engine] = of_engine(cases, engine, seeds, jobs, on_progress, kept)
     done = []
     for index, case in enumerate(cases):
         runs = {engine: of_engine[index] for engine, of_engine in values.items()}
@@ -350,22 +355,36 @@ def _ratio(number: float | None, other: object) -> float | None:
     return number / other if other else None
 
 
-def _in_the_lab(
-    cases: Sequence[Case], seeds: int, jobs: int | None, on_progress: OnProgress | None
+def _with_a_kernel(
+    cases: Sequence[Case],
+    engine: Engine,
+    seeds: int,
+    jobs: int | None,
+    on_progress: OnProgress | None,
+    keeping: Keeping | None = None,
 ) -> list[Runs | str]:
-    """Give the same, or why the lab cannot run a case.
+    """Give the same, or why the engine cannot run a case.
 
     Raises:
         Refused: it can run none of them.
     """
-    found: list[Runs | str] = []
-    refused: list[Refused] = []
-    for case in cases:
+    refused: dict[int, Refused] = {}
+    for index, case in enumerate(cases):
         try:
-            found += _run([case], "lab", seeds, jobs, on_progress)
+            refuse_if_impossible(engine, case.runs)
         except Refused as error:
-            refused.append(error)
-            found.append(str(error))
+            refused[index] = error
+    left = [index for index in range(len(cases)) if index not in refused]
+    found: dict[int, Runs | str] = {index: str(error) for index, error in refused.items()}
+    # In real time a case is refused only when it runs, if this user is root.
+    for part in [[index] for index in left] if FACTS[engine].real_time else [left]:
+        own = [cases[index] for index in part]
+        try:
+            values_ = _run(own, engine, seeds, jobs, on_progress, keeping) if own else []
+        except Refused as error:
+            refused |= dict.fromkeys(part, error)
+            values_ = [str(error)] * len(part)
+        found |= dict(zip(part, values_, strict=True))
     if refused and len(refused) == len(cases):
-        raise refused[-1]
-    return found
+        raise refused[max(refused)]
+    return [found[index] for index in range(len(cases))]

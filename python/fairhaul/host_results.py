@@ -2,7 +2,7 @@
 
 # No postponed annotations: the required keys of a TypedDict are worked out from real ones.
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class PortParameter(TypedDict):
@@ -163,14 +163,15 @@ class Watched(TypedDict):
 
 
 class ShellResult(TypedDict):
-    """What `lab.shell` gives: the program's exit status, and what passed the network."""
+    """What a shell gives: the program's exit status, and what passed the network."""
 
     status: int
     packets: int
     dropped: int
     strays: int
     unseen: int
-    lag_us: dict[str, float | None]
+    lag_us: NotRequired[dict[str, float | None]]
+    """Only in real time."""
     warnings: list[str]
 
 

@@ -89,7 +89,6 @@ TRUST: Shape = {
     "trust": {
         "valid": ("true or false", lambda value: isinstance(value, bool)),
         "reasons": [WORD],
-        "warnings": [WORD],
     }
 }
 

@@ -10,6 +10,8 @@ run, `FlowFigures[Mean]` their means over several runs; the same holds for the o
 from collections.abc import Sequence
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
+from fairhaul.engines import Engine
+
 # Schema 1 had no number, and no list of runs where one seed was run. In schema 2 `low` and `high`
 # were Student's interval with any number of runs.
 SCHEMA = 3
@@ -122,7 +124,7 @@ class LossEpisodes(TypedDict, Generic[N]):
 class Figures(TypedDict, Generic[N]):
     """What runs and their summary have in common."""
 
-    engine: str
+    engine: Engine
     version: str
     packets: N
     """Data packets delivered in the whole run."""
@@ -158,10 +160,10 @@ class Trust(TypedDict):
     valid: bool
     reasons: list[str]
     """Why the run is not valid."""
-    warnings: list[str]
+    warnings: NotRequired[list[str]]
     mode: NotRequired[str]
-    """Lab only, as the next four: in simulated time no packet is late."""
     lag: NotRequired[Lag]
+    """Lab only, as the next three: in simulated time no packet is late."""
     answers: NotRequired[Lag | None]
     """How long receivers that acknowledge every packet at once took to answer, from when a packet
     was due; none without such a receiver."""
@@ -287,7 +289,7 @@ class ComparisonResult(TypedDict):
     stationary: bool
     controllers: list[ControllerRow]
     harm_is: str | None
-    engine: Literal["sim"]
+    engine: Engine
     version: str
     seeds: int
     duration_s: float

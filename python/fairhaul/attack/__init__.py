@@ -2,7 +2,7 @@
 
 The files: `box` is the space, `place` a point of it as a scenario, `figures` what is computed of a
 run, `objectives` what is maximised, `trials` the runs and their store, `search` the search,
-`shrink` the smallest place and its seeds, `kernel` the replay in the lab, `words` and `report` the
+`shrink` the smallest place and its seeds, `kernel` the replay on a kernel, `words` and `report` the
 result.
 `docs/attack.md` describes the method.
 """
@@ -23,6 +23,7 @@ from fairhaul.attack.shrink import KEPT, Held, over_seeds, shrink
 from fairhaul.attack.trials import Attacked, Trial, Trials
 from fairhaul.comparison.question import PROFILES, Transport, keyed, read_transport, time_s
 from fairhaul.cost import PACKETS_PER_CPU_S
+from fairhaul.engines import FACTS, Engine
 from fairhaul.listings import needed_queue
 from fairhaul.nearest import hint
 from fairhaul.results import SCHEMA
@@ -52,7 +53,8 @@ class Question:
     box: Box
     budget_s: float
     seed: int
-    lab: bool
+    confirm: Engine | None
+    """The engine with a kernel that replays the worst place; None for no replay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +129,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     budget: str = "10min",
     seed: int = 1,
     profile: str | None = None,
-    lab: bool = False,
+    confirm: Engine | None = None,
 ) -> Question:
     """Read a question; `within` is the file of a box, or its keys.
 
@@ -146,9 +148,9 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     box = box if queue is None else with_queue(box, queue)
     if objective in {"starve", "harm"} and box.rivals.low < 1:
         raise ScenarioError(f"the objective {objective} needs rivals: give `rivals` from 1 on")
-    box = kernel.for_lab(box) if lab else box
-    # The lab has Linux hosts.
-    profile = "linux" if lab and profile is None else profile
+    box = kernel.for_lab(box) if confirm == "lab" else box
+    # The hosts of the replay are those of Linux.
+    profile = "linux" if confirm and profile is None else profile
     attacked = _attacked(controller, box, profile)
     return Question(
         attacked=attacked,
@@ -156,7 +158,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
         box=box,
         budget_s=time_s("--budget", budget),
         seed=seed,
-        lab=lab,
+        confirm=confirm,
     )
 
 
@@ -208,7 +210,7 @@ def attack(
     Raises:
         ScenarioError: the budget is too small for this box.
         StoreError: `out` exists and is something else.
-        Refused: the lab cannot replay what is attacked.
+        Refused: the engine of the replay cannot run what is attacked.
         RunError: a run failed.
     """
     budget = question.budget_s * PACKETS_PER_CPU_S
@@ -220,8 +222,8 @@ def attack(
         at_once=jobs,
         on_progress=on_progress,
     )
-    if question.lab:
-        kernel.check(trials, question.box)
+    if question.confirm is not None:
+        kernel.check(trials, question.box, question.confirm)
     with trials.opened():
         return _attack(question, trials, budget, on_event)
 
@@ -243,9 +245,9 @@ def _attack(question: Question, trials: Trials, budget: float, on_event: OnEvent
     found = sorted((one for one in held if one.holds(of.weak)), key=lambda of: -of.estimate.mean)
     worst = _shrunk(question, trials, found[0], budget, on_event) if found else None
     replayed = None
-    if question.lab and worst is not None:
-        on_event("the lab replays the worst place")
-        replayed = kernel.confirm(trials, worst.place, worst.estimate, seed)
+    if question.confirm is not None and worst is not None:
+        on_event(f"{FACTS[question.confirm].title} replays the worst place")
+        replayed = kernel.confirm(trials, worst.place, worst.estimate, seed, question.confirm)
     searched = [elite.trial for elite in elites] or [archive.ranked()[0][1].trial]
     done = Attack(
         question=question,

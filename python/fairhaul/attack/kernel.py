@@ -1,4 +1,4 @@
-"""A weakness on the real kernel: the same scenario in the lab, beside the simulator."""
+"""A weakness on a kernel: the same scenario in the lab or in Linux, beside the simulator."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fairhaul.attack.box import Box
 from fairhaul.attack.figures import figures_of
 from fairhaul.attack.place import Place, scenario
 from fairhaul.attack.trials import Trials
+from fairhaul.engines import Engine
 from fairhaul.estimate import Estimate, estimate
 from fairhaul.runs import for_each
 from fairhaul.scenario import Scenario, ScenarioError
@@ -75,26 +76,26 @@ def for_lab(box: Box) -> Box:
     return replace(box, **cut)
 
 
-def check(trials: Trials, box: Box) -> None:
-    """Refuse before the search what the lab would refuse after it.
+def check(trials: Trials, box: Box, engine: Engine) -> None:
+    """Refuse before the search what the engine would refuse after it.
 
     Raises:
-        Refused: the lab cannot be made here, or the kernel lacks a controller.
+        Refused: the engine cannot be used here, or the kernel lacks a controller.
     """
     some = replace(box.place([0.5] * len(box.names)), round_trips=0.0, least_s=TRIED_S)
     kinds = box.rival if box.rivals.high else box.rival[:1]
     places = [replace(some, rival=kind, rivals=max(some.rivals, 1)) for kind in kinds]
-    _run([_scenario(trials, place, 1) for place in places])
+    _run([_scenario(trials, place, 1) for place in places], engine)
 
 
-def confirm(trials: Trials, place: Place, sim: Estimate, seed: int) -> Kernel:
+def confirm(trials: Trials, place: Place, sim: Estimate, seed: int, engine: Engine) -> Kernel:
     """Run a place on the kernel; runs in which the machine could not keep up do not count."""
     runs = []
     for case in trials.objective.cases:
         own, rival = trials.attacked.transports(place, case)
         title = trials.attacked.title(place)
         plan = [scenario(place, own, rival, title, seed + index) for index in range(RUNS)]
-        runs.append((case, _run(plan)))
+        runs.append((case, _run(plan, engine)))
     values = []
     for index in range(RUNS):
         of_run = {case: found[index][0] for case, found in runs}
@@ -109,8 +110,8 @@ def _scenario(trials: Trials, place: Place, seed: int) -> Scenario:
     return scenario(place, own, rival, trials.attacked.title(place), seed)
 
 
-def _run(plan: Sequence[Scenario]) -> list[tuple[Figures, str]]:
+def _run(plan: Sequence[Scenario], engine: Engine) -> list[tuple[Figures, str]]:
     def done(_: int, record: Record) -> tuple[Figures, str]:
         return figures_of(record), str(record.meta["kernel"])
 
-    return for_each(plan, done, engine="lab")
+    return for_each(plan, done, engine=engine)

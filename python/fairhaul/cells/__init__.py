@@ -1,4 +1,4 @@
-"""The simulator compared with the kernel: the same cells on both engines, and their differences.
+"""The simulator compared with kernels: the same cells on several engines, and their differences.
 
 A cell is one or two flows on one bottleneck. The simulator runs first, and its prediction is stored
 before the kernel runs.

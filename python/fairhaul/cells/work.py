@@ -1,4 +1,4 @@
-"""Runs cells on both engines, and keeps each run in a store, so that a long job can be resumed."""
+"""Runs cells on engines, and keeps each run in a store, so that a long job can be resumed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul import _core, lab
+from fairhaul import _core
 from fairhaul.answers import is_valid
 from fairhaul.cells.table import CELLS, PACKET, Cell
-from fairhaul.engines import FACTS
+from fairhaul.engines import FACTS, Engine, in_order
 from fairhaul.estimate import estimate
 from fairhaul.nearest import hint
+from fairhaul.runs import refuse_if_impossible
 from fairhaul.scenario import ScenarioError, read_one
 from fairhaul.store import Job, Writer, is_store, jobs_of
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
     from fairhaul.record import Record
     from fairhaul.runs import OnProgress
 
@@ -26,7 +26,7 @@ LEAST_S = 30.0
 CYCLES = 5
 # Measured times are multiples of it, so that builds that differ slightly measure the same time.
 STEP_S = 10.0
-# A cell whose window takes longer from loss to loss runs in the simulator alone.
+# A cell whose window takes longer from loss to loss does not run in real time.
 LONGEST_CYCLE_S = 20.0
 # The run that a cycle is predicted from.
 PREDICTION_S = 300.0
@@ -44,23 +44,20 @@ class Compared:
 
     cell: Cell
     cycle_s: float | None
-    sim: Figures
-    lab: Figures | None
-    """None where the cell runs in the simulator alone."""
+    by: Mapping[Engine, Figures | None]
+    """None where the cell takes too long for an engine in real time."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result as `--json` prints it."""
-        return {
-            "cell": self.cell.name,
-            "cycle_s": self.cycle_s,
-            "sim": dict(self.sim),
-            "lab": None if self.lab is None else dict(self.lab),
-        }
+        found: dict[str, Any] = {"cell": self.cell.name, "cycle_s": self.cycle_s}
+        for engine, figures in self.by.items():
+            found[engine] = None if figures is None else dict(figures)
+        return found
 
-    def ratio(self, figure: str) -> float | None:
-        """The simulator's mean over the kernel's."""
-        sim, lab = mean(self.sim, figure), mean(self.lab, figure)
-        return sim / lab if sim is not None and lab else None
+    def ratio(self, figure: str, engine: Engine = "lab") -> float | None:
+        """The simulator's mean over that of an engine with a kernel."""
+        sim, kernel = mean(self.by.get("sim"), figure), mean(self.by.get(engine), figure)
+        return sim / kernel if sim is not None and kernel else None
 
 
 def mean(figures: Figures | None, figure: str) -> float | None:
@@ -73,21 +70,23 @@ def compare(
     names: Sequence[str] = (),
     *,
     out: Path,
+    engines: Sequence[Engine] = ("sim", "lab"),
     repeats: int | None = None,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
     on_event: OnEvent = lambda _: None,
 ) -> list[Compared]:
-    """Compare both engines on cells, all of them if none is named.
+    """Compare engines on cells, all of them if none is named.
 
-    The simulator goes first, on all of them.
+    The simulator goes first, on all of them; it also predicts how long each has to be measured.
 
     Args:
         names: names of `CELLS`.
         out: the directory of the results, a store. A run of the simulator is not repeated if this
-            build made it, nor a valid run of the kernel if this version made it on this kernel.
-        repeats: the number of kernel runs of each cell; by default 5 of the quoted cells, and 1 of
-            the others. The simulator always runs a cell 5 times.
+            build made it, nor a valid run of a kernel if this version made it on this kernel.
+        engines: the engines that are compared.
+        repeats: the number of runs of each cell with a kernel; by default 5 in Linux, and in the
+            lab 5 of the quoted cells and 1 of the others. The simulator always runs a cell 5 times.
         jobs: the number of runs at a time; by default one per core, and one of the kernel.
         on_progress: called with the progress of the runs under way.
         on_event: called with a sentence at the start of each step.
@@ -95,44 +94,58 @@ def compare(
     Raises:
         ScenarioError: there is no such cell.
         StoreError: `out` exists and is something else.
-        Refused: the lab cannot be made here, or the kernel lacks something.
+        Refused: an engine cannot be used here, or its kernel lacks something.
         RunError: a run failed, or no run of a cell is valid.
     """
     for name in names:
         if name not in CELLS:
             raise ScenarioError(f"unknown cell {name!r}; {hint(name, CELLS)}")
     cells = [CELLS[name] for name in (names or CELLS)]
-    if not is_store(out):
-        _refuse_if_impossible(cells)
+    for engine in () if is_store(out) else engines:
+        _refuse_if_impossible(engine, cells)
     with Writer(out, "lab cells") as writer:
         runs = _Runs(writer, jobs, on_progress, on_event)
         predicted = runs.values({cell: _prediction(cell) for cell in cells}, "sim", _predicted)
         cycles = {cell: values[0]["cycle_s"] for cell, values in predicted.items()}
-        plan = {cell: _jobs(cell, cycle_s, REPEATS, "sim") for cell, cycle_s in cycles.items()}
-        sim = runs.values(plan, "sim", figures_of)
-        plan = {
-            cell: _jobs(cell, cycle_s, repeats or (REPEATS if cell.quoted else 1), "lab")
-            for cell, cycle_s in cycles.items()
-            if (cycle_s or 0.0) <= LONGEST_CYCLE_S
-        }
-        _refuse_if_impossible(
-            [cell for cell, jobs_ in plan.items() if any(job.key not in writer for job in jobs_)]
-        )
-        kernel = runs.values(plan, "lab", figures_of)
+        found: dict[Engine, Mapping[Cell, Sequence[Values]]] = {}
+        for engine in in_order(engines):
+            plan = _plan(cycles, engine, repeats)
+            left = [cell for cell, own in plan.items() if any(job.key not in writer for job in own)]
+            _refuse_if_impossible(engine, left)
+            found[engine] = runs.values(plan, engine, figures_of)
     return [
         Compared(
             cell=cell,
             cycle_s=cycles[cell],
-            sim=_columns(sim[cell]),
-            lab=_columns(kernel[cell]) if cell in kernel else None,
+            by={
+                engine: _columns(of_cells[cell]) if cell in of_cells else None
+                for engine, of_cells in found.items()
+            },
         )
         for cell in cells
     ]
 
 
-def _refuse_if_impossible(cells: Sequence[Cell]) -> None:
+def _plan(
+    cycles: Mapping[Cell, float | None], engine: Engine, repeats: int | None
+) -> dict[Cell, list[Job]]:
+    """Plan the runs of the cells on an engine; real time takes no cell with long cycles."""
+    facts = FACTS[engine]
+
+    def count(cell: Cell) -> int:
+        usual = REPEATS if cell.quoted or not facts.real_time else 1
+        return (repeats if facts.kernel else None) or usual
+
+    return {
+        cell: _jobs(cell, cycle_s, count(cell), engine)
+        for cell, cycle_s in cycles.items()
+        if not facts.real_time or (cycle_s or 0.0) <= LONGEST_CYCLE_S
+    }
+
+
+def _refuse_if_impossible(engine: Engine, cells: Sequence[Cell]) -> None:
     if cells:
-        lab.refuse_if_impossible(read_one(cell.scenario(LEAST_S)) for cell in cells)
+        refuse_if_impossible(engine, [read_one(cell.scenario(LEAST_S)) for cell in cells])
 
 
 def _prediction(cell: Cell) -> list[Job]:
@@ -141,7 +154,7 @@ def _prediction(cell: Cell) -> list[Job]:
 
 def _jobs(cell: Cell, cycle_s: float | None, repeats: int, engine: Engine) -> list[Job]:
     # What the kernel does is not changed by another build of the simulator.
-    by = _core.__version__ if engine == "lab" else None
+    by = _core.__version__ if FACTS[engine].kernel else None
     scenario = read_one(cell.scenario(measured_s(cycle_s)))
     return jobs_of(scenario, repeats, engine, "cell figures", by)
 
@@ -178,8 +191,9 @@ class _Runs:
             (cell, job) for cell, jobs in wanted.items() for job in jobs if job.key not in found
         ]
         if plan:
-            where = "kernel" if engine == "lab" else "simulator"
-            self.on_event(f"{where}: {len({cell for cell, _ in plan})} cells, {len(plan)} runs")
+            self.on_event(
+                f"{FACTS[engine].title}: {len({cell for cell, _ in plan})} cells, {len(plan)} runs"
+            )
         invalid: dict[Cell, set[str]] = {}
 
         def read(index: int, record: Record) -> None:
@@ -240,6 +254,7 @@ def figures_of(record: Record, cell: Cell) -> Values:
 
     run: Mapping[str, Any] = measure(record)
     flows, link = run["flows"], run["links"][0]
+    lag = run.get("trust", {}).get("lag")
     full = cell.rate_mbps * 1e6 * (PACKET - FACTS[run["engine"]].header_bytes) / PACKET
     return {
         "link_share": sum(flow["goodput_bps"] for flow in flows) / full,
@@ -249,5 +264,5 @@ def figures_of(record: Record, cell: Cell) -> Values:
         "cwnd": flows[0]["cwnd_mean"],
         "loss_rate": link["drop_rate"],
         "cycle_s": cycle_s(record),
-        "lag_p99_us": 1e6 * run["trust"]["lag"]["p99_s"] if "trust" in run else None,
+        "lag_p99_us": 1e6 * lag["p99_s"] if lag else None,
     }

@@ -12,6 +12,7 @@ import click
 
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
+from fairhaul.cli.engines import kernel_option
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
 from fairhaul.cli.score import one_controller, own_controller_option
@@ -19,6 +20,7 @@ from fairhaul.results import SCHEMA
 
 if TYPE_CHECKING:
     from fairhaul.attack import Attack, Question
+    from fairhaul.engines import Engine
 
 SCENARIO = "worst.toml"
 ALL = "all"
@@ -60,10 +62,11 @@ ALL = "all"
 @click.option("--profile", metavar="plain|linux", help="Sender of all flows; by default as score.")
 @click.option(
     "--confirm",
-    type=click.Choice(["lab"]),
-    help="Replay the worst place on the kernel of this host; the box is cut to what the lab "
-    "carries.",
+    type=click.Choice(["linux", "lab"]),
+    help="Replay the worst place in Linux in simulated time (linux), or on the kernel of this host "
+    "(lab); the box is then cut to what the lab carries.",
 )
+@kernel_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -82,7 +85,7 @@ def attack(  # noqa: PLR0913, PLR0917
     budget: str,
     seed: int,
     profile: str | None,
-    confirm: str | None,
+    confirm: Engine | None,
     out: Path | None,
     jobs: int | None,
     json_: bool,
@@ -110,7 +113,7 @@ def attack(  # noqa: PLR0913, PLR0917
             budget=f"{each_s:.6f} s",
             seed=seed,
             profile=profile,
-            lab=confirm == "lab",
+            confirm=confirm,
         )
         for name in names
     ]

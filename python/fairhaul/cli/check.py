@@ -9,8 +9,8 @@ import click
 
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
+from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.progress import progress
-from fairhaul.cli.reproduce import engines_of
 from fairhaul.cli.run import (
     Overrides,
     controller_option,
@@ -34,16 +34,8 @@ FAILED = 1
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=words.files
 )
-@click.option(
-    "--engine",
-    "engines",
-    metavar="sim|lab|sim,lab",
-    default="sim",
-    show_default=True,
-    callback=engines_of,
-    help="sim: the simulator. lab: this machine's kernel over emulated links. With both, "
-    "their verdicts are shown side by side.",
-)
+@engines_option("With several, their verdicts are shown side by side.")
+@kernel_option
 @set_option
 @controller_option
 @click.option(
@@ -65,7 +57,8 @@ FAILED = 1
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep the numbers of simulated runs in this store. Runs that it has are not repeated.",
+    help="Keep the numbers of runs in simulated time in this store. Runs that it has are not "
+    "repeated.",
 )
 @jobs_option
 @dask_option

@@ -9,8 +9,8 @@ import click
 
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
+from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.progress import progress
-from fairhaul.cli.reproduce import engines_of
 from fairhaul.cli.run import (
     controller_option,
     dask_option,
@@ -35,18 +35,10 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Write report.html, evaluation.md, evaluation.json and the scenarios into DIR, and keep "
-    "the numbers of simulated runs in DIR/runs. Runs that it has are not repeated.",
+    "the numbers of runs in simulated time in DIR/runs. Runs that it has are not repeated.",
 )
-@click.option(
-    "--engine",
-    "engines",
-    metavar="sim|lab|sim,lab",
-    default="sim",
-    show_default=True,
-    callback=engines_of,
-    help="sim: the simulator. lab: this machine's kernel over emulated links. With both, "
-    "their results are shown beside each other.",
-)
+@engines_option("With several, their results are shown side by side.")
+@kernel_option
 @controller_option
 @jobs_option
 @dask_option

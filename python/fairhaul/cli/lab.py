@@ -13,6 +13,7 @@ import click
 
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.cli.engines import engine_option, engines_option, kernel_option
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option, read_all, set_option
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fairhaul.cells import Compared
+    from fairhaul.engines import Engine
 
 
 @click.group(cls=CommandGroup)
@@ -48,8 +50,11 @@ def lab() -> None:
     metavar="LINE",
     help="Shell command to run at the receiver, e.g. 'iperf3 -s'; its output goes to stderr.",
 )
+@engine_option(("lab", "linux"))
+@kernel_option
 @set_option
 def shell(
+    engine: Engine,
     file: str,
     command: tuple[str, ...],
     host: str,
@@ -59,10 +64,12 @@ def shell(
     """Run a program, or a shell, along the path of a flow.
 
     The program runs at the flow's sender. What it sends to $FAIRHAUL_PEER takes the flow's path,
-    by default with the flow's controller. The scenario's own traffic does not run.
+    by default with the flow's controller. The scenario's own traffic does not run. With --engine
+    linux, the program runs in simulated time.
     """
-    from fairhaul import lab as engine
+    from fairhaul import lab
     from fairhaul.host import Refused
+    from fairhaul.linux import run as linux
 
     scenarios = read_all([file], overrides)
     if len(scenarios) > 1:
@@ -76,7 +83,8 @@ def shell(
             click.echo(_greeting(line["open"]), err=True)
 
     with _keyboard_for_another():
-        done = engine.shell(scenarios[0], host, program, receivers=receivers, on_event=on_event)
+        opened = linux.shell if engine == "linux" else lab.shell
+        done = opened(scenarios[0], host, program, receivers=receivers, on_event=on_event)
     click.echo(_passed(done), err=True)
     sys.exit(done["status"])
 
@@ -91,9 +99,9 @@ def _greeting(opened: Mapping[str, Any]) -> str:
 
 def _passed(done: Mapping[str, Any]) -> str:
     """Say in a line how many packets passed, and what went wrong."""
-    lag = done["lag_us"]
+    lag = done.get("lag_us")
     parts = [f"{done['packets']} packets arrived", f"{done['dropped']} were dropped on the path"]
-    if lag["p99"] is not None:
+    if lag is not None and lag["p99"] is not None:
         parts.append(f"lag {lag['p50']:.0f} us, at p99 {lag['p99']:.0f} us")
     if done["unseen"]:
         parts.append(
@@ -127,8 +135,9 @@ def _keyboard_for_another() -> Iterator[None]:
 def clean(kill: bool, json_: bool) -> None:
     """Check for leftovers of the lab.
 
-    Leftovers are processes, network namespaces and controllers; without root, only your own. The
-    exit status is 0 if nothing is left, and 1 if something is.
+    Leftovers are processes, network namespaces, controllers, and programs of Linux in simulated
+    time; without root, only your own. The exit status is 0 if nothing is left, and 1 if something
+    is.
     """
     from fairhaul import lab as engine
 
@@ -146,6 +155,8 @@ def clean(kill: bool, json_: bool) -> None:
 
 
 @lab.command(cls=Command, example="fairhaul lab cells --out out/cells")
+@engines_option("The simulator predicts first.", default="sim,lab")
+@kernel_option
 @click.option(
     "--cells",
     "names",
@@ -157,7 +168,7 @@ def clean(kill: bool, json_: bool) -> None:
     "--repeats",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Run each cell N times in the kernel.",
+    help="Run each cell N times with a kernel.",
 )
 @click.option(
     "--out",
@@ -170,6 +181,7 @@ def clean(kill: bool, json_: bool) -> None:
 @jobs_option
 @json_option
 def cells(
+    engines: tuple[Engine, ...],
     names: tuple[str, ...],
     repeats: int | None,
     out: Path,
@@ -177,11 +189,11 @@ def cells(
     jobs: int | None,
     json_: bool,
 ) -> None:
-    """Compare the simulator with the kernel, cell by cell.
+    """Compare the simulator with kernels, cell by cell.
 
-    A cell is one or two flows over one bottleneck. Without --repeats, the kernel runs each cell
-    once, or 5 times if the documentation quotes it. All 34 cells take less than two hours; after
-    an interruption, the same command continues where it stopped.
+    A cell is one or two flows over one bottleneck. Without --repeats, the lab runs each cell once,
+    or 5 times if the documentation quotes it, and the other engines 5 times. All 34 cells take less
+    than two hours in the lab; after an interruption, the same command continues where it stopped.
     """
     from fairhaul.cells import CELLS, compare
 
@@ -192,6 +204,7 @@ def cells(
     with progress() as on_progress:
         done = compare(
             names,
+            engines=engines,
             repeats=repeats,
             out=out,
             jobs=jobs,
@@ -215,27 +228,30 @@ FIGURES = (
 
 
 def show_cells(done: Sequence[Compared]) -> None:
-    """Print the figures of both engines, a row for each cell: simulator / kernel."""
+    """Print the figures of all engines, a row for each cell: sim / linux / lab."""
     from fairhaul.cells.work import mean
 
     def cell(compared: Compared, figure: str, scale: float, digits: int) -> str:
-        means = [mean(engine, figure) for engine in (compared.sim, compared.lab)]
+        means = [mean(of_engine, figure) for of_engine in compared.by.values()]
         return " / ".join("-" if v is None else f"{scale * v:.{digits}f}" for v in means)
 
+    engines = list(done[0].by)
+    in_real_time = "lab" in engines
     rows = [
         [
             one.cell.name,
             *(cell(one, figure, scale, digits) for figure, _, scale, digits in FIGURES),
-            "-" if one.lab is None else f"{mean(one.lab, 'lag_p99_us') or 0.0:.0f}",
-            "-" if one.lab is None else str(len(one.lab["rtt_ms"])),
+            *([f"{mean(one.by['lab'], 'lag_p99_us') or 0.0:.0f}"] if in_real_time else []),
+            " / ".join("-" if of is None else str(len(of["rtt_ms"])) for of in one.by.values()),
         ]
         for one in done
     ]
-    header = ["cell", *(heading for _, heading, _, _ in FIGURES), "lag p99 us", "runs"]
+    lag = ["lag p99 us"] if in_real_time else []
+    header = ["cell", *(heading for _, heading, _, _ in FIGURES), *lag, "runs"]
     screen = show.console()
-    screen.print(show.table("Simulator / kernel", header, rows))
-    if any(one.lab is None for one in done):
-        screen.print("Cells whose cycle is longer than 20 s run only in the simulator.")
+    screen.print(show.table(" / ".join(engines), header, rows))
+    if any(one.by.get("lab", {}) is None for one in done):
+        screen.print("Cells whose cycle is longer than 20 s do not run in the lab.")
     screen.print(
         'Values are means over runs. "link used" is goodput over the payload rate of the link.'
     )

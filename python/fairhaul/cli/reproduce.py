@@ -12,9 +12,11 @@ import click
 from fairhaul import papers
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
+from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.progress import progress
 from fairhaul.cli.robust import reproduce_robustly
 from fairhaul.cli.run import RENAMED, jobs_option, json_option
+from fairhaul.engines import FACTS
 from fairhaul.nearest import hint
 
 if TYPE_CHECKING:
@@ -32,18 +34,6 @@ def _paper(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
     return given
 
 
-def engines_of(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple[Engine, ...]:
-    """Split the list of `--engine`."""
-    engines: tuple[Engine, ...] = ("sim", "lab")
-    words = [word.strip() for word in given.split(",")]
-    for word in words:
-        if word not in engines:
-            raise click.BadParameter(
-                f"unknown engine {word!r}; choose from sim and lab, or write sim,lab for both"
-            )
-    return tuple(engine for engine in engines if engine in words)
-
-
 @click.command(cls=Command, example="fairhaul reproduce fhstcp", renamed=RENAMED)
 @click.argument(
     "paper",
@@ -52,15 +42,8 @@ def engines_of(_ctx: click.Context, _option: click.Parameter, given: str) -> tup
     callback=_paper,
     shell_complete=words.papers,
 )
-@click.option(
-    "--engine",
-    "engines",
-    metavar="sim|lab|sim,lab",
-    default="sim",
-    show_default=True,
-    callback=engines_of,
-    help="sim: the simulator. lab: this machine's kernel, beside the simulator's prediction.",
-)
+@engines_option("A kernel is shown beside the simulator's prediction.")
+@kernel_option
 @click.option("--quick", is_flag=True, help="Use fewer seeds and shorter runs.")
 @click.option(
     "--only",
@@ -150,7 +133,8 @@ def reproduce(  # noqa: PLR0913, PLR0917
 
 def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[str, Path]:
     """Give the directory of each paper's report; check that it can be written before any run."""
-    every = papers.on_the_lab() if "lab" in engines else list(papers.PAPERS)
+    kernel = any(FACTS[engine].kernel for engine in engines)
+    every = papers.on_a_kernel() if kernel else list(papers.PAPERS)
     names = every if paper == "all" else [paper]
     each = out is None or paper == "all"
     places = {

@@ -33,7 +33,7 @@ def reproduce_robustly(
     base = out or Path(f"{Path(name).resolve().name}-robust")
     for experiment in wanted:
         place = base / experiment if len(wanted) > 1 else base
-        run.choose(paper, [experiment], real=False)
+        run.choose(paper, [experiment])
         with progress(f"{name}, {experiment}") as on_progress:
             found = robust(
                 paper,

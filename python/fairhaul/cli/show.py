@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul import grain
+from fairhaul.engines import FACTS
 from fairhaul.figure_rows import (
     FLOW_COLUMNS,
     LINK_COLUMNS,
@@ -80,7 +81,7 @@ def measures(runs: Sequence[RunFigures]) -> None:
     screen.print(table("Links", *link_rows(figures["links"])))
     screen.print(fairness_line(figures))
     of_linux = (f["controller"] for f in first["flows"] if f.get("profile") == "linux")
-    if line := linux_sender_line(of_linux):
+    if not FACTS[first["engine"]].kernel and (line := linux_sender_line(of_linux)):
         screen.print(line)
     if len(runs) > 1:
         screen.print(legend(len(runs)))
@@ -150,6 +151,6 @@ def _trust_line(runs: Sequence[RunFigures]) -> str:
             f"{runs[0]['memory_mb']} MB of memory."
         )
     reasons = sorted({reason for trust in trusts for reason in trust["reasons"]})
-    warnings = sorted({warning for trust in trusts for warning in trust["warnings"]})
+    warnings = sorted({warning for trust in trusts for warning in trust.get("warnings", ())})
     lines = [*(f"Invalid: {why}" for why in reasons), *(f"Warning: {w}" for w in warnings)]
     return "\n".join([line, *lines])

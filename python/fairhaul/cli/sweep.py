@@ -11,6 +11,7 @@ import click
 from fairhaul import RunError
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
+from fairhaul.cli.engines import engine_option, kernel_option
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import (
     Overrides,
@@ -24,6 +25,7 @@ from fairhaul.cli.run import (
 )
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.precision import Precision
     from fairhaul.sweeps.local import Failure
     from fairhaul.sweeps.table import Row
@@ -61,6 +63,8 @@ class Seeds(click.ParamType["int | None"]):
 
 @click.command(cls=Command, example="fairhaul sweep buffers.toml --seeds 10")
 @click.argument("file", metavar="FILE", shell_complete=words.files)
+@engine_option(("sim", "linux"))
+@kernel_option
 @set_option
 @grain_option
 @click.option(
@@ -115,6 +119,7 @@ class Seeds(click.ParamType["int | None"]):
 @json_option
 def sweep(  # noqa: PLR0913, PLR0917
     file: str,
+    engine: Engine,
     overrides: Overrides,
     grain: str | None,
     seeds: int | None,
@@ -153,6 +158,7 @@ def sweep(  # noqa: PLR0913, PLR0917
                 part=shard,
                 on_progress=on_progress,
                 on_event=_say,
+                engine=engine,
             )
     except KeyboardInterrupt:
         _say(f"finished runs are kept in {out}; the same command goes on")
@@ -163,10 +169,7 @@ def sweep(  # noqa: PLR0913, PLR0917
         from fairhaul.report import write_report
 
         click.echo(f"Report: {write_report([out])}", err=json_)
-    if json_:
-        show.as_json(done.to_dict())
-    else:
-        show_table(done.rows)
+    show.as_json(done.to_dict()) if json_ else show_table(done.rows)
     _say(f"{done.runs} of {done.wanted} results are in {out}")
     if done.imprecise:
         _say(f"the budget ended before {len(done.imprecise)} points were precise enough: {precise}")

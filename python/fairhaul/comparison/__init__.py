@@ -23,6 +23,7 @@ from fairhaul.results import SCHEMA
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.results import ComparisonResult, ControllerRow
     from fairhaul.runs import OnProgress
 
@@ -32,6 +33,9 @@ __all__ = ["Comparison", "compare"]
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """The result of a comparison: `rows` has the figures of each controller, in the given order.
+
+    Harm is (the goodput of the competing flows beside as many standard TCP flows - their goodput
+    beside this controller) / the former. Runs, trial runs included, cost at most the budget.
 
     Every run lasts `duration_s`, and is measured after `warmup_s`. `stationary` is false if a flow
     had fewer than 20 loss events, or fewer than 200 round trips were measured: the answer then
@@ -47,6 +51,7 @@ class Comparison:
     packets: int
     cpu_s: float
     stationary: bool
+    engine: Engine
 
     def _repr_html_(self) -> str:
         from fairhaul.notebook import of_comparison
@@ -62,7 +67,7 @@ class Comparison:
             "stationary": self.stationary,
             "controllers": list(self.rows),
             "harm_is": HARM if self.question.others is not None else None,
-            "engine": "sim",
+            "engine": self.engine,
             "version": _core.__version__,
             "seeds": self.seeds,
             "duration_s": self.duration_s,
@@ -87,13 +92,13 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     duration: str | None = None,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
+    engine: Engine = "sim",
 ) -> Comparison:
     """Compare congestion controllers over one DropTail bottleneck.
 
     Each controller runs alone, one flow for each round-trip time, and with `against` also beside
     those flows, whose round-trip times are spread evenly over the range of `rtt`. All runs last
-    until the slowest flow has had 20 loss events and 200 round trips, or until all runs together,
-    trial runs included, have cost `budget`.
+    until the slowest flow has had 20 loss events and 200 round trips, or until all cost `budget`.
 
     Args:
         controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
@@ -108,14 +113,14 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         duration: that of each run, such as `"60 s"`, instead of `budget`.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs.
+        engine: `"sim"`, or `"linux"`, Linux in simulated time.
 
     Returns:
-        The figures of each controller as `rows` (`fairhaul.results.ControllerRow`), and the answer
-        in a sentence. Harm is (the goodput of the competing flows beside as many standard TCP flows
-        - their goodput beside this controller) / the former.
+        The figures of each controller as `rows`, and the answer in a sentence.
 
     Raises:
         ScenarioError: `args` are all mistakes of the question, one line each.
+        Refused: Linux cannot run one of the cases.
         RunError: a run failed.
 
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
@@ -132,7 +137,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
             budget=budget,
             duration=duration,
         )
-        return compare_read(question, seeds=seeds, jobs=jobs, on_progress=on_progress)
+        return compare_read(question, seeds, jobs, on_progress, engine)
 
 
 @contextmanager
@@ -146,16 +151,16 @@ def _arguments_named() -> Iterator[None]:
 
 def compare_read(
     question: Question,
-    *,
     seeds: int = LEAST_RUNS,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
+    engine: Engine = "sim",
 ) -> Comparison:
     """Answer a question that was read, as `compare` does."""
     seeds = whole(seeds)
     if seeds < 1:
         raise ScenarioError("--seeds: at least one is required")
-    done = run_cases(question, seeds=seeds, jobs=jobs, on_progress=on_progress)
+    done = run_cases(question, seeds=seeds, jobs=jobs, on_progress=on_progress, engine=engine)
     return _comparison(question, done, seeds)
 
 
@@ -172,4 +177,5 @@ def _comparison(question: Question, done: Done, seeds: int) -> Comparison:
         packets=done.packets,
         cpu_s=done.cpu_s,
         stationary=done.stationary,
+        engine=done.engine,
     )

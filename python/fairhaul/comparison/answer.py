@@ -12,6 +12,7 @@ from fairhaul.comparison.numbers import Runs
 from fairhaul.comparison.plan import ENOUGH_ROUND_TRIPS, Done, budget_s
 from fairhaul.comparison.question import STANDARD, Question
 from fairhaul.durations import duration_text
+from fairhaul.engines import Engine
 from fairhaul.estimate import LEAST_RUNS
 from fairhaul.evidence import below, judge, less
 from fairhaul.measures import ENOUGH_LOSS_EVENTS
@@ -167,16 +168,16 @@ def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
         f"Too short to say, and not ranked: {which}. In {duration_text(done.duration_s)}, one of "
         f"their flows had fewer than {ENOUGH_LOSS_EVENTS} loss events, or fewer than "
         f"{ENOUGH_ROUND_TRIPS} round trips were measured, so their figures hold for that time and "
-        f"not for the long term.{_advice(question, wanted, seeds)}"
+        f"not for the long term.{_advice(question, done.engine, wanted, seeds)}"
     )
 
 
-def _advice(question: Question, wanted: Sequence[float | None], seeds: int) -> str:
+def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], seeds: int) -> str:
     """Say what budget would suffice."""
     known = [length for length in wanted if length is not None]
     text = ""
     if known:
-        cost = duration_text(budget_s(question, max(known), seeds) * (1 + 1 / seeds))
+        cost = duration_text(budget_s(question, max(known), seeds, engine) * (1 + 1 / seeds))
         text = f" By these estimates, a budget of about {cost} (--budget) would suffice"
         text += " for the cases with an estimate." if len(known) < len(wanted) else "."
     if len(known) < len(wanted):

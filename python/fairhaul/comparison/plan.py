@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.question import STANDARD, Question, Transport
-from fairhaul.cost import PACKETS_PER_CPU_S
+from fairhaul.engines import FACTS, Engine
 from fairhaul.measures import ENOUGH_LOSS_EVENTS, MARGIN, measure
-from fairhaul.runs import for_each
+from fairhaul.runs import for_each, refuse_if_impossible
 from fairhaul.scenario import Scenario, ScenarioError, read_one, with_seeds
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Done:
     packets: int
     cpu_s: float
     stationary: bool
+    engine: Engine = "sim"
 
 
 def least_s(question: Question) -> float:
@@ -76,10 +77,10 @@ def is_long_enough(question: Question, events: int, duration_s: float) -> bool:
     return events >= ENOUGH_LOSS_EVENTS and duration_s >= least_s(question) * (1 - ROUNDING)
 
 
-def budget_s(question: Question, duration_s: float, seeds: int) -> float:
+def budget_s(question: Question, duration_s: float, seeds: int, engine: Engine = "sim") -> float:
     """Give the processor time that runs of that duration count as."""
     packets_per_s = question.rate_bps / 8 / PACKET_BYTES * len(_cases(question)) * seeds
-    return duration_s * packets_per_s / PACKETS_PER_CPU_S
+    return duration_s * packets_per_s / FACTS[engine].packets_per_cpu_s
 
 
 def run_cases(
@@ -88,9 +89,12 @@ def run_cases(
     seeds: int,
     jobs: int | None,
     on_progress: OnProgress | None,
+    engine: Engine = "sim",
 ) -> Done:
     """Run every case of `question` long enough, or as long as its budget allows."""
     transports = _cases(question)
+    tried = (_scenario(question, case, of, TRIAL_S) for case, of in transports.items())
+    refuse_if_impossible(engine, tried)
 
     def run(duration_s: float, each: int) -> list[RunFigures]:
         plan = [
@@ -98,7 +102,7 @@ def run_cases(
             for case, transport in transports.items()
             for seeded in with_seeds(_scenario(question, case, transport, duration_s), each)
         ]
-        return for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
+        return for_each(plan, _figures, jobs=jobs, on_progress=on_progress, engine=engine)
 
     def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
         events = min(least_loss_events(run) for run in results)
@@ -111,12 +115,13 @@ def run_cases(
             packets=sum(int(run["packets"]) for run in cost),
             cpu_s=sum(run["cpu_s"] or 0.0 for run in cost),
             stationary=is_long_enough(question, events, duration_s),
+            engine=engine,
         )
 
     if question.duration_s is not None:
         results = run(question.duration_s, seeds)
         return done(results, results, question.duration_s)
-    left_s = _most_s(question, len(transports), seeds)
+    left_s = _most_s(question, len(transports), seeds, engine)
     duration_s = _tidy(min(_trial_s(question), left_s / (seeds + 1)))
     cost: list[RunFigures] = []
     each = 1
@@ -149,9 +154,9 @@ def _figures(_: int, record: Record) -> RunFigures:
     return measure(record)
 
 
-def _most_s(question: Question, cases: int, seeds: int) -> float:
+def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float:
     """How long one run of each case may last in all, trial runs included, within the budget."""
-    packets = question.budget_s * PACKETS_PER_CPU_S
+    packets = question.budget_s * FACTS[engine].packets_per_cpu_s
     per_second = question.rate_bps / 8 / PACKET_BYTES * cases
     left_s = min(packets / per_second, (seeds + 1) * LONGEST_S)
     slowest_s = max(question.rtts_s)

@@ -91,14 +91,15 @@ def evaluate(
     Args:
         controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
         seeds: the number of runs of each scenario; fewer than 5 decide nothing.
-        engines: `"sim"`, `"lab"`, or both.
-        keeping: the store that keeps the numbers of simulated runs; what it has is not run again.
+        engines: `"sim"`, `"linux"` or `"lab"`, or several of them.
+        keeping: the store that keeps the numbers of runs in simulated time; what it has is not run
+            again.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs of one controller after the other.
 
     Raises:
         ScenarioError: a controller is wrong.
-        Refused: the lab can run none of the scenarios here.
+        Refused: an engine can run none of the scenarios here.
         RunError: a run failed.
     """
     files = files_of([SCENARIOS])

@@ -79,25 +79,26 @@ def identity(scenario: Scenario) -> str:
     Raises:
         Refused: there is no program.
     """
-    return f"{identity_of_program()}, {memory_mb(scenario)} MB"
+    return f"{identity_of(_version.get())}, {memory_mb(scenario)} MB"
 
 
-def identity_of_program() -> str:
-    """Name the program and the router that runs use here; the same on machines that have the same.
+def identity_of(version: str | None) -> str:
+    """Name the program and the router of a version; equal on machines that have the same ones.
 
     Raises:
-        Refused: there is no program.
+        Refused: there is no such program.
     """
-    used = chosen()
+    used = _found(version)
     return f"Linux {used.version}, program {used.sha256[:16]}, router {_router()[:16]}"
 
 
 @cache
 def _router() -> str:
-    """Give the digest of `fairhaul-host`, whose code runs in the program, too."""
-    if not host.PROGRAM.is_file():
-        return "missing"
-    return hashlib.sha256(host.PROGRAM.read_bytes()).hexdigest()
+    """Give the digest of `fairhaul-host` and its library, whose code runs in the program."""
+    content = hashlib.sha256()
+    for file in sorted(host.PROGRAM.parent.glob("*fairhaul*")):
+        content.update(f"{file.name}\n".encode() + file.read_bytes())
+    return content.hexdigest()
 
 
 def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:

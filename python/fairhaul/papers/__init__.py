@@ -27,7 +27,7 @@ __all__ = [
     "Row",
     "Table",
     "catalogue",
-    "on_the_lab",
+    "on_a_kernel",
     "paper_of",
     "reproduce",
     "scenario_file",
@@ -46,12 +46,12 @@ def catalogue() -> list[dict[str, Any]]:
     return [{"name": name, **heading(name)} for name in PAPERS]
 
 
-def on_the_lab() -> list[str]:
-    """Give the papers of which experiments can run on real hosts."""
+def on_a_kernel() -> list[str]:
+    """Give the papers of which experiments can run on hosts with a kernel."""
     return [
         name
         for name in PAPERS
-        if any(experiment.lab is not None for experiment in paper_of(name).experiments.values())
+        if any(experiment.on(["linux"]) for experiment in paper_of(name).experiments.values())
     ]
 
 
@@ -102,16 +102,16 @@ def reproduce(  # noqa: PLR0913
         on_progress: called with the progress of the runs.
         only: the names of the experiments to run; by default all of the paper.
         overrides: further keys to change in their scenarios.
-        engine: `"sim"`, or `("sim", "lab")`. With `"lab"`, the simulator predicts and real
-            kernels run the same scenarios; `seeds` is then the number of kernel runs.
+        engine: `"sim"`, or with it `"linux"`, `"lab"` or both. With these, the simulator predicts
+            and kernels run the same scenarios; `seeds` is then the number of kernel runs.
         out: the directory where results are stored, so that a later call goes on where this one
-            ended; with the lab, the prediction is stored there before the kernel runs, by default
+            ended; with a kernel, the prediction is stored there before the kernel runs, by default
             in the working directory.
 
     Raises:
         ScenarioError: there is no such paper or experiment, the paper is wrong, or it cannot run in
-            the lab.
-        Refused: the lab cannot run here; nothing was changed.
+            an engine with a kernel.
+        Refused: such an engine cannot run here; nothing was changed.
         RunError: a run failed.
     """
     from fairhaul.papers import run

@@ -13,6 +13,7 @@ from fairhaul.papers.table import Cell, Table
 from fairhaul.scenario import Scenario
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.record import Record
     from fairhaul.report import Figure
 
@@ -148,12 +149,12 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lab:
-    """How an experiment is run on real hosts, and by the simulator that predicts what they do.
+class OnHosts:
+    """How an experiment is run on hosts with a kernel, and by the simulator that predicts them.
 
-    `full` and `quick` are settings of its scenarios: they remove what real hosts cannot do, and set
-    the length of a run, which is in real time; `seeds` are runs of the kernel for each case. `why`
-    gives known reasons of differences between the engines.
+    `full` and `quick` are settings of its scenarios: they remove what such hosts cannot do and, for
+    the lab, where a run is in real time, set the length of a run; `seeds` are runs of the kernel
+    for each case. `why` gives known reasons of differences between the engines.
     """
 
     full: Settings
@@ -177,8 +178,9 @@ class Experiment:
 
     `about` says under `heading` what is run; `chosen` are assumptions where the paper is silent.
     `keep` takes what a figure needs of the record of each case's first seed. `lab` says how it runs
-    on real hosts, if it can; `overlay` draws the results of engines, by their names, over each
-    other. `open` has the settings that the paper leaves open, with ranges as in `[sweep]`.
+    on real hosts, if it can, and `linux` how it runs in simulated time, if that is different;
+    `overlay` draws the results of engines, by their names, over each other. `open` has the settings
+    that the paper leaves open, with ranges as in `[sweep]`.
     """
 
     heading: str
@@ -192,10 +194,15 @@ class Experiment:
     claims: Callable[[Results], Sequence[Claim]]
     keep: Callable[[Record], Any] | None = None
     chosen: Sequence[str] = ()
-    lab: Lab | None = None
+    lab: OnHosts | None = None
+    linux: OnHosts | None = None
     overlay: Callable[[Mapping[str, Results]], Sequence[Figure]] | None = None
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     open: Mapping[str, Any] = field(default_factory=dict)
+
+    def on(self, engines: Sequence[Engine]) -> OnHosts | None:
+        """Say how it is run on engines with a kernel, which all run the same scenarios."""
+        return self.lab if "lab" in engines else self.linux or self.lab
 
 
 def cell(ours: Estimate | None, form: str, paper: float | None = None, step: float = 0.01) -> Cell:

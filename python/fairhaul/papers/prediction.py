@@ -43,13 +43,13 @@ def _widened(ours: Estimate, factor: float) -> Estimate:
     return replace(ours, low=low, high=high)
 
 
-def beside(table: Table, kernel: Table) -> Table:
-    """Put the results of the kernel beside the prediction."""
+def beside(table: Table, kernel: Table, name: str = "kernel") -> Table:
+    """Put the results of a kernel, by its name in tables, beside the prediction."""
     rows = [
         replace(
             row,
             cells=[
-                replace(cell, kernel=real.ours)
+                replace(cell, kernels={**cell.kernels, name: real.ours})
                 for cell, real in zip(row.cells, other.cells, strict=True)
             ],
         )

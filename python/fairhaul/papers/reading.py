@@ -15,7 +15,7 @@ from fairhaul.papers import losses
 from fairhaul.papers.axes import Plan, Rule, read_axes
 from fairhaul.papers.claims import Statement, claims
 from fairhaul.papers.drawing import Drawing, Engines
-from fairhaul.papers.experiment import Experiment, Lab, Numbers, Results
+from fairhaul.papers.experiment import Experiment, Numbers, OnHosts, Results
 from fairhaul.papers.formula import Formula, FormulaError, read_formula
 from fairhaul.papers.layout import Layout, Sheet, Star, read_printed
 from fairhaul.papers.section import Section
@@ -75,7 +75,8 @@ class ExperimentReader:
             claims=lambda results: claims(statements, layout, results),
             keep=self._keep(),
             chosen=section.texts("assumptions"),
-            lab=self._lab(),
+            lab=self._on_hosts("lab"),
+            linux=self._on_hosts("linux"),
             overlay=_overlay(layout, drawings),
             bounds=self._bounds(formulas),
             open=section.mapping("open"),
@@ -210,10 +211,10 @@ class ExperimentReader:
 
         return keep
 
-    def _lab(self) -> Lab | None:
-        section = self.section.section("lab")
+    def _on_hosts(self, engine: str) -> OnHosts | None:
+        section = self.section.section(engine)
         quick = section.section("quick")
-        lab = Lab(
+        hosts = OnHosts(
             full=section.mapping("set"),
             quick=quick.mapping("set"),
             seeds=section.count("seeds", 5),
@@ -222,7 +223,7 @@ class ExperimentReader:
         )
         quick.close()
         section.close()
-        return lab if section.content else None
+        return hosts if section.content else None
 
     def _drawing(self, section: Section) -> _Drawn:
         lab = section.flag("lab")

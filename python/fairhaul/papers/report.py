@@ -12,7 +12,6 @@ from fairhaul.papers.experiment import Verdict
 from fairhaul.papers.run import (
     CHOSEN,
     DIFFERS,
-    KERNEL,
     KNOWN,
     SIMULATOR,
     UNCOUNTED,
@@ -81,7 +80,7 @@ def _part(part: Part) -> Section:
 
 
 def _legend(part: Part) -> str:
-    if part.kernel is not None:
+    if part.kernels:
         return PREDICTION
     return LEGEND if any(row.has_paper() for t in part.tables for row in t.rows) else ""
 
@@ -89,9 +88,10 @@ def _legend(part: Part) -> str:
 def _figures(part: Part) -> Sequence[Figure]:
     """Draw the results; of two engines over each other, or one after the other."""
     experiment = part.experiment
-    if part.kernel is None:
+    if not part.kernels:
         return experiment.figures(part.results)
-    engines = {SIMULATOR: part.results, KERNEL: part.kernel}
+    kernels = {kernel.name: kernel.results for kernel in part.kernels}
+    engines = {SIMULATOR: part.results, **kernels}
     # A case without a valid run cannot be drawn; the tables name these runs.
     engines = {name: results for name, results in engines.items() if all(results.runs.values())}
     if experiment.overlay is not None:
@@ -105,7 +105,7 @@ def _figures(part: Part) -> Sequence[Figure]:
 
 def table_of(table: Table) -> report.Table:
     """Lay out a table: for each row the paper, ours and the kernel, and whether they agree."""
-    paired = any(row.has_paper() or row.has_kernel() for row in table.rows)
+    paired = any(row.has_paper() or row.kernels() for row in table.rows)
     rows: list[list[str]] = []
     groups: list[int] = []
     for row in table.rows:
@@ -132,7 +132,7 @@ def _lines(text: str) -> str:
 
 
 def _verdict(cell: Cell) -> str:
-    return AGREES[cell.agrees()] if cell.kernel is None else MISSED[cell.missed()]
+    return MISSED[cell.missed()] if cell.kernels else AGREES[cell.agrees()]
 
 
 def _misses(done: Reproduction) -> Section | None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul import lab
+from fairhaul.engines import FACTS, Engine, in_order
 from fairhaul.nearest import hint
-from fairhaul.papers import on_the_lab, prediction, work
-from fairhaul.papers.experiment import Claim, Experiment, Lab, Results, Verdict
-from fairhaul.papers.table import Table
+from fairhaul.papers import on_a_kernel, prediction, work
+from fairhaul.papers.experiment import Claim, Experiment, OnHosts, Results, Verdict
+from fairhaul.papers.table import CALLED, Table
 from fairhaul.papers.work import Shelf, Task
+from fairhaul.runs import refuse_if_impossible
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
     from fairhaul.papers.work import Kept
     from fairhaul.runs import OnProgress
     from fairhaul.scenario import Scenario
@@ -27,7 +27,9 @@ CHOSEN = "Assumptions where the paper is silent"
 MISSED = "Missed: the kernel's mean lies outside what the simulator predicted"
 KNOWN = "Known reasons"
 UNCOUNTED = "Invalid runs of the kernel: the machine could not keep up"
-SIMULATOR, KERNEL = "simulator", "kernel"
+SIMULATOR = "simulator"
+# What tables call the hosts of each engine with a kernel.
+NAMES: Mapping[Engine, str] = {"linux": "linux", "lab": "kernel"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +49,33 @@ class Paper:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KernelRuns:
+    """The results of hosts with a kernel, in `runs` of each case.
+
+    `name` is what tables call them. `uncounted` says which runs are invalid; `lag_s` is the largest
+    of the others, at the 99th percentile, if they were in real time.
+    """
+
+    name: str
+    results: Results
+    runs: int
+    uncounted: Sequence[str]
+    lag_s: float | None
+
+    def how(self) -> str:
+        """Give the number of runs, and how late their packets were."""
+        count = f"{self.runs} run{'s' * (self.runs > 1)} of {CALLED[self.name]}"
+        if self.lag_s is None:
+            return count
+        return f"{count} (packets late by {1e6 * self.lag_s:.0f} us at most, at p99)"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """An experiment that was run, and its results.
 
-    Beside real hosts, `kernel` are their results, in `runs` of each case, and `uncounted` says
-    which of these are invalid; `lag_s` is the largest of the others, at the 99th percentile. The
-    tables then have both, and the claims are judged for each.
+    With `kernels`, the tables have their results beside the simulator's, and the claims are judged
+    for each.
     """
 
     name: str
@@ -62,19 +85,15 @@ class Part:
     results: Results
     tables: Sequence[Table]
     claims: Sequence[Claim]
-    kernel: Results | None = None
-    runs: int = 0
-    uncounted: Sequence[str] = ()
-    lag_s: float = 0.0
+    kernels: Sequence[KernelRuns] = ()
 
     def how(self) -> str:
         """Give the number of seeds, and the length of the runs."""
         lengths = [scenario.duration_s for scenario in self.scenarios]
         least, most = min(lengths), max(lengths)
         length = f"{least:.4g} s" if least == most else f"{least:.4g} to {most:.4g} s"
-        real = f", {self.runs} run{'s' * (self.runs > 1)} of the kernel" if self.runs else ""
-        lag = f" (packets late by {1e6 * self.lag_s:.0f} us at most, at p99)" if self.runs else ""
-        return f"{self.seeds} seed{'s' * (self.seeds > 1)}{real}{lag} of {length}"
+        real = "".join(f", {kernel.how()}" for kernel in self.kernels)
+        return f"{self.seeds} seed{'s' * (self.seeds > 1)}{real} of {length}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +163,7 @@ class Reproduction:
         if None in judged:
             return "These runs are too few to compare the paper's numbers with."
         count = f"{sum(map(bool, judged))} of the {len(judged)}"
-        whose = "the kernel's" if any(part.runs for part in self.parts) else "our"
+        whose = "the kernel's" if any(part.kernels for part in self.parts) else "our"
         return f"{count} numbers of the paper lie in {whose} intervals."
 
     def _texts_of(self, *verdicts: Verdict) -> list[str]:
@@ -160,12 +179,13 @@ class Reproduction:
             DIFFERS: self.differences(),
             CHOSEN: [words for part in self.parts for words in part.experiment.chosen],
         }
-        if not any(part.runs for part in self.parts):
+        if not any(part.kernels for part in self.parts):
             return remarks
         misses = [line for table in self.tables for line in table.misses()]
-        uncounted = [line for part in self.parts for line in part.uncounted]
+        kernels = [kernel for part in self.parts for kernel in part.kernels]
+        uncounted = [line for kernel in kernels for line in kernel.uncounted]
         how = [part.experiment.lab for part in self.parts]
-        why = dict.fromkeys(line for lab in how if lab is not None for line in lab.why)
+        why = dict.fromkeys(line for hosts in how if hosts is not None for line in hosts.why)
         return {MISSED: misses, KNOWN: list(why) if misses else [], **remarks, UNCOUNTED: uncounted}
 
     def differences(self) -> list[str]:
@@ -204,32 +224,34 @@ def reproduce(  # noqa: PLR0913
 ) -> Reproduction:
     """Run the experiments of `paper`, or `only` some, as one list of runs.
 
-    So no core waits, and the remaining time is that of the whole paper. With the lab among the
+    So no core waits, and the remaining time is that of the whole paper. With a kernel among the
     engines the simulator predicts first, and its prediction is in `out` before the kernel runs.
     The results of runs are stored in `out`, too, and not computed again.
     """
-    real = "lab" in on
+    hosts = [engine for engine in in_order(on) if FACTS[engine].kernel]
     tasks = [
-        _task(name, experiment, quick, None if real else seeds, set, real)
-        for name, experiment in choose(paper, only, real=real).items()
+        _task(name, experiment, quick, None if hosts else seeds, set, hosts)
+        for name, experiment in choose(paper, only, hosts).items()
     ]
-    if real:
-        lab.refuse_if_impossible(case.scenario for task in tasks for case in task.cases)
-    command = _command(paper, quick, seeds, only, set, real)
+    for engine in hosts:
+        refuse_if_impossible(engine, [case.scenario for task in tasks for case in task.cases])
+    command = _command(paper, quick, seeds, only, set, hosts)
     before = time.perf_counter()
     shelf = None if out is None else shelf_of(paper, out)
     runs = work.run(tasks, jobs, on_progress, shelf=shelf)
     parts = [_part(task, work.gather(runs, task.name, task.experiment.bounds)) for task in tasks]
-    if real:
-        counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
+    if hosts:
+        counts = {task.name: _on_hosts(task, hosts).runs(quick, seeds) for task in tasks}
         expected = _predicted(parts, counts, command, out or Path())
         asked = [replace(task, seeds=counts[task.name]) for task in tasks]
-        of_kernel = work.run(asked, jobs, on_progress, "lab", shelf)
         parts = [
-            _with_kernel_runs(part, expected[part.name], counts[part.name], of_kernel)
+            replace(part, tables=expected[part.name], claims=_named(part.claims, SIMULATOR))
             for part in parts
         ]
-        runs += of_kernel
+        for engine in hosts:
+            of_kernel = work.run(asked, jobs, on_progress, engine, shelf)
+            parts = [_beside(part, engine, counts[part.name], of_kernel) for part in parts]
+            runs += of_kernel
     cost = Cost(
         runs=len(runs),
         clock_s=time.perf_counter() - before,
@@ -252,18 +274,19 @@ def _task(
     quick: bool,
     seeds: int | None,
     changed: Mapping[str, object],
-    real: bool,
+    hosts: Sequence[Engine],
 ) -> Task:
-    settings = {**experiment.lab.settings(quick), **changed} if real and experiment.lab else changed
+    how = experiment.on(hosts) if hosts else None
+    settings = {**how.settings(quick), **changed} if how else changed
     count = seeds or (experiment.quick_seeds if quick else experiment.seeds)
     return Task(
         name=name, experiment=experiment, cases=experiment.cases(quick, settings), seeds=count
     )
 
 
-def _lab(task: Task) -> Lab:
-    how = task.experiment.lab
-    assert how is not None, "only experiments that can run in the lab are chosen for it"
+def _on_hosts(task: Task, hosts: Sequence[Engine]) -> OnHosts:
+    how = task.experiment.on(hosts)
+    assert how is not None, "only experiments that hosts with a kernel can run are chosen for them"
     return how
 
 
@@ -293,36 +316,42 @@ def _predicted(
     return expected
 
 
-def _with_kernel_runs(
-    part: Part, expected: Sequence[Table], count: int, runs: Sequence[Kept]
-) -> Part:
+def _named(claims: Sequence[Claim], name: str) -> list[Claim]:
+    return [replace(claim, text=f"{claim.text} ({name})") for claim in claims]
+
+
+def _beside(part: Part, engine: Engine, count: int, runs: Sequence[Kept]) -> Part:
+    """Put the runs of a kernel beside what a part has already."""
     experiment, mine = part.experiment, [run for run in runs if run.name == part.name]
-    kernel = work.gather(mine, part.name, part.experiment.bounds)
+    results = work.gather(mine, part.name, part.experiment.bounds)
+    name = NAMES[engine]
+    lags_s = [run.lag_s or 0.0 for run in mine if run.reasons is None]
+    kernel = KernelRuns(
+        name=name,
+        results=results,
+        runs=count,
+        uncounted=work.uncounted(mine),
+        lag_s=max(lags_s, default=0.0) if FACTS[engine].real_time else None,
+    )
     tables = [
-        prediction.beside(table, real)
-        for table, real in zip(expected, experiment.tables(kernel), strict=True)
-    ]
-    claims = [
-        replace(claim, text=f"{claim.text} ({engine})")
-        for engine, each in ((SIMULATOR, part.claims), (KERNEL, experiment.claims(kernel)))
-        for claim in each
+        prediction.beside(table, real, name)
+        for table, real in zip(part.tables, experiment.tables(results), strict=True)
     ]
     return replace(
         part,
         tables=tables,
-        claims=claims,
-        kernel=kernel,
-        runs=count,
-        uncounted=work.uncounted(mine),
-        lag_s=max((run.lag_s or 0.0 for run in mine if run.reasons is None), default=0.0),
+        claims=[*part.claims, *_named(experiment.claims(results), name)],
+        kernels=[*part.kernels, kernel],
     )
 
 
-def choose(paper: Paper, only: Sequence[str], *, real: bool = False) -> dict[str, Experiment]:
-    """Give the experiments of `paper`, or `only` some of them; for `real` hosts, those of the lab.
+def choose(
+    paper: Paper, only: Sequence[str], hosts: Sequence[Engine] = ()
+) -> dict[str, Experiment]:
+    """Give the experiments of `paper`, or `only` some of them, that engines with a kernel can run.
 
     Raises:
-        ScenarioError: a name is wrong, or cannot run in the lab.
+        ScenarioError: a name is wrong, or `hosts` cannot run it.
     """
     known = paper.experiments
     wrong = [name for name in only if name not in known]
@@ -331,20 +360,21 @@ def choose(paper: Paper, only: Sequence[str], *, real: bool = False) -> dict[str
             f"{paper.name} has no experiment {name!r}; {hint(name, known)}" for name in wrong
         )
         raise ScenarioError(*reasons)
-    able = [name for name, experiment in known.items() if experiment.lab is not None]
+    able = [name for name, experiment in known.items() if experiment.on(hosts) is not None]
     unable = [name for name in only if name not in able]
-    if real and unable:
+    where = " and ".join(FACTS[engine].title for engine in hosts)
+    if hosts and unable:
         reasons = (f"{name} of {paper.name} runs in the simulator alone" for name in unable)
-        able_text = f"in the lab: {', '.join(able)}" if able else _papers_on_the_lab()
+        able_text = f"in {where}: {', '.join(able)}" if able else _papers_on_a_kernel()
         raise ScenarioError(*reasons, able_text)
-    if real and not able:
-        raise ScenarioError(f"{paper.name} has no experiment for the lab; {_papers_on_the_lab()}")
-    names = able if real else known
+    if hosts and not able:
+        raise ScenarioError(f"{paper.name} has no experiment for {where}; {_papers_on_a_kernel()}")
+    names = able if hosts else known
     return {name: known[name] for name in names if not only or name in only}
 
 
-def _papers_on_the_lab() -> str:
-    return f"these papers have: {', '.join(on_the_lab())}"
+def _papers_on_a_kernel() -> str:
+    return f"these papers have: {', '.join(on_a_kernel())}"
 
 
 def _command(
@@ -353,10 +383,10 @@ def _command(
     seeds: int | None,
     only: Sequence[str],
     changed: Mapping[str, object],
-    real: bool,
+    hosts: Sequence[Engine],
 ) -> str:
     words = ["fairhaul", "reproduce", paper.argument]
-    words += ["--engine", "sim,lab"] if real else []
+    words += ["--engine", ",".join(["sim", *hosts])] if hosts else []
     words += ["--quick"] if quick else []
     words += [word for name in only for word in ("--only", name)]
     words += [] if seeds is None else ["--seeds", str(seeds)]

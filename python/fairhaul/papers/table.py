@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.estimate import text
 
 if TYPE_CHECKING:
     from fairhaul.estimate import Estimate
+
+# What the results of hosts with a kernel are called in sentences, by their name in tables.
+CALLED = {"linux": "Linux in simulated time", "kernel": "the kernel"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,22 +21,22 @@ class Cell:
 
     `paper` and `steps` are empty where the paper has no number, `ours` where no run has one.
     `steps` is the distance of two neighbours of the printed precision: the paper's value is only
-    known to half of that. Beside real hosts, `kernel` is their result, and `ours` what the
-    simulator predicted of it.
+    known to half of that. Beside hosts with a kernel, `kernels` are their results by the names of
+    `CALLED`, and `ours` is what the simulator predicted of them.
     """
 
     paper: Sequence[float]
     steps: Sequence[float]
     ours: Sequence[Estimate]
     form: str
-    kernel: Sequence[Estimate] | None = None
+    kernels: Mapping[str, Sequence[Estimate]] = field(default_factory=dict)
 
     def agrees(self) -> bool | None:
         """Whether the paper's value lies in our interval, None where either is missing.
 
-        Beside real hosts, their interval is compared.
+        Beside hosts with a kernel, their interval is compared, that of the first of several.
         """
-        compared = self.ours if self.kernel is None else self.kernel
+        compared = next(iter(self.kernels.values()), self.ours)
         if not self.paper or not compared:
             return None
         agrees = True
@@ -44,11 +47,16 @@ class Cell:
         return agrees
 
     def missed(self) -> bool | None:
-        """Whether the kernel's mean lies outside the prediction, None where one is missing.
+        """Whether the mean of a kernel lies outside the prediction, None where one is missing.
 
         Of a range one end is enough.
         """
-        kernel = self.kernel or ()
+        known = [missed for name in self.kernels if (missed := self.missed_by(name)) is not None]
+        return any(known) if known else None
+
+    def missed_by(self, name: str) -> bool | None:
+        """Whether the mean of this kernel lies outside the prediction."""
+        kernel = self.kernels.get(name, ())
         # Of a range with one end it is unknown which end that is.
         if len(self.ours) != len(kernel):
             return None
@@ -63,15 +71,15 @@ class Cell:
         """Write our value."""
         return " to ".join(self._text(ours) for ours in self.ours) or "-"
 
-    def kernel_text(self) -> str:
-        """Write the value of real hosts."""
-        return " to ".join(self._text(kernel) for kernel in self.kernel or ()) or "-"
+    def kernel_text(self, name: str) -> str:
+        """Write the value of hosts with a kernel."""
+        return " to ".join(self._text(kernel) for kernel in self.kernels.get(name, ())) or "-"
 
     def found_text(self) -> str:
-        """Write what the paper is compared with: the value of real hosts, or ours."""
-        if self.kernel is None:
-            return f"ours is {self.ours_text()}"
-        return f"the kernel has {self.kernel_text()}"
+        """Write what the paper is compared with: the value of hosts with a kernel, or ours."""
+        for name in self.kernels:
+            return f"{CALLED[name]} has {self.kernel_text(name)}"
+        return f"ours is {self.ours_text()}"
 
     def _text(self, ours: Estimate) -> str:
         return text(ours, self._number)
@@ -83,10 +91,13 @@ class Cell:
         """Give both as they are printed in JSON."""
         paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
         cell = {"paper": _bare(paper), "ours": _bare(ours), "agrees": self.agrees()}
-        if self.kernel is None:
+        if not self.kernels:
             return cell
-        kernel = [estimate.to_dict() for estimate in self.kernel]
-        return {**cell, "kernel": _bare(kernel), "missed": self.missed()}
+        found = {
+            name: _bare([estimate.to_dict() for estimate in kernel])
+            for name, kernel in self.kernels.items()
+        }
+        return {**cell, **found, "missed": self.missed()}
 
 
 def _bare(values: Sequence[Any]) -> Any:
@@ -105,16 +116,16 @@ class Row:
         """Whether the paper has any number for this row."""
         return any(cell.paper for cell in self.cells)
 
-    def has_kernel(self) -> bool:
-        """Whether it has a result of real hosts."""
-        return any(cell.kernel is not None for cell in self.cells)
+    def kernels(self) -> Iterable[str]:
+        """The names of the kernels that it has results of."""
+        return dict.fromkeys(name for cell in self.cells for name in cell.kernels)
 
     def lines(self) -> list[tuple[str, list[str]]]:
-        """Give the texts by their origin: the paper, ours or the simulator, and the kernel."""
-        kernel = self.has_kernel()
+        """Give the texts by their origin: the paper, ours or the simulator, and the kernels."""
+        kernels = self.kernels()
         paper = [("paper", [cell.paper_text() for cell in self.cells])] if self.has_paper() else []
-        ours = ("simulator" if kernel else "ours", [cell.ours_text() for cell in self.cells])
-        real = [("kernel", [cell.kernel_text() for cell in self.cells])] if kernel else []
+        ours = ("simulator" if kernels else "ours", [cell.ours_text() for cell in self.cells])
+        real = [(name, [cell.kernel_text(name) for cell in self.cells]) for name in kernels]
         return [*paper, ours, *real]
 
 
@@ -153,11 +164,12 @@ class Table:
         ]
 
     def misses(self) -> list[str]:
-        """Give a line for each mean of the kernel outside the prediction."""
+        """Give a line for each mean of a kernel outside the prediction."""
         return [
             f"{self.parameter} = {row.label}, {column}: predicted was {cell.ours_text()}, "
-            f"the kernel has {cell.kernel_text()}"
+            f"{CALLED[name]} has {cell.kernel_text(name)}"
             for row in self.rows
             for column, cell in zip(self.columns, row.cells, strict=True)
-            if cell.missed()
+            for name in cell.kernels
+            if cell.missed_by(name)
         ]

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.answers import is_valid
+from fairhaul.engines import FACTS, Engine
 from fairhaul.papers.experiment import Case, Experiment, Key, Numbers, Results
 from fairhaul.runs import for_each
 from fairhaul.store import Job, Writer, jobs_of
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
     from fairhaul.estimate import Bounds
     from fairhaul.record import Record
     from fairhaul.runs import OnProgress
@@ -121,8 +121,8 @@ def _runs(task: Task, on: Engine, shelf: Shelf | None) -> list[_Run]:
     runs = []
     for case in task.cases:
         for job in jobs_of(case.scenario, task.seeds, on, of):
-            # In the lab the first may be invalid.
-            wanted = on == "lab" or job.scenario.seed == case.scenario.seed
+            # In real time the first may be invalid.
+            wanted = FACTS[on].real_time or job.scenario.seed == case.scenario.seed
             keeps_record = task.experiment.keep is not None and wanted
             runs.append(_Run(task=task, case=case, job=job, keeps_record=keeps_record))
     return runs
@@ -140,7 +140,7 @@ def _kept(run: _Run, record: Record, on: Engine) -> Kept:
         cpu_s=record.meta["cpu_s"],
         packets=record.meta["packets"],
         reasons=None if is_valid(record.meta) else record.meta["trust"]["reasons"],
-        lag_s=record.meta["trust"]["lag"]["p99_s"] if on == "lab" else None,
+        lag_s=record.meta["trust"]["lag"]["p99_s"] if FACTS[on].real_time else None,
     )
 
 

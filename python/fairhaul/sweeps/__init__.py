@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fairhaul.cost import PACKETS_PER_CPU_S, cost
+from fairhaul.cost import cost
+from fairhaul.engines import FACTS, Engine
 from fairhaul.estimate import LEAST_RUNS
 from fairhaul.precision import Precision, read_precision
-from fairhaul.runs import cores
+from fairhaul.runs import at_once, refuse_if_impossible
 from fairhaul.scenario import Controllers, Scenario, Settings, Source, read
 from fairhaul.store import Job, Store, Writer
 from fairhaul.sweeps.local import Failure, missing, shard, work
@@ -101,6 +102,7 @@ def sweep(  # noqa: PLR0913
     dask: str | None = None,
     on_progress: OnProgress | None = None,
     controllers: Controllers | None = None,
+    engine: Engine = "sim",
 ) -> Sweep:
     """Run every scenario of `source` with several seeds, and keep the results in a directory.
 
@@ -114,15 +116,17 @@ def sweep(  # noqa: PLR0913
         seeds: the number of runs of each point, or how precise a figure of each point is to be,
             as `--precise` takes it: `"jain=0.02"`.
         budget_s: the processor time that all runs of the sweep may cost, if `seeds` is a precision;
-            a second is 2.5 million packets.
+            a second is 2.5 million packets, and 50,000 in Linux.
         jobs: the number of runs at a time; by default one per core.
         dask: the address of a Dask scheduler, whose workers then run the jobs.
         on_progress: called with the progress about ten times a second, in the calling thread.
         controllers: classes of your own, by the names that the scenario uses for them. The workers
             of a cluster must be able to import them.
+        engine: `"sim"`, the simulator, or `"linux"`, Linux in simulated time.
 
     Raises:
         ScenarioError: the scenario is wrong; `args` are all mistakes, one line each.
+        Refused: there is no program for `"linux"`, or it cannot run one of the points.
         StoreError: `out` exists and is something else.
         OSError: `out` cannot be written.
     """
@@ -134,6 +138,7 @@ def sweep(  # noqa: PLR0913
         jobs=jobs,
         dask=dask,
         on_progress=on_progress,
+        engine=engine,
     )
 
 
@@ -148,6 +153,7 @@ def run_sweep(  # noqa: PLR0913
     part: Part | None = None,
     on_progress: OnProgress | None = None,
     on_event: OnEvent = lambda _: None,
+    engine: Engine = "sim",
 ) -> Sweep:
     """Run scenarios, which are the points, as `sweep` does.
 
@@ -155,28 +161,29 @@ def run_sweep(  # noqa: PLR0913
     run. `on_event` is called with a sentence at the start of each step. All other arguments are
     those of `sweep`.
     """
+    refuse_if_impossible(engine, scenarios)
     counts = [seeds if isinstance(seeds, int) else LEAST_RUNS] * len(scenarios)
     failures: list[Failure] = []
     with Writer(out, " ".join(["fairhaul", *sys.argv[1:]])) as writer:
         for name in writer.store.damaged:
             on_event(f"{out}/{name} is damaged; its results are computed again")
         while True:
-            plan, all_jobs = planned(scenarios, counts, "sim")
+            plan, all_jobs = planned(scenarios, counts, engine)
             plan.store(out)
             own = shard(all_jobs, *part) if part else all_jobs
             left = missing(own, writer)
-            _announce(len(own), left, out, jobs, on_event)
+            _announce(len(own), left, out, at_once(jobs, engine), engine, on_event)
             if left and dask is not None:
                 from fairhaul.sweeps.cluster import work_on_cluster
 
-                failures += work_on_cluster(left, writer, dask, on_progress)
+                failures += work_on_cluster(left, writer, dask, on_progress, engine=engine)
             elif left:
-                failures += work(left, writer, at_once=jobs, on_progress=on_progress)
+                failures += work(left, writer, at_once=jobs, on_progress=on_progress, engine=engine)
             table = rows(plan, Store(out))
             if isinstance(seeds, int) or failures:
                 return Sweep(directory=out, plan=plan, rows=table, failures=failures)
             wanted = [_wanted(seeds, row) for row in table]
-            more = _within_budget(table, counts, wanted, budget_s)
+            more = _within_budget(table, counts, wanted, budget_s * FACTS[engine].packets_per_cpu_s)
             if more == counts:
                 imprecise = [
                     row.point.variant
@@ -188,12 +195,17 @@ def run_sweep(  # noqa: PLR0913
 
 
 def _announce(
-    wanted: int, left: Sequence[Job], out: Path, jobs: int | None, on_event: OnEvent
+    wanted: int,
+    left: Sequence[Job],
+    out: Path,
+    jobs: int,
+    engine: Engine,
+    on_event: OnEvent,
 ) -> None:
     if len(left) < wanted:
         on_event(f"{wanted - len(left)} of {wanted} results are in {out} already")
     if left:
-        on_event(str(cost([job.scenario for job in left], jobs or cores())))
+        on_event(str(cost([job.scenario for job in left], jobs, engine)))
 
 
 def _wanted(precision: Precision, row: Row) -> int:
@@ -202,12 +214,11 @@ def _wanted(precision: Precision, row: Row) -> int:
 
 
 def _within_budget(
-    table: Sequence[Row], counts: Sequence[int], wanted: Sequence[int], budget_s: float
+    table: Sequence[Row], counts: Sequence[int], wanted: Sequence[int], budget: float
 ) -> list[int]:
-    """Give the number of runs of each point that the budget allows, of the wanted ones."""
+    """Give the number of runs of each point that a budget of packets allows, of the wanted ones."""
     each = [sum(run["packets"] for run in row.runs) / len(row.runs) for row in table]
-    left = budget_s * PACKETS_PER_CPU_S
-    left -= sum(count * packets for count, packets in zip(counts, each, strict=True))
+    left = budget - sum(count * packets for count, packets in zip(counts, each, strict=True))
     needed = sum(
         (wants - count) * packets
         for wants, count, packets in zip(wanted, counts, each, strict=True)

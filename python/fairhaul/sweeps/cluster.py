@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
+from fairhaul.engines import FACTS, Engine
+from fairhaul.host import Refused
+from fairhaul.linux import run as linux
 from fairhaul.runs import Progress
 from fairhaul.scenario import ScenarioError
 from fairhaul.store import Job, Writer, build, digest_of, identity
@@ -42,12 +45,13 @@ class Answer:
     why: str = ""
 
 
-def tasks_of(jobs: Sequence[Job]) -> list[list[Job]]:
+def tasks_of(jobs: Sequence[Job], engine: Engine = "sim") -> list[list[Job]]:
     """Divide jobs into tasks of about the same processor time."""
     tasks: list[list[Job]] = []
+    slower = FACTS["sim"].packets_per_cpu_s / FACTS[engine].packets_per_cpu_s
     left_s = 0.0
     for job in jobs:
-        seconds = dict(job.scenario.estimate())["seconds"]
+        seconds = slower * dict(job.scenario.estimate())["seconds"]
         if not tasks or left_s < seconds or len(tasks[-1]) == MOST_JOBS:
             tasks.append([])
             left_s = TASK_S
@@ -57,13 +61,18 @@ def tasks_of(jobs: Sequence[Job]) -> list[list[Job]]:
 
 
 def run_task(
-    scenarios: Sequence[Scenario], digests: Sequence[str], compute: Compute = figures
+    scenarios: Sequence[Scenario],
+    digests: Sequence[str],
+    compute: Compute = figures,
+    engine: Engine = "sim",
+    kernel: str | None = None,
 ) -> list[Answer]:
-    """Run the jobs of a task, on a worker."""
-    return [_run(*job, compute) for job in zip(scenarios, digests, strict=True)]
+    """Run the jobs of a task, on a worker; `kernel` is the version that `linux` uses."""
+    with linux.using(kernel):
+        return [_run(*job, compute, engine) for job in zip(scenarios, digests, strict=True)]
 
 
-def _run(scenario: Scenario, digest: str, compute: Compute) -> Answer:
+def _run(scenario: Scenario, digest: str, compute: Compute, engine: Engine) -> Answer:
     from fairhaul.runs import for_each
 
     if digest_of(scenario) != digest:
@@ -76,8 +85,8 @@ def _run(scenario: Scenario, digest: str, compute: Compute) -> Answer:
         return Answer(made=made, value=compute(scenario, record))
 
     try:
-        return for_each([scenario], done, jobs=1)[0]
-    except (_core.RunError, ScenarioError) as error:
+        return for_each([scenario], done, jobs=1, engine=engine)[0]
+    except (_core.RunError, ScenarioError, Refused) as error:
         return Answer(why=str(error))
 
 
@@ -87,6 +96,8 @@ def work_on_cluster(
     address: str,
     on_progress: OnProgress | None,
     compute: Compute = figures,
+    *,
+    engine: Engine = "sim",
 ) -> list[Failure]:
     """Run jobs on the workers of a Dask cluster, and add each result to the store.
 
@@ -96,13 +107,14 @@ def work_on_cluster(
         address: the address of the scheduler, such as `tcp://10.0.0.1:8786`.
         on_progress: called with the progress about twice a second.
         compute: computes what is kept of a run.
+        engine: the engine, `"sim"` or `"linux"`.
 
     Returns:
         The runs that failed.
 
     Raises:
         ScenarioError: `distributed` is missing, there is no scheduler or no worker, or a worker has
-            another build of Fairhaul.
+            another build of Fairhaul, or another program of Linux.
     """
     try:
         from distributed import Client
@@ -114,7 +126,22 @@ def work_on_cluster(
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
         _check_workers(client, address)
-        return _Work(client, jobs, writer, on_progress, compute).all()
+        if engine == "linux":
+            _check_programs(client, address)
+        return _Work(client, jobs, writer, on_progress, compute, engine).all()
+
+
+def _check_programs(client: Any, address: str) -> None:
+    """Refuse workers whose program of Linux, or whose router, is another one."""
+    used = linux.chosen()
+    ours = linux.identity_of(used.version)
+    found = client.run(linux.identity_of, used.version, on_error="return")
+    for worker, theirs in found.items():
+        if theirs != ours:
+            raise ScenarioError(
+                f"--dask {address}: the worker {worker} has another program of Linux: {theirs} "
+                f"instead of {ours}; build the same one there: {used.command}"
+            )
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -143,12 +170,14 @@ class _Work:
         writer: Writer,
         on_progress: OnProgress | None,
         compute: Compute,
+        engine: Engine,
     ) -> None:
         self._client = client
         self._jobs = jobs
         self._writer = writer
         self._on_progress = on_progress
-        self._compute = compute
+        self._compute, self._engine = compute, engine
+        self._kernel = linux.chosen().version if engine == "linux" else None
         self._failures: list[Failure] = []
         self._suspects: list[Job] = []
         self._finished = 0
@@ -156,7 +185,7 @@ class _Work:
 
     def all(self) -> list[Failure]:
         """Run all jobs, and give the failures."""
-        self._run(tasks_of(self._jobs))
+        self._run(tasks_of(self._jobs, self._engine))
         for job in self._suspects:
             self._run([[job]], alone=True)
         return self._failures
@@ -179,6 +208,8 @@ class _Work:
             [job.scenario for job in task],
             [job.digest for job in task],
             self._compute,
+            self._engine,
+            self._kernel,
             pure=False,
         )
 

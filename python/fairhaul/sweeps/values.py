@@ -63,7 +63,9 @@ def values(
         if left and keeping.dask is not None:
             from fairhaul.sweeps.cluster import work_on_cluster
 
-            failures = work_on_cluster(left, writer, keeping.dask, on_progress, compute)
+            failures = work_on_cluster(
+                left, writer, keeping.dask, on_progress, compute, engine=engine
+            )
         else:
             failures = work(
                 left,

@@ -1,0 +1,395 @@
+"""The engine `linux`: what of it is in results, keys and refusals, and runs of the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairhaul
+from fairhaul import RunError, host
+from fairhaul.cli import status_of
+from fairhaul.engines import ENGINES, FACTS, in_order, read_engines
+from fairhaul.host import Refused
+from fairhaul.linux import run as linux
+from fairhaul.record import read
+from fairhaul.run_pool import RunPool
+from fairhaul.scenario import ScenarioError, read_one
+from fairhaul.store import jobs_of
+from fairhaul.sweeps import cluster
+from tests.conftest import SMALL
+from tests.kernel_host import wait_for
+from tests.linux_program import PretendedHost, needs_linux, pretended, pretended_program
+
+EXAMPLES = Path(__file__).parents[1] / "scenarios/examples"
+QUICK = SMALL.replace('"20 s"', '"3 s"').replace('"5 s"', '"1 s"')
+EXPECT = """
+[[expect]]
+what     = "the link is used"
+number   = "links.bottleneck.utilization"
+at_least = 0.1
+"""
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[PretendedHost]:
+    with pretended(monkeypatch) as host_:
+        yield host_
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "quick.toml"
+    file.write_text(QUICK)
+    return file
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Any:
+    """Call the command line, and give the object that it prints."""
+    assert status_of([*map(str, words), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two folders have the same files, with the same bytes."""
+    contents = [
+        {file.relative_to(of): file.read_bytes() for file in of.rglob("*") if file.is_file()}
+        for of in (one, other)
+    ]
+    return bool(contents[0]) and contents[0] == contents[1]
+
+
+def test_the_engines_have_one_order_and_one_table() -> None:
+    assert list(FACTS) == list(ENGINES) == ["sim", "linux", "lab"]
+    assert read_engines(" lab, sim,sim") == ("sim", "lab")
+    assert in_order(["lab", "linux"]) == ("linux", "lab")
+    with pytest.raises(ScenarioError, match="unknown engine 'lunix'; did you mean 'linux'"):
+        read_engines("sim,lunix")
+    # A kernel's time stamps take 12 bytes of each packet, and only real time needs repetition.
+    assert [FACTS[engine].header_bytes for engine in ENGINES] == [40, 52, 52]
+    assert [FACTS[engine].repeats for engine in ENGINES] == [1, 1, 5]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "FILE", "--engine", "linux"),
+        ("run", "FILE", "--engine", "sim,linux"),
+        ("sweep", "FILE", "--engine", "linux"),
+        ("check", "FILE", "--engine", "linux"),
+        (
+            *("compare", "reno", "--rate", "10Mbit/s", "--rtt", "20ms", "--buffer", "1bdp"),
+            *("--engine", "linux"),
+        ),
+        ("evaluate", "reno", "--quick", "--engine", "linux"),
+        ("reproduce", "fhstcp", "--quick", "--engine", "sim,linux"),
+        ("attack", "cubic", "--objective", "queue", "--confirm", "linux"),
+        ("lab", "cells", "--engine", "linux", "--out", "OUT"),
+        ("lab", "shell", "FILE", "--host", "near", "--engine", "linux", "--", "true"),
+    ],
+)
+def test_without_a_program_every_command_says_how_to_build_it(
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    linux._found.cache_clear()
+    scenario = tmp_path / "quick.toml"
+    scenario.write_text(QUICK + EXPECT)
+    given = {"FILE": str(scenario), "OUT": str(tmp_path / "out")}
+    assert status_of([given.get(word, word) for word in words]) == 2
+    assert "there is no program of Linux; build it: fairhaul linux build" in capsys.readouterr().err
+
+
+def test_a_kernel_that_was_not_built_is_refused(
+    file: Path, made: PretendedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(["run", str(file), "--engine", "linux", "--kernel", "5.4"]) == 2
+    assert "there is no program of Linux 5.4" in capsys.readouterr().err
+    assert not made.requests
+
+
+def test_a_run_has_the_kernel_the_program_and_its_memory(
+    file: Path, made: PretendedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = answer(capsys, "run", file, "--engine", "linux")
+    # The same seed gives the same record, so one run is enough.
+    (run,) = found["runs"]
+    assert (run["engine"], run["kernel"], run["program"]) == ("linux", "6.12.7", "a" * 16)
+    assert (run["memory_mb"], run["cpu_s"]) == (4096, 1.5)
+    (request,) = [one for one in made.requests if one["do"] == "linux"]
+    assert request["program"] == "/nonexistent/linux"
+    assert request["memory_mb"] == 4096
+    assert request["scenario"]["seed"] == 1
+    assert status_of(["run", str(file), "--engine", "linux"]) == 0
+    said = capsys.readouterr().out
+    assert "Linux 6.12.7 in simulated time, program aaaaaaaaaaaaaaaa, 4096 MB of memory." in said
+
+
+def test_a_run_that_is_not_valid_is_an_error_and_is_not_repeated(
+    file: Path, made: PretendedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made.reasons = ["a connection failed", "2 packets were dropped outside the path"]
+    assert status_of(["run", str(file), "--engine", "linux"]) == 1
+    said = capsys.readouterr().err
+    assert "Two flows: the run in Linux is not valid: a connection failed; 2 packets were" in said
+    assert [one["do"] for one in made.requests] == ["linux"]
+
+
+def test_files_of_equal_runs_are_equal_and_have_no_processor_time(
+    file: Path, tmp_path: Path, made: PretendedHost
+) -> None:
+    one, other = tmp_path / "a", tmp_path / "b"
+    for out in (one, other):
+        options = ["--engine", "linux", "--seeds", "2", "--out", str(out)]
+        assert status_of(["run", str(file), *options]) == 0
+    assert made.cpu_s == 3.0
+    assert same(one, other)
+    meta = json.loads(next(one.glob("*/meta.json")).read_text())
+    assert "cpu_s" not in meta
+    assert str(tmp_path) not in json.dumps(meta)
+
+
+def test_several_engines_are_side_by_side_and_in_folders_of_their_names(
+    file: Path, tmp_path: Path, made: PretendedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert status_of(["run", str(file), "--engine", "linux,sim", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    rows = [line.split()[:3] for line in said.splitlines() if line.startswith(("near", "far"))]
+    assert rows == [
+        ["near", "reno", "sim"],
+        ["near", "reno", "linux"],
+        ["far", "reno", "sim"],
+        ["far", "reno", "linux"],
+    ]
+    assert [read(out / engine).meta["engine"] for engine in ("sim", "linux")] == ["sim", "linux"]
+    found = answer(capsys, "run", file, "--engine", "sim,linux", "--seeds", "2")
+    assert list(found["engines"]) == ["sim", "linux"]
+    assert [len(of["runs"]) for of in found["engines"].values()] == [2, 2]
+    # What cannot run in Linux is refused before the simulator runs.
+    made.refuses = "no kernel has it"
+    assert status_of(["run", str(file), "--engine", "sim,linux"]) == 2
+
+
+def test_runs_of_several_engines_go_on_where_they_ended(
+    file: Path, tmp_path: Path, made: PretendedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    made.reasons = ["a connection failed"]
+    command = ["run", str(file), "--engine", "sim,linux", "--seeds", "2", "--out", str(out)]
+    assert status_of(command) == 1
+    kept = sorted(place.parent.name for place in tmp_path.glob("*/*/*/meta.json"))
+    assert kept == ["001-two-flows-seed-1", "002-two-flows-seed-2"]
+    capsys.readouterr()
+
+
+def test_the_key_of_a_result_has_all_that_the_result_depends_on(
+    made: PretendedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = read_one(QUICK)
+
+    def key() -> str:
+        return jobs_of(scenario, 1, "linux", "figures")[0].key
+
+    first = key()
+    keys = {first, jobs_of(scenario, 1, "sim", "figures")[0].key}
+    for program in (pretended_program(version="6.12.8"), pretended_program(sha256="d" * 64)):
+        made.program = program
+        keys.add(key())
+    made.program = pretended_program()
+    monkeypatch.setattr(linux, "_router", lambda: "e" * 64)
+    keys.add(key())
+    monkeypatch.undo()
+    assert len(keys) == 5
+
+
+def test_the_memory_is_that_of_usual_hosts_unless_more_is_in_flight() -> None:
+    fast = QUICK.replace("10 Mbit/s", "10 Gbit/s").replace('"40 ms"', '"400 ms"')
+    # At 10 Gbit/s and 400 ms about 333,000 packets of 1500 B are in flight.
+    assert linux.memory_mb(read_one(QUICK)) == 4096
+    assert linux.memory_mb(read_one(fast)) > 16384
+    assert linux.memory_mb(read_one(fast)) % 1024 == 0
+
+
+@pytest.mark.usefixtures("made")
+def test_the_progress_of_a_run_is_its_simulated_time() -> None:
+    scenario = read_one(QUICK)
+    pool = RunPool([scenario], None, "linux", 1)
+    reached = []
+
+    def then(_: int, __: Any) -> None:
+        reached.append(pool.progress().reached_s)
+
+    pool.run(0, then)
+    assert reached == [0.5]
+    assert pool.progress().reached_s == 3.0
+
+
+def test_a_sweep_is_kept_and_not_run_again(
+    tmp_path: Path, made: PretendedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(QUICK + '\n[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
+    words = ["sweep", str(file), "--engine", "linux", "--out", str(tmp_path / "out")]
+    assert status_of([*words, "--seeds", "2"]) == 0
+    assert sum(one["do"] == "linux" for one in made.requests) == 4
+    made.requests.clear()
+    assert status_of([*words, "--seeds", "2"]) == 0
+    assert not any(one["do"] == "linux" for one in made.requests)
+    assert "4 of 4 results are in" in capsys.readouterr().err
+    assert fairhaul.sweep(file, tmp_path / "out", seeds=2, engine="linux").runs == 4
+
+
+@pytest.mark.usefixtures("made")
+def test_checks_run_in_linux_beside_the_simulator(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(QUICK + EXPECT)
+    found = answer(capsys, "check", file, "--engine", "sim,linux")
+    (expectation,) = found["cases"][0]["expectations"]
+    assert list(expectation["results"]) == ["sim", "linux"]
+    assert expectation["verdict"] == "met"
+    assert expectation["engines_disagree"] is False
+
+
+class Client:
+    """A cluster of one worker, which has another program."""
+
+    def run(self, function: Any, version: str, **_: object) -> dict[str, str]:
+        assert function is linux.identity_of
+        return {"tcp://worker": f"Linux {version}, program 0, router 0"}
+
+
+@pytest.mark.usefixtures("made")
+def test_a_worker_with_another_program_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="tcp://worker has another program of Linux: Linux"):
+        cluster._check_programs(Client(), "tcp://scheduler")
+
+
+def test_a_shell_gives_the_status_of_its_program(
+    file: Path, made: PretendedHost, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["lab", "shell", str(file), "--engine", "linux", "--host", "near", "--", "iperf3", "-c"]
+    with pytest.raises(SystemExit) as end:
+        status_of(words)
+    assert end.value.code == 3
+    (request,) = made.requests
+    assert request["do"] == "linux_shell"
+    assert request["command"] == ["iperf3", "-c"]
+    assert (request["host"], request["memory_mb"]) == ("near", 4096)
+    assert "5 packets arrived; 0 were dropped on the path" in capfd.readouterr().err
+
+
+def test_a_record_needs_the_program_that_was_chosen(made: PretendedHost) -> None:
+    with linux.using("6.12"):
+        assert linux.chosen() == made.program
+    with pytest.raises(Refused), linux.using("6.1.0"):
+        raise AssertionError
+
+
+# What follows runs the program.
+
+
+@needs_linux
+def test_the_same_run_gives_the_same_files(tmp_path: Path) -> None:
+    one, other = tmp_path / "a", tmp_path / "elsewhere/b"
+    other.parent.mkdir()
+    for out in (one, other):
+        command = [sys.executable, "-m", "fairhaul", "run", str(EXAMPLES / "two-flows.toml")]
+        options = ["--engine", "linux", "--seeds", "1", "--set", "duration=3 s", "--out", str(out)]
+        subprocess.run([*command, *options, "--set", "warmup=1 s"], check=True, cwd=out.parent)
+    assert same(one, other)
+    meta = read(one).meta
+    assert meta["engine"] == "linux"
+    assert meta["trust"]["valid"]
+
+
+@needs_linux
+def test_the_environment_changes_nothing(tmp_path: Path, file: Path) -> None:
+    runs = [tmp_path / "plain", tmp_path / "other"]
+    command = [sys.executable, "-m", "fairhaul", "run", str(file), "--engine", "linux"]
+    for out, more in zip(runs, ({}, {"FAIRHAUL_SEED": "7", "X" * 100: "y" * 10_000}), strict=True):
+        environment = {**os.environ, **more}
+        subprocess.run([*command, "--out", str(out)], check=True, env=environment)
+    assert same(*runs)
+
+
+@needs_linux
+def test_a_run_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(SMALL.replace('"20 s"', '"2000 s"'))
+    command = [sys.executable, "-m", "fairhaul", "run", str(file), "--engine", "linux"]
+    path = str(linux.chosen().path)
+    for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        before = processes(path)
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            wait_for(lambda before=before: processes(path) - before)
+            ours = processes(path) - before
+            process.send_signal(how)
+            process.wait(timeout=60)
+        wait_for(lambda ours=ours: not processes(path) & ours)
+
+
+def processes(path: str) -> set[int]:
+    """Give the processes of a program."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if str((folder / "exe").readlink()) == path:
+                found.add(int(folder.name))
+    return found
+
+
+@needs_linux
+def test_a_program_in_a_shell_can_write_none_of_the_users_files(tmp_path: Path, file: Path) -> None:
+    place = tmp_path / "written"
+    command = [sys.executable, "-m", "fairhaul", "lab", "shell", str(file), "--engine", "linux"]
+    words = ["--host", "near", "--", "sh", "-c", f"echo text > {place}"]
+    done = subprocess.run([*command, *words], check=False, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert not place.exists()
+
+
+@needs_linux
+def test_another_seed_gives_another_run() -> None:
+    runs = fairhaul.run(QUICK, seeds=2, engine="linux").measures
+    assert runs[0]["flows"][0]["goodput_bps"] != runs[1]["flows"][0]["goodput_bps"]
+    assert all(run["links"][0]["utilization"] > 0.5 for run in runs)
+
+
+@needs_linux
+def test_what_no_kernel_can_do_is_refused_at_once() -> None:
+    xcp = QUICK.replace('"reno"', '"xcp"').replace('"droptail"', '"xcp"')
+    with pytest.raises((Refused, ScenarioError)):
+        fairhaul.run(xcp, engine="linux")
+
+
+@needs_linux
+def test_a_program_in_a_shell_has_the_path_of_its_flow(file: Path) -> None:
+    command = [sys.executable, "-m", "fairhaul", "lab", "shell", str(file), "--engine", "linux"]
+    words = ["--host", "near", "--", "sh", "-c", "echo to $FAIRHAUL_PEER; exit 4"]
+    done = subprocess.run([*command, *words], check=False, capture_output=True, text=True)
+    assert done.returncode == 4
+    assert done.stdout.startswith("to 10.")
+
+
+def test_an_unusable_program_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "host"
+    program.write_text("#!/bin/sh\ncat > /dev/null\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(host, "PROGRAM", program)
+    run = linux.Run(read_one(QUICK), pretended_program())
+    with pytest.raises(RunError, match="ended without an answer"):
+        run.run()
