@@ -32,11 +32,11 @@ SEED ?= $(shell date +%Y%m%d)
 
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
-    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/twins \) -prune -o \
+    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/twins \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs \) -type f -print)
 
 # What fairhaul-host is built from.
-HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
+HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/linux crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
 
 # What the engine as WebAssembly is built from.
 STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
@@ -64,6 +64,7 @@ test: tools $(VENV)/.extension host studio ## everything that has to pass before
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	@scripts/linux
 	@scripts/suite $(LOGS)
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
@@ -138,7 +139,7 @@ audit: tools $(VENV)/.packages ## the licences, origins and known vulnerabilitie
 twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
 	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins
 
-host: $(VENV)/.host ## fairhaul-host, for `fairhaul kernel`: where it cannot be built it says why
+host: $(VENV)/.host ## fairhaul-host, for `fairhaul kernel` and the lab, and the library of the engine `linux`: where it cannot be built it says why
 
 studio: $(VENV)/.studio ## the engine as WebAssembly, for `fairhaul studio`: where it cannot be built it says why
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairhaul import RunError, host, kernel, lab
+from fairhaul import RunError, host, host_run, kernel, lab
 
 
 def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
@@ -30,14 +30,14 @@ def test_the_record_of_a_run_is_written_to_a_private_folder(
 ) -> None:
     modes = []
 
-    def ask(request: Any, **_: object) -> None:
+    def ask(request: Any, *_: object, **__: object) -> None:
         folder = Path(request["record"]).parent
         assert list(folder.iterdir()) == []
         modes.append((folder.stat().st_mode & 0o777, folder.stat().st_uid))
         raise RunError("it was not run")
 
-    monkeypatch.setattr(lab, "ask", ask)
-    monkeypatch.setattr(lab, "_written", str)
+    monkeypatch.setattr(host_run, "ask", ask)
+    monkeypatch.setattr(host_run, "written", str)
     scenario: Any = None
     run = lab.Run(scenario)
     before = os.umask(0)

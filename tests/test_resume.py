@@ -53,7 +53,7 @@ def test_complete_runs_are_kept_and_not_run_again(tmp_path: Path, how: int) -> N
     after = {file.parent.name: read(file.parent).meta for file in tmp_path.glob("out/*/meta.json")}
     assert len(after) == 12
     for name, meta in before.items():
-        assert after[name] == meta, "even its processor time is that of the first time"
+        assert after[name] == meta, "it was run again"
     assert not draft.exists()
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul import own
 from fairhaul._core import Scenario, ScenarioError
+from fairhaul.engines import Engine
 from fairhaul.expectations import (
     MET,
     NOT_MET,
@@ -24,7 +25,7 @@ from fairhaul.expectations import (
     read_expectations,
 )
 from fairhaul.host import Refused
-from fairhaul.runs import Engine, OnProgress
+from fairhaul.runs import OnProgress
 from fairhaul.scenario import (
     Controllers,
     Settings,

@@ -7,18 +7,17 @@ measured on this machine, by a run that takes a fraction of a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairhaul import _core
 from fairhaul.durations import rough_duration_text
+from fairhaul.engines import FACTS, Engine
 from fairhaul.memory import memory_text
 from fairhaul.scenario import Scenario, read_one
 
-# What one second of a budget of processor time counts as, in packets: less than half of what the
-# engine simulates on a machine of today. A budget is a number of packets, so that the same question
-# has the same answer on every machine.
-PACKETS_PER_CPU_S = 2_500_000
+# What one second of a budget of processor time counts as, in packets.
+PACKETS_PER_CPU_S = FACTS["sim"].packets_per_cpu_s
 
 # About 200,000 packets of eight flows that lose some of them.
 CALIBRATION = {
@@ -30,11 +29,12 @@ CALIBRATION = {
     },
     "flow": [{"name": "cubic", "controller": "cubic", "count": 8, "rtt": "20 ms"}],
 }
+# What the program of a kernel takes of memory, and a packet that is in it: at the sender, in the
+# router and at the receiver.
+PROGRAM_BYTES, KERNEL_PACKET_BYTES = 150e6, 3 * 4352.0
 # What is said before runs begin that take longer or need more.
 LONG_S = 60.0
 MUCH_BYTES = 1e9
-# Figures and the record of a run, beside its packets.
-PER_RUN_S = 0.004
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,17 +65,25 @@ class Cost:
         )
 
 
-def cost(scenarios: Sequence[Scenario], at_once: int) -> Cost:
+def cost(scenarios: Sequence[Scenario], at_once: int, engine: Engine = "sim") -> Cost:
     """Estimate what it costs to run scenarios, `at_once` of them at a time."""
     estimates = [dict(scenario.estimate()) for scenario in scenarios]
     packets = sum(estimate["packets"] for estimate in estimates)
-    largest = sorted((estimate["bytes"] for estimate in estimates), reverse=True)
+    largest = sorted((_bytes(estimate, engine) for estimate in estimates), reverse=True)
+    facts = FACTS[engine]
+    each_s = second_per_packet() if engine == "sim" else 1 / facts.packets_per_cpu_s
     return Cost(
         runs=len(scenarios),
-        cpu_s=packets * second_per_packet() + len(scenarios) * PER_RUN_S,
+        cpu_s=packets * each_s + len(scenarios) * facts.start_s,
         at_once=max(1, min(at_once, len(scenarios))),
         bytes=sum(largest[:at_once]),
     )
+
+
+def _bytes(estimate: Mapping[str, float], engine: Engine) -> float:
+    """Estimate the memory of a run: with a kernel also that of the kernel and of its packets."""
+    kernel = PROGRAM_BYTES + estimate["in_flight"] * KERNEL_PACKET_BYTES
+    return estimate["bytes"] + (kernel if engine == "linux" else 0.0)
 
 
 def second_per_packet() -> float:
@@ -86,10 +94,16 @@ def second_per_packet() -> float:
     return (time.thread_time() - before) / outcome.packets
 
 
-def announced(scenarios: Sequence[Scenario], at_once: int) -> str:
-    """Give a sentence on the cost of runs that take long or need much memory, else nothing."""
+def announced(scenarios: Sequence[Scenario], at_once: int, engine: Engine = "sim") -> str:
+    """Give a sentence on the cost of runs that take long or need much memory, else nothing.
+
+    A run in real time takes what its scenario says.
+    """
+    if FACTS[engine].real_time:
+        return ""
     estimates = [dict(scenario.estimate()) for scenario in scenarios]
     rough_s = sum(estimate["seconds"] for estimate in estimates) / at_once
-    if rough_s < LONG_S and max(estimate["bytes"] for estimate in estimates) < MUCH_BYTES:
+    rough_s *= FACTS["sim"].packets_per_cpu_s / FACTS[engine].packets_per_cpu_s
+    if rough_s < LONG_S and max(_bytes(estimate, engine) for estimate in estimates) < MUCH_BYTES:
         return ""
-    return str(cost(scenarios, at_once))
+    return str(cost(scenarios, at_once, engine))

@@ -196,13 +196,20 @@ def _finish(claim: _Claim) -> None:
     claim.draft.rmdir()
 
 
+def records_in(folder: Path) -> list[Path]:
+    """Give the complete records: the folder itself, or the folders one or two levels below it."""
+    places = ("", "*/", "*/*/")
+    return sorted(file.parent for place in places for file in folder.glob(f"{place}{LAST[0]}"))
+
+
 def _has_complete(draft: Path) -> bool:
     """Whether a record in `draft` is complete; incomplete records beside it are removed."""
-    inside = [entry for entry in draft.iterdir() if entry.is_dir()]
-    complete = [entry for entry in (draft, *inside) if (entry / LAST[0]).is_file()]
-    for entry in inside:
-        if complete and entry not in complete and draft not in complete:
-            shutil.rmtree(entry, ignore_errors=True)
+    complete = records_in(draft)
+    kept = {place for record in complete for place in (record, record.parent)}
+    if complete and draft not in complete:
+        for entry in [*draft.glob("*/"), *draft.glob("*/*/")]:
+            if entry.is_dir() and entry not in kept and entry.parent not in complete:
+                shutil.rmtree(entry, ignore_errors=True)
     return bool(complete)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fairhaul.digits import Decimals, Scientific
+from fairhaul.engines import Engine
 from fairhaul.grid import Grid
 
 Number = Callable[[float], str]
@@ -103,6 +104,21 @@ def quantile_rows(flows: Sequence[Mapping[str, Any]]) -> Rows:
 def flow_rows(flows: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out flows, a row each."""
     return _rows(flows, ["name", "controller"], FLOW_COLUMNS)
+
+
+def engine_rows(
+    engines: Mapping[Engine, Mapping[str, Any]],
+    key: str,
+    columns: Mapping[str, tuple[str, Number]],
+) -> Rows:
+    """Lay out the flows or links of several engines, those of the same name below each other."""
+    parts = [
+        {**part, "engine": engine}
+        for same in zip(*(figures[key] for figures in engines.values()), strict=True)
+        for engine, part in zip(engines, same, strict=True)
+    ]
+    words = ["name", "controller", "engine"] if key == "flows" else ["name", "engine"]
+    return _rows(parts, words, columns)
 
 
 def group_rows(groups: Sequence[Mapping[str, Any]]) -> Rows:

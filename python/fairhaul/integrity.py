@@ -76,7 +76,6 @@ META: Shape = {
     "version": WORD,
     "seed": WHOLE,
     "packets": WHOLE,
-    "cpu_s": NUMBER,
     "variant": {},
     "scenario": {
         "title": WORD,

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # Lengths of the windows of `jain_by_window`, seconds; those from a bin to the whole run are used.
 WINDOWS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
+# What is known of a run with a kernel beside its figures.
+NOTES = ("kernel", "program", "memory_mb", "trust", "tries")
+
 # Times are sums of binary fractions.
 ROUNDING = 1e-9
 
@@ -58,7 +61,7 @@ def measure(record: Record) -> RunFigures:
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
     several = groups(of_flows, flows, bottlenecks)
-    noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
+    noted = {key: meta[key] for key in NOTES if key in meta}
     figures: Any = {
         "title": scenario["title"],
         **({"variant": meta["variant"]} if meta["variant"] else {}),
@@ -66,7 +69,7 @@ def measure(record: Record) -> RunFigures:
         "seed": meta["seed"],
         "version": meta["version"],
         "packets": meta["packets"],
-        "cpu_s": meta["cpu_s"],
+        "cpu_s": meta.get("cpu_s"),
         **noted,
         **({"grain": trains} if (trains := grain.of_scenario(scenario)) else {}),
         "flows": flows,

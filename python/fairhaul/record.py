@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from fairhaul.columns import Table
 
+# What of `meta` differs between runs that are the same, and is therefore not in their files.
+NOT_WRITTEN = frozenset({"cpu_s"})
 # The record of schema 1 had no digests, and counted a packet's loss where it was lost.
 SCHEMA = 2
 META = "meta.json"
@@ -169,7 +171,8 @@ def write_files(record: Record, directory: Path, key: str | None = None) -> None
     """Write the files of `record` into an existing directory, `meta.json` last.
 
     `meta.json` has the SHA-256 of every table and of itself, so that reading detects damage. `key`
-    is that of the run in a store, by which a later command recognises it.
+    is that of the run in a store, by which a later command recognises it. The files of two runs
+    that are the same are the same to the byte, so the processor time is not among them.
     """
     directory.mkdir(exist_ok=True)
     digests = {}
@@ -178,7 +181,8 @@ def write_files(record: Record, directory: Path, key: str | None = None) -> None
         table.write_parquet(buffer)
         digests[name] = digest(buffer.getvalue())
         (directory / f"{name}.parquet").write_bytes(buffer.getvalue())
-    meta = {**record.meta, "schema": SCHEMA} | ({} if key is None else {"key": key})
+    kept = {name: value for name, value in record.meta.items() if name not in NOT_WRITTEN}
+    meta = {**kept, "schema": SCHEMA} | ({} if key is None else {"key": key})
     digests["meta"] = digest_of_meta(meta)
     text = json.dumps({**meta, "digests": digests}, indent=2, allow_nan=False) + "\n"
     (directory / META).write_text(text, encoding="utf-8")

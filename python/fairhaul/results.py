@@ -126,8 +126,8 @@ class Figures(TypedDict, Generic[N]):
     version: str
     packets: N
     """Data packets delivered in the whole run."""
-    cpu_s: N
-    """Processor time of the engine."""
+    cpu_s: N | None
+    """Processor time of the engine; None for a record that was read from its files."""
     flows: list[FlowFigures[N]]
     groups: NotRequired[list[GroupFigures[N]]]
     """Only groups that have several flows."""
@@ -153,19 +153,20 @@ class Lag(TypedDict):
 
 
 class Trust(TypedDict):
-    """Whether a run in the lab is valid: whether the machine kept up with it."""
+    """Whether a run with a kernel is valid: in the lab also whether the machine kept up with it."""
 
     valid: bool
     reasons: list[str]
     """Why the run is not valid."""
     warnings: list[str]
-    mode: str
-    lag: Lag
-    answers: Lag | None
+    mode: NotRequired[str]
+    """Lab only, as the next four: in simulated time no packet is late."""
+    lag: NotRequired[Lag]
+    answers: NotRequired[Lag | None]
     """How long receivers that acknowledge every packet at once took to answer, from when a packet
     was due; none without such a receiver."""
-    router_load: float
-    machine: dict[str, float | None]
+    router_load: NotRequired[float]
+    machine: NotRequired[dict[str, float | None]]
     round_trips: list[dict[str, Any]]
     links: list[dict[str, Any]]
     buffers: list[dict[str, Any]]
@@ -190,9 +191,13 @@ class RunFigures(Figures[float]):
     """What `[sweep]` set; only where the scenario has a sweep."""
     seed: int
     kernel: NotRequired[str]
-    """The kernel's release; lab only."""
+    """The kernel's release; only of the engines `linux` and `lab`."""
+    program: NotRequired[str]
+    """The digest of the program that ran; only of `linux`, as the next."""
+    memory_mb: NotRequired[int]
+    """The memory of the program, on which TCP's buffers depend."""
     trust: NotRequired[Trust]
-    """Lab only."""
+    """Only of `linux` and `lab`."""
     tries: NotRequired[int]
     """How often the run was tried until it was valid; lab only."""
     grain: NotRequired[Grain]

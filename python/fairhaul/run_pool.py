@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairhaul import _core, lab
+from fairhaul.engines import FACTS, Engine
+from fairhaul.linux import run as linux
 from fairhaul.memory import per_run
 from fairhaul.record import SCHEMA, Record
 from fairhaul.scenario import Scenario, flow_index, label, variant
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
-Engine = Literal["sim", "lab"]
+# A run of one of the engines: all have `run`, `stop` and `reached_s`.
+EngineRun = _core.Run | linux.Run | lab.Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +61,11 @@ class RunPool:
         """Why the first run failed that did."""
         self._plan = plan
         self._engine = engine
-        self._memory = None if engine == "lab" else per_run(plan, jobs)
+        self._memory = per_run(plan, jobs) if engine == "sim" else None
+        self._program = linux.chosen() if engine == "linux" and plan else None
         self._traced = [None if trace is None else flow_index(scenario, trace) for scenario in plan]
         self._lock = threading.Lock()
-        self._runs: dict[int, _core.Run | lab.Run] = {}
+        self._runs: dict[int, EngineRun] = {}
         self._work = [_work(scenario, engine) for scenario in plan]
         self._all_work, self._all_s = sum(self._work), sum(run.duration_s for run in plan)
         self._finished, self._done_work, self._done_s = 0, 0.0, 0.0
@@ -99,7 +103,10 @@ class RunPool:
             self._runs[index] = run
         try:
             outcome, cpu_s = _outcome(run)
-            return self._figure(index, lambda: then(index, _record(scenario, run, outcome, cpu_s)))
+            notes = {"engine": self._engine, **_notes(run)}
+            return self._figure(
+                index, lambda: then(index, record_of(scenario, outcome, cpu_s, notes))
+            )
         finally:
             with self._lock:
                 self._runs.pop(index, None)
@@ -119,7 +126,9 @@ class RunPool:
             with self._lock:
                 self._figuring.pop(index, None)
 
-    def _prepared(self, scenario: Scenario, traced: int | None) -> _core.Run | lab.Run:
+    def _prepared(self, scenario: Scenario, traced: int | None) -> EngineRun:
+        if self._program is not None:
+            return linux.Run(scenario, self._program)
         if self._engine == "lab":
             return lab.Run(scenario)
         return _core.Run(scenario, traced, self._memory)
@@ -157,21 +166,25 @@ class RunPool:
 
 
 def _work(scenario: Scenario, engine: Engine) -> float:
-    """Give what a run counts as in the progress of all: its packets, in the lab its duration."""
-    if engine == "lab":
+    """Give what a run counts as in the progress: its packets, or its duration in real time."""
+    if FACTS[engine].real_time:
         return scenario.duration_s
     return dict(scenario.estimate())["packets"] + 1.0
 
 
-def _outcome(run: _core.Run | lab.Run) -> tuple[Any, float]:
+def _outcome(run: EngineRun) -> tuple[Any, float]:
     """Run, and give the outcome and the processor time of the engine's call alone."""
     before = time.thread_time()
     outcome = run.run()
+    if isinstance(run, linux.Run):
+        return outcome, run.cpu_s
     return outcome, time.thread_time() - before
 
 
-def _record(scenario: Scenario, run: _core.Run | lab.Run, outcome: Any, cpu_s: float) -> Record:
-    return record_of(scenario, outcome, cpu_s, run.notes if isinstance(run, lab.Run) else {})
+def _notes(run: EngineRun) -> Mapping[str, Any]:
+    """Give what a run with a kernel reports beside its record."""
+    notes: Mapping[str, Any] = getattr(run, "notes", {})
+    return notes
 
 
 def record_of(

@@ -9,17 +9,19 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from operator import index as whole
 from typing import TYPE_CHECKING, TypeVar
 
-from fairhaul import notebook
+from fairhaul import lab, notebook
 from fairhaul.answers import Answer, Answers
+from fairhaul.engines import FACTS, Engine
+from fairhaul.linux import run as linux
 from fairhaul.measures import measure
 from fairhaul.record import Record
 from fairhaul.renamed import renamed
-from fairhaul.run_pool import Engine, Failed, OnProgress, Progress, RunPool
+from fairhaul.run_pool import Failed, OnProgress, Progress, RunPool
 from fairhaul.scenario import (
     Controllers,
     Scenario,
@@ -38,6 +40,7 @@ __all__ = [
     "Progress",
     "cores",
     "for_each",
+    "refuse_if_impossible",
     "run",
     "run_each",
     "run_many",
@@ -70,7 +73,8 @@ def run(
         seeds: the number of runs; 1 by default.
         jobs: the number of runs at a time; by default one per core, and one in the lab.
         on_progress: called with the progress about ten times a second, in the calling thread.
-        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
+        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
+            machine's kernel in real time.
         controllers: classes of your own, by the names that the scenario uses for them.
 
     Raises:
@@ -101,7 +105,8 @@ def run_many(
         seeds: the number of runs of each, counted up from its own seed; 1 by default.
         jobs: the number of runs at a time; by default one per core, and one in the lab.
         on_progress: called with the progress about ten times a second, in the calling thread.
-        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
+        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
+            machine's kernel in real time.
 
     Returns:
         An answer for each scenario, in their order.
@@ -137,7 +142,8 @@ def run_each(
         jobs: the number of runs at a time; by default one per core, and one in the lab.
         on_progress: called with the progress about ten times a second, in the calling thread, while
             it waits for an answer.
-        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
+        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
+            machine's kernel in real time.
 
     Returns:
         An iterator over the answers, in the order of `scenarios`.
@@ -149,7 +155,7 @@ def run_each(
     """
     each = 1 if seeds is None else whole(seeds)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
-    jobs = _jobs(jobs, engine)
+    jobs = at_once(jobs, engine)
     ahead = AHEAD * jobs + each
     results = _in_order(
         RunPool(plan, None, engine, jobs), _measured, on_progress=on_progress, ahead=ahead
@@ -198,7 +204,8 @@ def for_each(
         jobs: the number of runs at a time; by default one per core, and one in the lab.
         on_progress: called with the progress about ten times a second, in the calling thread.
         trace: the name of a flow whose packets the records hold as a trace; simulator only.
-        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
+        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
+            machine's kernel in real time.
         failed: called in the thread of a run that failed, with its index and the error; the other
             runs then go on.
 
@@ -210,14 +217,27 @@ def for_each(
         Refused: the lab cannot run a scenario here; nothing was changed.
         RunError: a run failed, and there is no `failed`; all others were stopped.
     """
-    pool = RunPool(plan, trace, engine, _jobs(jobs, engine))
+    pool = RunPool(plan, trace, engine, at_once(jobs, engine))
     return list(_in_order(pool, then, failed, on_progress=on_progress, ahead=len(plan)))
 
 
-def _jobs(jobs: int | None, engine: Engine) -> int:
-    # Runs in real time take processors from each other, so only the caller may ask for several.
+def at_once(jobs: int | None, engine: Engine) -> int:
+    """Give the number of runs at a time: `jobs`, or what is usual for the engine."""
+    # Runs in real time take processors from each other, so only the caller may choose several.
     number = None if jobs is None else whole(jobs)
-    return number or (1 if engine == "lab" else cores())
+    return number or (1 if FACTS[engine].real_time else cores())
+
+
+def refuse_if_impossible(engine: Engine, scenarios: Iterable[Scenario]) -> None:
+    """Refuse at once what an engine would refuse after other work has been done.
+
+    Raises:
+        Refused: the engine cannot be used here, or cannot run one of the scenarios.
+    """
+    if engine == "linux":
+        linux.refuse_if_impossible(scenarios)
+    elif engine == "lab":
+        lab.refuse_if_impossible(scenarios)
 
 
 def cores() -> int:

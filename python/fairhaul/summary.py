@@ -9,7 +9,8 @@ from fairhaul.estimate import AT_LEAST_0, AT_LEAST_1, AT_MOST_1, FRACTION, Bound
 
 # Keys that distinguish runs, and have no mean.
 NOT_SUMMARISED = frozenset(
-    {"title", "variant", "seed", "kernel", "trust", "tries", "grain", "warnings"}
+    {"title", "variant", "seed", "grain", "warnings"}
+    | {"kernel", "program", "memory_mb", "trust", "tries"}
 )
 
 # What figures can be; all others are at least 0.

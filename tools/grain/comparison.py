@@ -116,7 +116,7 @@ def compare(case: Case, seed: int, jobs: int | None) -> Outcome:
         shares=shares,
         events=_difference("loss events per s", events[0], events[1]),
         jain=jain,
-        faster=sum(r["cpu_s"] for r in packets) / sum(r["cpu_s"] for r in trains),
+        faster=sum(r["cpu_s"] or 0.0 for r in packets) / sum(r["cpu_s"] or 0.0 for r in trains),
     )
 
 

@@ -4,7 +4,7 @@
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// The engines.
-const ENGINES: [&str; 2] = ["sim", "lab"];
+const ENGINES: [&str; 3] = ["sim", "linux", "lab"];
 /// What can happen to a flow.
 const KINDS: [&str; 6] = ["reduction", "marked", "timeout", "recovered", "undone", "mode"];
 

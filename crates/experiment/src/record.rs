@@ -177,7 +177,7 @@ pub struct PacketRow {
 /// The answer of an engine to a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// `"sim"` or `"lab"`.
+    /// `"sim"`, `"linux"` or `"lab"`.
     #[serde(deserialize_with = "json::engine")]
     pub engine: Name,
     /// The bins.

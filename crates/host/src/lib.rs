@@ -10,6 +10,7 @@ pub mod error;
 pub mod flows;
 pub mod kernel;
 pub mod lab;
+pub mod linux;
 pub mod namespace;
 mod nearest;
 mod programs;

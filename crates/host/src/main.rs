@@ -8,6 +8,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // SAFETY: the process has done nothing before this call, so it has opened nothing.
     let inherited = unsafe { fairhaul_host::Inherited::at_start() };
+    if fairhaul_host::linux::is_first_process() {
+        fairhaul_host::linux::first_process(inherited)
+    }
     fairhaul_host::answer(std::io::stdin(), inherited)
 }
 

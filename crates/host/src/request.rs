@@ -13,6 +13,8 @@ use crate::error::{Context, Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Ready, RunRequest, Shell};
+use crate::linux::{LinuxRun, launch};
+use fairhaul_experiment::Scenario;
 use crate::steps::say;
 use crate::sys::{self, Inherited};
 
@@ -33,6 +35,7 @@ enum HostRequest {
     Watch(Watch),
     Ready(Ready),
     Lab(RunRequest),
+    Linux(LinuxRun),
     Shell(Shell),
     Clean(Clean),
 }
@@ -58,7 +61,12 @@ pub fn answer(input: impl Read, mut inherited: Inherited) -> ExitCode {
 /// one ends, too, as soon as the change that it is making is complete.
 pub fn respond(input: impl Read, carry_out: impl FnOnce(&str) -> Result<Value>) -> ExitCode {
     let _ = set_pdeathsig(Signal::SIGTERM);
-    match read(input).and_then(|text| carry_out(&text)) {
+    finish(read(input).and_then(|text| carry_out(&text)))
+}
+
+/// Writes the result as the last line.
+fn finish(done: Result<Value>) -> ExitCode {
+    match done {
         Ok(result) => {
             say(&json!({ "result": result }));
             ExitCode::SUCCESS
@@ -69,6 +77,39 @@ pub fn respond(input: impl Read, carry_out: impl FnOnce(&str) -> Result<Value>) 
             ExitCode::from(if refused { 2 } else { 1 })
         }
     }
+}
+
+/// Carries out a request that has been read already.
+pub fn respond_to(text: &str, mut inherited: Inherited) -> ExitCode {
+    finish(carry_out(text, &mut inherited))
+}
+
+/// A request of the engine `linux`, as far as its network goes.
+pub enum LinuxRequest {
+    /// A run of a scenario.
+    Run(Scenario),
+    /// A program at the sender of the flow with this number.
+    Shell(Scenario, u32),
+}
+
+/// Reads the scenario of a request.
+///
+/// # Errors
+/// It has no network, or its scenario has mistakes.
+pub fn linux_request(text: &str) -> Result<LinuxRequest> {
+    match parsed(text)?.request {
+        HostRequest::Lab(run) => run.scenario.read().map(LinuxRequest::Run),
+        HostRequest::Shell(shell) => {
+            let scenario = shell.scenario.read()?;
+            let number = lab::shell::number(&scenario, &shell.host)?;
+            Ok(LinuxRequest::Shell(scenario, number))
+        }
+        _ => Err(Error::refused("this request has no network")),
+    }
+}
+
+fn parsed(text: &str) -> Result<Envelope> {
+    serde_json::from_str(text).map_err(|error| Error::refused(format!("invalid request: {error}")))
 }
 
 fn read(input: impl Read) -> Result<String> {
@@ -90,8 +131,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
              change its kernel. Remove them (chmod ug-s, setcap -r), and let sudo or systemd give the rights",
         ));
     }
-    let envelope: Envelope =
-        serde_json::from_str(text).map_err(|error| Error::refused(format!("invalid request: {error}")))?;
+    let envelope = parsed(text)?;
     let store = InstallStore::new(&envelope.place);
     // Programs that this one starts, such as `ip`, get no more capabilities than this one has kept. In a shell the
     // user's own programs may be such that need more.
@@ -109,6 +149,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Watch(watch) => kernel::watch(&store, &watch),
         HostRequest::Ready(question) => lab::ready(&question),
         HostRequest::Lab(question) => lab::answer(&question),
+        HostRequest::Linux(run) => launch(&run),
         HostRequest::Shell(request) => lab::shell(&request, inherited),
         HostRequest::Clean(request) => lab::clean(&request),
     }

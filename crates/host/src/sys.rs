@@ -5,6 +5,7 @@
 
 pub mod ethtool;
 pub mod packet_socket;
+pub mod simulated;
 pub mod slice;
 
 use std::collections::BTreeSet;
@@ -100,6 +101,35 @@ pub fn let_signals_through(command: &mut Command) {
     unsafe { command.pre_exec(let_through) };
 }
 
+/// Has a program killed when the thread that starts it ends.
+pub fn end_with_parent(command: &mut Command) {
+    let end = || Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?);
+    // SAFETY: between fork and exec this is one system call, which changes nothing but the new process.
+    unsafe { command.pre_exec(end) };
+}
+
+/// Has a program started at fixed addresses, which is what makes its memory the same in every run.
+pub fn without_randomization(command: &mut Command) {
+    let fix = || {
+        nix::sys::personality::set(nix::sys::personality::Persona::ADDR_NO_RANDOMIZE)?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec this is one system call, which changes nothing but the new process.
+    unsafe { command.pre_exec(fix) };
+}
+
+/// The processor time that a process has used, seconds.
+pub fn processor_time_s(process: nix::unistd::Pid) -> io::Result<f64> {
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: the call writes the number of a clock to `clock`.
+    let error = unsafe { libc::clock_getcpuclockid(process.as_raw(), &raw mut clock) };
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    let used = nix::time::clock_gettime(clock.into())?;
+    Ok(used.tv_sec() as f64 + used.tv_nsec() as f64 * 1e-9)
+}
+
 /// Gives this thread a real-time priority (`SCHED_FIFO`).
 pub fn set_real_time(priority: libc::c_int) -> io::Result<()> {
     // SAFETY: all bytes zero are a `sched_param`, which holds numbers only.
@@ -120,6 +150,27 @@ pub fn tcp_info(socket: impl AsFd, info: &mut [u8]) -> io::Result<usize> {
         libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)
     };
     if done == 0 { Ok(length as usize) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the kernel discard what arrives at a socket, packet by packet as it arrives, until the socket ends or a gigabyte
+/// has come; returns the number of bytes. A datagram, which is discarded by itself, is counted with its whole length. One
+/// call costs less than one for each packet, and a receiver does the same in both.
+pub fn discard(socket: impl AsFd) -> io::Result<usize> {
+    const MOST: usize = 1 << 30;
+    let mut nothing = [0u8; 8];
+    let flags = libc::MSG_TRUNC | libc::MSG_WAITALL;
+    // SAFETY: with MSG_TRUNC the kernel writes nothing of a stream, whatever the length; of datagrams it would.
+    let read = unsafe {
+        let length = if is_stream(&socket)? { MOST } else { nothing.len() };
+        libc::recv(socket.as_fd().as_raw_fd(), nothing.as_mut_ptr().cast(), length, flags)
+    };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// Whether a socket is one of TCP.
+fn is_stream(socket: impl AsFd) -> io::Result<bool> {
+    let kind = nix::sys::socket::getsockopt(&socket, nix::sys::socket::sockopt::SockType)?;
+    Ok(kind == nix::sys::socket::SockType::Stream)
 }
 
 /// Sets an option of a socket that is a number of 64 bits.

@@ -39,13 +39,13 @@ fn run_over(
 ) -> (Vec<TransferResult>, Record, Passed, Option<Span>) {
     let lab = Lab::with(devices, dumbbell().layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
-    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1)).expect("the router can start");
     let mut shortest = None;
     let mut on_poll = |_, _, info: &fairhaul_host::lab::tcp_info::Info| shortest = info.min_rtt;
     let results = run_transfers(&running, clock, Time::ZERO + DURATION, transfers, &mut on_poll);
     let results = results.expect("there is room for threads");
-    let (ledger, passed) = running.finish().expect("devices can be read");
-    (results, ledger.close("lab", Vec::new()), passed, shortest)
+    let (record, passed) = running.finish().expect("devices can be read");
+    (results, record, passed, shortest)
 }
 
 fn measure(devices: DeviceKind, controller: &str) {

@@ -85,7 +85,7 @@ fn datagrams_that_are_handed_over_at_once_are_packets_of_their_own() {
         let there = there.expect("a port is free");
         there.set_read_timeout(Some(Duration::from_secs(20))).expect("it is not zero");
         let clock = Clock::starting_in(Span::ZERO).expect("there is a clock");
-        let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1));
+        let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1)).expect("the router can start");
         for _ in 0..10 {
             assert_eq!(there.recv(&mut [0; 10_000]).expect("it arrives"), 1000, "{devices:?} {mode:?}");
         }
@@ -105,7 +105,7 @@ fn round_trips(devices: DeviceKind) {
     let socket = |host| lab.host(host).namespace.inside(move || UdpSocket::bind((address(host, 0), 7)));
     let (here, there) = (socket(0).expect("a port is free"), socket(1).expect("a port is free"));
     let clock = Clock::starting_in(Span::from_ms(10)).expect("there is a clock");
-    let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1));
+    let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1)).expect("the router can start");
     for socket in [&here, &there] {
         socket.set_read_timeout(Some(Duration::from_secs(2))).expect("it is not zero");
     }

@@ -53,7 +53,7 @@ fn flow(name: &str) -> Vec<Sample> {
     let transfer = LabTransfer::endless(0, name);
     let lab = Lab::new(path.layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
-    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1)).expect("the router can start");
     let mut samples = Vec::new();
     let results = run_transfers(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
         samples.push((now, *info));

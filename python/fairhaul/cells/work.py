@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 from fairhaul import _core, lab
 from fairhaul.answers import is_valid
 from fairhaul.cells.table import CELLS, PACKET, Cell
+from fairhaul.engines import FACTS
 from fairhaul.estimate import estimate
 from fairhaul.nearest import hint
 from fairhaul.scenario import ScenarioError, read_one
 from fairhaul.store import Job, Writer, is_store, jobs_of
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.record import Record
-    from fairhaul.runs import Engine, OnProgress
+    from fairhaul.runs import OnProgress
 
 LEAST_S = 30.0
 CYCLES = 5
@@ -29,8 +31,6 @@ LONGEST_CYCLE_S = 20.0
 # The run that a cycle is predicted from.
 PREDICTION_S = 300.0
 REPEATS = 5
-# Of a full packet: the kernel's has a time stamp, the simulator's has none.
-PAYLOAD = {"sim": PACKET - 40, "lab": PACKET - 52}
 
 OnEvent = Callable[[str], None]
 Figures = Mapping[str, Sequence[float | None]]
@@ -240,7 +240,7 @@ def figures_of(record: Record, cell: Cell) -> Values:
 
     run: Mapping[str, Any] = measure(record)
     flows, link = run["flows"], run["links"][0]
-    full = cell.rate_mbps * 1e6 * PAYLOAD[run["engine"]] / PACKET
+    full = cell.rate_mbps * 1e6 * (PACKET - FACTS[run["engine"]].header_bytes) / PACKET
     return {
         "link_share": sum(flow["goodput_bps"] for flow in flows) / full,
         "first_share": flows[0]["share"],

@@ -28,6 +28,7 @@ from fairhaul.cli.evaluate import evaluate
 from fairhaul.cli.flows import flows
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
+from fairhaul.cli.linux import linux
 from fairhaul.cli.listings import list_, schema
 from fairhaul.cli.new_controller import new_controller
 from fairhaul.cli.report import report
@@ -70,6 +71,7 @@ for command in (
     report,
     kernel,
     flows,
+    linux,
     lab,
     new_controller,
     list_,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairhaul.checking import Check, Checked
-    from fairhaul.runs import Engine
+    from fairhaul.engines import Engine
 
 FAILED = 1
 

@@ -20,8 +20,8 @@ from fairhaul.cli.run import (
 )
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.evaluation import Evaluation
-    from fairhaul.runs import Engine
 
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --out evaluation")

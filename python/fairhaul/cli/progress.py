@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from fairhaul.printable import printable
 
 if TYPE_CHECKING:
     from fairhaul.runs import OnProgress, Progress
+
+Show = Callable[[float, Callable[[], str]], None]
 
 # Without a terminal.
 LINE_EVERY_S = 60.0
@@ -27,51 +29,74 @@ def described(state: Progress) -> str:
     return "; ".join([f"{state.finished}/{state.runs} runs", *words])
 
 
-def _lines(name: str) -> OnProgress:
+def _lines(name: str) -> Show:
     """Print a line every `LINE_EVERY_S` seconds."""
     begun_s = last_s = time.monotonic()
 
-    def on_progress(state: Progress) -> None:
+    def show(part: float, text: Callable[[], str]) -> None:
         nonlocal last_s
         if time.monotonic() < last_s + LINE_EVERY_S:
             return
         last_s = time.monotonic()
         spent_s = time.monotonic() - begun_s
-        line = f"fairhaul: {name}: {state.finished}/{state.runs} runs, {100 * state.part:.0f} %"
-        if 0 < state.part < 1:
-            line += f", about {rough_duration_text(spent_s * (1 - state.part) / state.part)} left"
+        line = f"fairhaul: {name}: {text()}, {100 * part:.0f} %"
+        if 0 < part < 1:
+            line += f", about {rough_duration_text(spent_s * (1 - part) / part)} left"
         print(printable(line), file=sys.stderr, flush=True)
 
-    return on_progress
+    return show
 
 
 @contextmanager
 def progress(lines: str = "") -> Iterator[OnProgress | None]:
-    """Give a function that moves the bar.
+    """Give a function that moves the bar of runs.
 
     If standard error is no terminal, it prints a line with the name `lines` from time to time;
     without that name there is no function.
     """
-    if not sys.stderr.isatty():
-        yield _lines(lines) if lines else None
-        return
-    with ExitStack() as stack:
-        begun_s = time.monotonic()
-        move: OnProgress | None = None
+    terminal = sys.stderr.isatty()
+
+    def text(state: Progress) -> str:
+        return described(state) if terminal else f"{state.finished}/{state.runs} runs"
+
+    with shown_progress(lines) as show:
+        if show is None:
+            yield None
+            return
+        move = show
 
         def on_progress(state: Progress) -> None:
-            nonlocal move
-            if time.monotonic() < begun_s + BAR_AFTER_S:
-                return
-            if move is None:
-                move = stack.enter_context(_bar())
-            move(state)
+            # On a terminal the last hundredth is left to the figures of the last runs.
+            unfinished = terminal and state.finished < state.runs
+            finished = 1.0 if terminal else state.part
+            move(0.99 * state.part if unfinished else finished, lambda: text(state))
 
         yield on_progress
 
 
 @contextmanager
-def _bar() -> Iterator[OnProgress]:
+def shown_progress(lines: str = "") -> Iterator[Show | None]:
+    """Give a function that moves a bar: it takes the part that is done, and a text."""
+    if not sys.stderr.isatty():
+        yield _lines(lines) if lines else None
+        return
+    with ExitStack() as stack:
+        begun_s = time.monotonic()
+        move: Show | None = None
+
+        def show(part: float, text: Callable[[], str]) -> None:
+            nonlocal move
+            if time.monotonic() < begun_s + BAR_AFTER_S:
+                return
+            if move is None:
+                move = stack.enter_context(_bar())
+            move(part, text)
+
+        yield show
+
+
+@contextmanager
+def _bar() -> Iterator[Show]:
     """Show a bar, and give the function that moves it."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -88,13 +113,7 @@ def _bar() -> Iterator[OnProgress]:
     with Bar(*columns, console=Console(stderr=True), expand=True, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def move(state: Progress) -> None:
-            bar.update(
-                task,
-                # The last hundredth is left to the figures of the last runs.
-                completed=0.99 * state.part if state.finished < state.runs else 1.0,
-                total=1.0,
-                description=printable(described(state)),
-            )
+        def move(part: float, text: Callable[[], str]) -> None:
+            bar.update(task, completed=part, total=1.0, description=printable(text()))
 
         yield move

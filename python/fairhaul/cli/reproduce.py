@@ -18,8 +18,8 @@ from fairhaul.cli.run import RENAMED, jobs_option, json_option
 from fairhaul.nearest import hint
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.papers.run import Reproduction
-    from fairhaul.runs import Engine
 
 
 WORDS = (*papers.PAPERS, "all", "list")

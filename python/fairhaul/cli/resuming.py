@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fairhaul.cli.records import PlannedRun
     from fairhaul.results import RunFigures
-    from fairhaul.run_pool import Engine
-    from fairhaul.scenario import Scenario
 
 # What is stored is the whole record.
 OF = "record"
 
 
-def keys_of(plan: Sequence[Scenario], engine: Engine) -> list[str]:
+def keys_of(plan: Sequence[PlannedRun]) -> list[str]:
     """Give the key of each run of a plan: the same for the same result."""
-    from fairhaul.store import digest_of, key_of
+    from fairhaul.store import digest_of, engine_of, key_of
 
-    return [key_of(digest_of(run), run.seed, engine, OF) for run in plan]
+    return [
+        key_of(digest_of(run.scenario), run.scenario.seed, engine_of(run.engine, run.scenario), OF)
+        for run in plan
+    ]
 
 
 def resumed(
@@ -44,6 +46,10 @@ def resumed(
             continue
         if record.meta.get("key") == key:
             found[index] = measure(record)
-    kept = {places[index] for index in found}
-    remove_all(entry for entry in draft.iterdir() if entry.name not in kept)
+    kept = {Path(places[index]) for index in found}
+    # Of several engines, each has its runs in a folder.
+    folders = {place.parent for place in kept} - {Path()}
+    for folder in (draft, *(draft / name for name in folders)):
+        own = (entry.relative_to(draft) for entry in folder.iterdir())
+        remove_all(draft / entry for entry in own if entry not in kept | folders)
     return found

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairhaul.durations import rough_duration_text
+from fairhaul.engines import FACTS
 from fairhaul.printable import printable
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from fairhaul.engines import Engine
     from fairhaul.record import Record
     from fairhaul.scenario import Scenario
     from fairhaul.simulation import Simulation
@@ -153,14 +155,14 @@ def picture(sight: Sight) -> Table:
     return table
 
 
-def check(plan: Sequence[Scenario], engine: str, traced: bool) -> None:
+def check(plan: Sequence[Scenario], engines: Sequence[Engine], traced: bool) -> None:
     """Refuse what cannot be watched.
 
     Raises:
-        click.BadParameter: there are several runs, or one in the lab, or one with a trace.
+        click.BadParameter: there are several runs, or one with a kernel, or one with a trace.
     """
     hint = "--watch"
-    if engine != "sim":
+    if any(FACTS[engine].kernel for engine in engines):
         raise click.BadParameter("only runs of the simulator can be watched", param_hint=hint)
     if traced:
         raise click.BadParameter("a run with --trace cannot be watched", param_hint=hint)

@@ -109,7 +109,7 @@ def run_cases(
             duration_s=duration_s,
             warmup_s=WARMUP * duration_s,
             packets=sum(int(run["packets"]) for run in cost),
-            cpu_s=sum(run["cpu_s"] for run in cost),
+            cpu_s=sum(run["cpu_s"] or 0.0 for run in cost),
             stationary=is_long_enough(question, events, duration_s),
         )
 

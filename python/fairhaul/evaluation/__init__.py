@@ -21,8 +21,9 @@ from fairhaul.evaluation.rows import Row, rows_of, verdict_of
 from fairhaul.scenario import toml
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.expectations import Verdict
-    from fairhaul.runs import Engine, OnProgress
+    from fairhaul.runs import OnProgress
     from fairhaul.sweeps.values import Keeping
 
 __all__ = ["QUICK", "SCENARIOS", "SEEDS", "Evaluation", "evaluate"]

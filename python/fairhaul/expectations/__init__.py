@@ -13,6 +13,7 @@ from typing import Any
 
 from fairhaul._core import Scenario, ScenarioError
 from fairhaul.columns import columns_of
+from fairhaul.engines import FACTS, Engine
 from fairhaul.estimate import ANY, AT_LEAST_0, Bounds, Estimate, estimate
 from fairhaul.expectations.lists import (
     REPORTED_BY_PORT,
@@ -72,12 +73,12 @@ class Expectation:
             "until_s": self.until_s,
         }
 
-    def has_number_on(self, engine: str) -> bool:
+    def has_number_on(self, engine: Engine) -> bool:
         """Whether records of an engine have what it needs.
 
-        Those of the lab have modes only of controllers whose eBPF port reports them.
+        Those of a kernel have modes only of controllers whose eBPF port reports them.
         """
-        return engine == "sim" or self.of_modes <= REPORTED_BY_PORT
+        return not FACTS[engine].kernel or self.of_modes <= REPORTED_BY_PORT
 
     @property
     def bounds(self) -> Bounds:
@@ -140,10 +141,11 @@ def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
 def numbers(record: Record, expectations: Sequence[Expectation]) -> list[float | None]:
     """Give the number of each expectation in one run; None where a figure of it is missing.
 
-    A run of the lab has no modes if the kernel refused the program that samples them.
+    A run with a kernel has no modes if the kernel refused the program that samples them.
     """
     events = columns_of(record.raw("event")).rows("kind")
-    has_modes = record.meta["engine"] == "sim" or any(kind == "mode" for [kind] in events)
+    kernel = FACTS[record.meta["engine"]].kernel
+    has_modes = not kernel or any(kind == "mode" for [kind] in events)
     windows = {(of.from_s, of.until_s) for of in expectations}
     found: dict[tuple[float, float], dict[str, Any]] = {}
     for window in windows:

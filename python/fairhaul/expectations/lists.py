@@ -22,7 +22,7 @@ MODES: Mapping[str, tuple[str, ...]] = {
     "bbr": ("startup", "drain", "up", "down", "cruise", "probe_rtt"),
     "bbr3": ("startup", "drain", "up", "down", "cruise", "probe_rtt", "refill"),
 }
-# Controllers whose eBPF port reports its modes to the lab.
+# Controllers whose eBPF port reports its modes to the record of a kernel.
 REPORTED_BY_PORT = frozenset({"bbr3"})
 # A mode is a byte.
 MOST_MODES = 256

@@ -17,8 +17,9 @@ from fairhaul.papers.table import Cell, Row, Table
 from fairhaul.renamed import renamed
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.papers.run import Paper, Reproduction
-    from fairhaul.runs import Engine, OnProgress
+    from fairhaul.runs import OnProgress
 
 __all__ = [
     "PAPERS",

@@ -17,8 +17,9 @@ from fairhaul.papers.work import Shelf, Task
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.papers.work import Kept
-    from fairhaul.runs import Engine, OnProgress
+    from fairhaul.runs import OnProgress
     from fairhaul.scenario import Scenario
 
 DIFFERS = "Outside our 95 % interval, values of the paper"

@@ -19,9 +19,10 @@ from fairhaul.runs import for_each
 from fairhaul.store import Job, Writer, jobs_of
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.estimate import Bounds
     from fairhaul.record import Record
-    from fairhaul.runs import Engine, OnProgress
+    from fairhaul.runs import OnProgress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul import grain
+from fairhaul import drafts, grain
 from fairhaul.estimate import legend
 from fairhaul.measures import measure
 from fairhaul.record import Record, read
@@ -88,14 +88,13 @@ def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer, styl
 
 
 def records_in(directory: Path) -> list[Path]:
-    """Find the record in `directory`, or the records one level below."""
+    """Find the record in `directory`, or the records one or two levels below."""
     if (directory / "meta.json").is_file():
         return [directory]
     if not directory.is_dir():
         what = "a file, not a directory" if directory.exists() else "no such directory"
         raise ScenarioError(f"{directory}: {what}; `fairhaul run FILE --out DIR` writes a record")
-    records = sorted(file.parent for file in directory.glob("*/meta.json"))
-    if not records:
+    if not (records := drafts.records_in(directory)):
         raise ScenarioError(
             f"{directory}: not the directory of a record: neither it nor a directory in it has a "
             "meta.json; `fairhaul run FILE --out DIR` writes a record"
@@ -133,6 +132,7 @@ def _read(place: Path) -> Record:
 def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
     """Name each scenario in a few words; no two names are the same."""
     titles = {study.record.meta["scenario"]["title"] for study in studies}
+    engines = {study.record.meta["engine"] for study in studies}
     labels: list[str] = []
     for study in studies:
         meta = study.record.meta
@@ -143,6 +143,8 @@ def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
         )
         if len(titles) > 1 or not label or len(short) < len(meta["variant"]):
             label = titled(meta["scenario"]["title"], meta["variant"])
+        if len(engines) > 1:
+            label = f"{label}, {meta['engine']}"
         again = sum(other == label or other.startswith(f"{label} (") for other in labels)
         labels.append(f"{label} ({again + 1})" if again else label)
     return labels

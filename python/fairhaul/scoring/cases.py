@@ -185,7 +185,7 @@ def _figures(_: int, record: Record) -> Figures:
         convergence_s=alike["convergence_s"] if alike else None,
         window_s=alike["window_s"] if alike else 0.0,
         packets=int(run["packets"]),
-        cpu_s=run["cpu_s"],
+        cpu_s=run["cpu_s"] or 0.0,
     )
 
 

@@ -14,7 +14,7 @@ Several processes may write at the same time. Each appends to a journal of its o
 parts when the process closes the store, or when another one opens it after the process was killed.
 """
 
-from fairhaul.store.identity import build, digest_of, key_of
+from fairhaul.store.identity import build, digest_of, engine_of, key_of
 from fairhaul.store.job import Job, jobs_of
 from fairhaul.store.rows import Result
 from fairhaul.store.store import Store, StoreError, Writer, is_store
@@ -27,6 +27,7 @@ __all__ = [
     "Writer",
     "build",
     "digest_of",
+    "engine_of",
     "is_store",
     "jobs_of",
     "key_of",

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from fairhaul import _core
+from fairhaul.engines import Engine
 from fairhaul.scenario import Scenario
 
 
@@ -24,8 +25,16 @@ def build() -> str:
     return f"{_core.__version__}+{sources.hexdigest()[:16]}"
 
 
-def engine_of(engine: str) -> str:
-    """Name an engine as the key of a result does: the lab's is the kernel that runs."""
+def engine_of(engine: Engine, scenario: Scenario) -> str:
+    """Name an engine as the key of a result does, with the kernel on which the result depends.
+
+    Raises:
+        Refused: there is no program for `linux`.
+    """
+    if engine == "linux":
+        from fairhaul.linux.run import identity
+
+        return f"linux, {identity(scenario)}"
     return f"lab, Linux {os.uname().release}" if engine == "lab" else engine
 
 
@@ -40,9 +49,9 @@ def key_of(scenario: str, seed: int, engine: str, of: str, by: str | None = None
     Args:
         scenario: the digest of the scenario.
         seed: the seed of the run.
-        engine: `"sim"` or `"lab"`.
+        engine: the engine, as `engine_of` names it.
         of: what is computed from the record: `"figures"`, or a name of the caller's.
         by: the build that computes it; by default this one.
     """
-    parts = (scenario, str(seed), engine_of(engine), by or build(), of)
+    parts = (scenario, str(seed), engine, by or build(), of)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

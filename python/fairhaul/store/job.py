@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.results import SCHEMA
 from fairhaul.scenario import Scenario, variant, with_seeds
-from fairhaul.store.identity import build, digest_of, key_of
+from fairhaul.store.identity import build, digest_of, engine_of, key_of
 from fairhaul.store.rows import Result
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Engine
+    from fairhaul.engines import Engine
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """One run: its scenario with its seed, and what addresses its result.
 
-    `digest` is that of the scenario without its seed, `of` names what is computed from the record,
-    and `by` is the build that computes it.
+    `digest` is that of the scenario without its seed, `made_by` the engine as keys name it, `of`
+    names what is computed from the record, and `by` is the build that computes it.
     """
 
     scenario: Scenario
     digest: str
+    made_by: str
     of: str
     by: str
     key: str
@@ -71,15 +72,17 @@ def jobs_of(
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.
+        Refused: there is no program for the engine `linux`.
     """
-    digest, by = digest_of(scenario), by or build()
+    digest, by, made_by = digest_of(scenario), by or build(), engine_of(engine, scenario)
     return [
         Job(
             scenario=seeded,
             digest=digest,
+            made_by=made_by,
             of=of,
             by=by,
-            key=key_of(digest, seeded.seed, engine, of, by),
+            key=key_of(digest, seeded.seed, made_by, of, by),
         )
         for seeded in with_seeds(scenario, seeds)
     ]

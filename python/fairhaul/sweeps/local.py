@@ -11,8 +11,9 @@ from fairhaul.measures import measure
 from fairhaul.store import Job, Writer
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.record import Record
-    from fairhaul.runs import Engine, OnProgress
+    from fairhaul.runs import OnProgress
     from fairhaul.scenario import Scenario
 
 Compute = Callable[["Scenario", "Record"], Any]

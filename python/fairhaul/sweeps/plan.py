@@ -18,7 +18,7 @@ from fairhaul.scenario import Scenario, variant
 from fairhaul.store import Job, StoreError, build, jobs_of, key_of
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Engine
+    from fairhaul.engines import Engine
 
 SCHEMA = 1
 FILE = "sweep.json"
@@ -30,12 +30,13 @@ OF = "figures"
 class Point:
     """One scenario of a sweep: its title, what the sweep set, its digest, and its seeds.
 
-    The seeds are `seeds` numbers from `seed` on.
+    The seeds are `seeds` numbers from `seed` on; `made_by` is the engine as keys name it.
     """
 
     title: str
     variant: Mapping[str, Any]
     digest: str
+    made_by: str
     seed: int
     seeds: int
 
@@ -51,7 +52,7 @@ class Plan:
     def keys(self, point: Point) -> list[str]:
         """Give the keys of the results of a point, in the order of the seeds."""
         return [
-            key_of(point.digest, point.seed + i, self.engine, OF, self.build)
+            key_of(point.digest, point.seed + i, point.made_by, OF, self.build)
             for i in range(point.seeds)
         ]
 
@@ -70,6 +71,7 @@ class Plan:
                     "title": point.title,
                     "variant": point.variant,
                     "scenario": point.digest,
+                    "made_by": point.made_by,
                     # A text, because a seed may exceed what other readers of JSON can hold.
                     "seed": str(point.seed),
                     "seeds": point.seeds,
@@ -97,6 +99,7 @@ def read_plan(directory: Path) -> Plan:
                 title=point["title"],
                 variant=point["variant"],
                 digest=point["scenario"],
+                made_by=point.get("made_by", content["engine"]),
                 seed=int(point["seed"]),
                 seeds=point["seeds"],
             )
@@ -128,6 +131,7 @@ def planned(
                 title=scenario.title,
                 variant=variant(scenario),
                 digest=own[0].digest,
+                made_by=own[0].made_by,
                 seed=scenario.seed,
                 seeds=count,
             )

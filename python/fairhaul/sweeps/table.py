@@ -57,6 +57,7 @@ def rows_of(each: Sequence[Sequence[RunFigures]]) -> list[Row]:
                 title=runs[0]["title"],
                 variant=runs[0].get("variant", {}),
                 digest="",
+                made_by="",
                 seed=runs[0]["seed"],
                 seeds=len(runs),
             ),

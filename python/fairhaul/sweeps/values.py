@@ -14,8 +14,9 @@ from fairhaul.store import Job, Store, Writer
 from fairhaul.sweeps.local import Compute, missing, work
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.record import Record
-    from fairhaul.runs import Engine, OnProgress
+    from fairhaul.runs import OnProgress
 
 
 @dataclass(frozen=True, kw_only=True)

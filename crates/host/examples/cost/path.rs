@@ -87,7 +87,7 @@ pub fn run_flow(transfer: &LabTransfer, measured: Span) -> Result<FlowResult> {
     let lab = Lab::unsteered(path().layout())?;
     let end = Time::ZERO + START + measured;
     let clock = Clock::starting_in(Span::from_ms(50))?;
-    let running = lab.start(clock, grid(START + measured, START, 1, 1));
+    let running = lab.start(clock, grid(START + measured, START, 1, 1))?;
     let mut polls: Vec<(Time, Info, i64)> = Vec::new();
     let mut on_poll = |now, _, info: &Info| polls.push((now, *info, processor_ns()));
     let results = run_transfers(&running, clock, end, std::slice::from_ref(transfer), &mut on_poll)?;

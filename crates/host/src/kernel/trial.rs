@@ -47,7 +47,7 @@ pub fn hidden_name() -> String {
 fn flow(name: &str) -> Result<()> {
     let lab = Lab::new(path().layout())?;
     let clock = Clock::starting_in(Span::from_ms(50))?;
-    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1))?;
     let mut last: Option<Info> = None;
     let transfers = [LabTransfer::endless(0, name)];
     let results = run_transfers(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| {

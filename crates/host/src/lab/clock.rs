@@ -23,6 +23,11 @@ impl Clock {
         Ok(Clock { origin_ns: now.num_nanoseconds() + (lead.as_ps() / PS_PER_NS) as i64 })
     }
 
+    /// When the run starts, on the host's monotonic clock, nanoseconds.
+    pub fn origin_ns(&self) -> i64 {
+        self.origin_ns
+    }
+
     /// How far the run is; zero before its start.
     pub fn now(&self) -> Time {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every host has this clock");

@@ -1,5 +1,6 @@
 //! The network device of a host, from which the router reads and to which it writes packets: a TUN device, or a veth
-//! pair where `/dev/net/tun` cannot be opened.
+//! pair where `/dev/net/tun` cannot be opened. In the engine `linux` no process carries packets, and the device is the
+//! program's own.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,8 +10,9 @@ use nix::errno::Errno;
 use serde::Serialize;
 
 use super::interface::DEVICE;
-use super::layout::Mode;
+use super::layout::{Layout, Mode};
 use super::offload::PREFIX;
+use super::simulated_path::SimulatedPath;
 use super::veth::Veth;
 use crate::sys;
 
@@ -27,6 +29,8 @@ pub enum DeviceKind {
     Tun,
     /// A veth pair: the router reads and writes a packet socket at its end.
     Veth,
+    /// A device of the engine `linux`: the program carries packets itself.
+    Simulated,
 }
 
 /// A device. It is removed when it is closed.
@@ -36,11 +40,16 @@ pub enum Device {
     Tun(File),
     /// The router's end of a veth pair.
     Veth(Veth),
+    /// A device that the program of the engine `linux` holds.
+    Simulated,
 }
 
 impl DeviceKind {
     /// The kind that this process can make.
     pub fn available() -> DeviceKind {
+        if SimulatedPath::is_here() {
+            return DeviceKind::Simulated;
+        }
         match open_tun() {
             Ok(_) => DeviceKind::Tun,
             Err(_) => DeviceKind::Veth,
@@ -49,11 +58,15 @@ impl DeviceKind {
 }
 
 impl Device {
-    /// Makes the device in the namespace of this thread, where it stays.
-    pub fn new(kind: DeviceKind, mode: Mode, mtu: u64) -> io::Result<Device> {
+    /// Makes the device of a host of `layout` in the namespace of this thread, where it stays.
+    pub fn new(kind: DeviceKind, host: u8, layout: &Layout) -> io::Result<Device> {
         match kind {
-            DeviceKind::Tun => tun(mode).map(Device::Tun),
-            DeviceKind::Veth => Veth::new(mode, mtu).map(Device::Veth),
+            DeviceKind::Tun => tun(layout.mode).map(Device::Tun),
+            DeviceKind::Veth => Veth::new(layout.mode, layout.mtu.0).map(Device::Veth),
+            DeviceKind::Simulated => {
+                let settings = &layout.hosts[usize::from(host)];
+                SimulatedPath::open()?.make_host(host, settings).map(|()| Device::Simulated)
+            }
         }
     }
 
@@ -63,6 +76,7 @@ impl Device {
         let file = match self {
             Device::Tun(file) => file,
             Device::Veth(veth) => return veth.read(buffer),
+            Device::Simulated => return Ok(None),
         };
         match nix::unistd::read(file, buffer) {
             Ok(length) => Ok(Some(length)),
@@ -76,13 +90,14 @@ impl Device {
         match self {
             Device::Tun(file) => nix::unistd::write(file, packet).map(drop).map_err(io::Error::from),
             Device::Veth(veth) => veth.write(packet),
+            Device::Simulated => Ok(()),
         }
     }
 
     /// The number of packets that were dropped at the router's end, and that no device in the host counts.
     pub fn dropped(&self) -> io::Result<u64> {
         match self {
-            Device::Tun(_) => Ok(0),
+            Device::Tun(_) | Device::Simulated => Ok(0),
             Device::Veth(veth) => veth.dropped(),
         }
     }

@@ -67,6 +67,11 @@ impl EventQueue {
         }
     }
 
+    /// When the next event is.
+    pub fn next_at(&self) -> Option<Time> {
+        self.heap.peek().map(|first| first.0.at)
+    }
+
     /// Removes the next event that is at or before `until`.
     pub fn next(&mut self, until: Time) -> Option<(Time, Event)> {
         let mut first = self.heap.peek_mut().filter(|first| first.0.at <= until)?;

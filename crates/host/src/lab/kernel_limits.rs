@@ -8,6 +8,7 @@ use fairhaul_experiment::{Flow, RUNS_WITH};
 use fairhaul_units::{Bytes, Parameter, Value};
 
 use super::flow_controller::{Twins, datagrams, identity, kernel_name};
+use super::simulated_path::SimulatedPath;
 use crate::kernel::{capabilities, congestion};
 use crate::nearest::hint;
 
@@ -34,7 +35,7 @@ impl KernelLimits {
             controllers: congestion::available()?,
             loads_programs: root,
             buffers,
-            sets_hosts: false,
+            sets_hosts: SimulatedPath::is_here(),
         })
     }
 

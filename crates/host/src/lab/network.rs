@@ -8,6 +8,7 @@ use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkPacket, LinkPort, Wire};
 use fairhaul_units::{Ecn, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
@@ -17,7 +18,7 @@ use super::layout::{FlowPath, Layout};
 use super::queued_packet::QueuedPacket;
 
 /// Counts of the packets of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkCounts {
     /// Packets of a connection that were read from hosts.
     pub read: u64,
@@ -140,6 +141,11 @@ impl Network {
                 Event::Step { slot, .. } => self.step(slot, at, &mut deliver),
             }
         }
+    }
+
+    /// When the next event is.
+    pub fn next_at(&self) -> Option<Time> {
+        self.events.next_at()
     }
 
     /// The counts so far.

@@ -42,11 +42,17 @@ impl Parts {
 }
 
 /// Splits a packet of the device into its segments, and calls `each` for each of them.
-pub fn split(handed: &[u8], scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])) {
+pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8])) {
     let Some((prefix, packet)) = handed.split_at_checked(PREFIX) else { return };
     let size = usize::from(u16::from_ne_bytes([prefix[4], prefix[5]]));
-    let kind = prefix[1] & !REDUCED;
-    let many = |parts: &Parts| kind == SEGMENTS && size > 0 && packet.len() - parts.payload > size;
+    let size = if prefix[1] & !REDUCED == SEGMENTS { size } else { 0 };
+    split_packet(packet, size, scratch, each);
+}
+
+/// Splits a packet into segments with `size` bytes of payload, of which the last may have fewer, and calls `each` for each
+/// of them. A size of 0 stands for one segment.
+pub fn split_packet(packet: &[u8], size: usize, scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])) {
+    let many = |parts: &Parts| size > 0 && packet.len() - parts.payload > size;
     let Some(parts) = Parts::of(packet).filter(many) else { return each(packet) };
     let header = &packet[..parts.payload];
     let chunks = packet[parts.payload..].chunks(size);

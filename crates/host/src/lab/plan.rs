@@ -17,6 +17,7 @@ use super::host_settings::Hosts;
 use super::kernel_limits::KernelLimits;
 use super::layout::{FlowPath, Layout, Metrics, Mode};
 use super::processors;
+use super::simulated_path::SimulatedPath;
 use super::socket::SocketOptions;
 use super::traffic::{LabTransfer, Workload};
 use crate::error::{Context, Error, Result};
@@ -60,6 +61,12 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     plan_within(&KernelLimits::here()?, scenario, twins)
 }
 
+/// The layout for `scenario` in the engine `linux`, without asking what the kernel can do.
+pub fn simulated_layout(scenario: &Scenario) -> Layout {
+    let planned = fairhaul_experiment::plan(scenario);
+    layout(scenario, planned.iter().map(|transfer| transfer.flow).collect(), Mode::Exact)
+}
+
 fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     let mut refusals = Refusals::default();
     scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, limits));
@@ -78,18 +85,24 @@ fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Res
         refusals.add("scenario", &scenario.title, reason);
     }
     refusals.none()?;
-    let layout = Layout {
+    let connections = planned.iter().map(|transfer| transfer.flow).collect();
+    let layout = layout(scenario, connections, mode(scenario)?);
+    let transfers = transfers(scenario, &planned, twins, &layout.routes);
+    Ok(Plan { layout, transfers })
+}
+
+fn layout(scenario: &Scenario, connections: Vec<u32>, mode: Mode) -> Layout {
+    let hosts = Hosts::of(&scenario.flows);
+    Layout {
         hosts: hosts.settings(),
         links: scenario.links.clone(),
         routes: scenario.flows.iter().map(|flow| route(flow, &hosts)).collect(),
         bottlenecks: scenario.bottlenecks(),
-        connections: planned.iter().map(|transfer| transfer.flow).collect(),
+        connections,
         seed: scenario.seed,
         mtu: scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(HEADER),
-        mode: mode(scenario, exact_most()?),
-    };
-    let transfers = transfers(scenario, &planned, twins, &layout.routes);
-    Ok(Plan { layout, transfers })
+        mode,
+    }
 }
 
 /// The layout for programs that use the path of one flow, the only connection: its sender is host 1.
@@ -103,9 +116,19 @@ pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout>
     refusals.of_flow(flow, twins, &limits);
     scenario.links.iter().for_each(|link| refusals.of_link(link, &limits));
     refusals.none()?;
+    Ok(layout_around(scenario, number, mode(scenario)?))
+}
+
+/// The same in the engine `linux`, without asking what the kernel can do.
+pub fn simulated_layout_around(scenario: &Scenario, number: u32) -> Layout {
+    layout_around(scenario, number, Mode::Exact)
+}
+
+fn layout_around(scenario: &Scenario, number: u32, mode: Mode) -> Layout {
+    let flow = &scenario.flows[number as usize];
     let hosts = Hosts::of(std::slice::from_ref(flow));
     // Links may treat flows by their numbers, so all of them have a path.
-    Ok(Layout {
+    Layout {
         hosts: hosts.settings(),
         links: scenario.links.clone(),
         routes: vec![route(flow, &hosts); scenario.flows.len()],
@@ -113,8 +136,8 @@ pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout>
         connections: vec![number],
         seed: scenario.seed,
         mtu: flow.packet,
-        mode: mode(scenario, exact_most()?),
-    })
+        mode,
+    }
 }
 
 fn transfers(
@@ -236,8 +259,16 @@ fn exact_most() -> Result<ExactLimits> {
     Ok(if steers { EXACT_MOST } else { EXACT_MOST_ALONE })
 }
 
-/// How hosts hand packets over: individually, unless links admit more data than that.
-fn mode(scenario: &Scenario, most: ExactLimits) -> Mode {
+/// How hosts hand packets over. Where time is simulated, no rate is too high to carry each packet individually.
+fn mode(scenario: &Scenario) -> Result<Mode> {
+    if SimulatedPath::is_here() {
+        return Ok(Mode::Exact);
+    }
+    exact_most().map(|most| mode_within(scenario, most))
+}
+
+/// How hosts of the lab do: individually, unless links admit more data than that.
+fn mode_within(scenario: &Scenario, most: ExactLimits) -> Mode {
     // The smallest packet of the flows that a link limits.
     let mut slowest = BTreeMap::new();
     for flow in &scenario.flows {
@@ -462,7 +493,7 @@ mod tests {
             let text = flow(&format!("controller = \"reno\"\n{more}"));
             let mut scenario = scenario(&text);
             scenario.links.iter_mut().for_each(|link| link.rate = rate.parse().expect("a rate"));
-            mode(&scenario, EXACT_MOST)
+            mode_within(&scenario, EXACT_MOST)
         };
         // Packets of 1500 B: 83333 per second.
         assert_eq!(mode_of("1 Gbit/s", ""), Mode::Exact);

@@ -1,6 +1,7 @@
-//! The router: a thread that carries packets between hosts by the [`Network`], in real time.
+//! The lab and its router: a thread that carries packets between hosts by the [`Network`], in real time. In the engine
+//! `linux` the program carries them itself ([`SimulatedPath`]), and there is no router.
 //!
-//! It polls the devices once per tick and sleeps in between, because the kernel throttles a real-time thread that
+//! The router polls the devices once per tick and sleeps in between, because the kernel throttles a real-time thread that
 //! never sleeps. A packet was sent half a tick before it is read, on average, so it counts as sent then; and the router
 //! delivers what is due within half a tick. So the tick adds nothing to a delay on average, and a packet that is read
 //! later counts as sent after every packet that has been delivered. What a packet causes at the host that receives it is
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use fairhaul_experiment::{Grid, Ledger};
+use fairhaul_experiment::{Grid, Record};
 use fairhaul_units::{Span, Time};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -23,6 +24,7 @@ use super::layout::{Layout, Mode};
 use super::network::{Network, NetworkCounts};
 use super::offload::{Joiner, PREFIX, split};
 use super::processors::Processors;
+use super::simulated_path::{NetworkResult, SimulatedPath};
 use super::tun::Host;
 use crate::sys;
 use crate::sys::slice::set_slice;
@@ -51,22 +53,30 @@ pub struct Lab {
     processors: Processors,
 }
 
-/// A lab whose router runs.
+/// A lab whose packets are carried.
 #[derive(Debug)]
 pub struct Running {
     hosts: Arc<Vec<Host>>,
-    stop: Arc<AtomicBool>,
-    router: JoinHandle<io::Result<(Ledger, Passed)>>,
+    carrier: Carrier,
 }
 
-/// Counters of the router.
+/// What carries packets.
 #[derive(Debug)]
+enum Carrier {
+    /// A router, until it is to stop.
+    Router { stop: Arc<AtomicBool>, thread: JoinHandle<io::Result<(Record, Passed)>> },
+    /// The program of the engine `linux`.
+    Program(SimulatedPath),
+}
+
+/// Counters of what carried the packets.
+#[derive(Debug, Default)]
 pub struct Passed {
     /// Packets.
     pub counts: NetworkCounts,
     /// Payload of each connection that its receiver has acknowledged.
     pub in_order: Vec<u64>,
-    /// How much later than due packets were delivered.
+    /// How much later than due packets were delivered; never where time is simulated.
     pub lag: Histogram,
     /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
     pub answers: Histogram,
@@ -94,7 +104,11 @@ impl Lab {
 
     /// The same with devices of this kind.
     pub fn with(devices: DeviceKind, layout: Layout) -> io::Result<Lab> {
-        Lab::made(Processors::reserve()?, devices, layout)
+        let processors = match devices {
+            DeviceKind::Simulated => Processors::unsteered(),
+            _ => Processors::reserve()?,
+        };
+        Lab::made(processors, devices, layout)
     }
 
     fn made(processors: Processors, devices: DeviceKind, layout: Layout) -> io::Result<Lab> {
@@ -113,8 +127,16 @@ impl Lab {
         &self.hosts[usize::from(host)]
     }
 
-    /// Starts the router, which carries packets from the start of `clock` on; the ledger has the bins of `grid`.
-    pub fn start(self, clock: Clock, grid: Grid) -> Running {
+    /// Has packets carried from the start of `clock` on; the record has the bins of `grid`.
+    ///
+    /// # Errors
+    /// The program of the engine `linux` has no network.
+    pub fn start(self, clock: Clock, grid: Grid) -> io::Result<Running> {
+        if self.devices == DeviceKind::Simulated {
+            let path = SimulatedPath::open()?;
+            path.start(clock)?;
+            return Ok(Running { hosts: self.hosts, carrier: Carrier::Program(path) });
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let connections = self.layout.connections.len() as u32;
         let network = Network::new(&self.layout, grid);
@@ -129,8 +151,8 @@ impl Lab {
             scratch: Vec::new(),
         };
         let stopped = stop.clone();
-        let router = thread::spawn(move || router.work(connections, &stopped));
-        Running { hosts: self.hosts, stop, router }
+        let thread = thread::spawn(move || router.work(connections, &stopped));
+        Ok(Running { hosts: self.hosts, carrier: Carrier::Router { stop, thread } })
     }
 }
 
@@ -140,14 +162,23 @@ impl Running {
         &self.hosts[usize::from(host)]
     }
 
-    /// Stops the router, and returns the ledger (of links, and of flows as far as packets show it) and the
-    /// router's own counters.
+    /// Stops carrying packets, and returns the record (of links, and of flows as far as packets show it) and the counters
+    /// of what carried them.
     ///
     /// # Errors
     /// A device that could not be read or written.
-    pub fn finish(self) -> io::Result<(Ledger, Passed)> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.router.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    pub fn finish(self) -> io::Result<(Record, Passed)> {
+        match self.carrier {
+            Carrier::Router { stop, thread } => {
+                stop.store(true, Ordering::Relaxed);
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            Carrier::Program(path) => {
+                let NetworkResult { record, counts, in_order } = path.finish()?;
+                let passed = Passed { counts, in_order, unseen: unseen(&self.hosts)?, ..Passed::default() };
+                Ok((record, passed))
+            }
+        }
     }
 }
 
@@ -165,7 +196,7 @@ struct Router {
 }
 
 impl Router {
-    fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<(Ledger, Passed)> {
+    fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<(Record, Passed)> {
         self.processors.enter()?;
         let warnings = Vec::from_iter(set_realtime().err());
         self.clock.sleep_until(Time::ZERO);
@@ -183,10 +214,10 @@ impl Router {
             lag: self.lag,
             answers: self.network.answers().clone(),
             load: used.as_secs() / ran.as_secs(),
-            unseen: self.hosts.iter().map(Host::dropped).sum::<io::Result<u64>>()?,
+            unseen: unseen(&self.hosts)?,
             warnings,
         };
-        Ok((self.network.close(), passed))
+        Ok((self.network.close().close("lab", Vec::new()), passed))
     }
 
     /// Reads what hosts have sent and delivers what is due; returns the time up to which packets were delivered.
@@ -240,6 +271,11 @@ impl Router {
         }
         failed
     }
+}
+
+/// Packets that the devices of these hosts have dropped.
+fn unseen(hosts: &[Host]) -> io::Result<u64> {
+    hosts.iter().map(Host::dropped).sum()
 }
 
 /// Gives this thread real-time priority, above all threads of the normal scheduler.

@@ -1,4 +1,4 @@
-//! The entry point: runs a scenario and returns its record and its validity.
+//! The entry point: runs a scenario on the kernel that this process is in, and returns its record and its validity.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,13 @@ use super::machine_load::MachineCounters;
 use super::observe::Observer;
 use super::plan::{Plan, plan};
 use super::router::Lab;
-use super::run_validity::{Evidence, RunValidity, Windows};
+use super::run_validity::{Evidence, RunValidity};
 use super::tcp_info::Info;
-use super::tcp_probe::{ProbeSample, TcpProbe};
+use super::sample_source::SampleSource;
+use super::tcp_probe::ProbeSample;
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
 use crate::error::{Context, Error, Result};
 use crate::kernel::capabilities;
-
-/// Why a run without root polls its senders.
-const NO_PROBE: &str = "only root can load the program that reports acknowledgements";
 
 /// The result of a run.
 #[derive(Debug)]
@@ -31,7 +29,7 @@ pub struct RunResult {
     pub validity: RunValidity,
 }
 
-/// Runs `scenario` in real time on hosts of this machine.
+/// Runs `scenario` on hosts of this kernel, in its time.
 ///
 /// # Errors
 /// A refusal if real hosts cannot run it; a failure if this machine cannot create the hosts.
@@ -45,38 +43,34 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
     let (as_root, devices) = (capabilities::lacking().is_empty(), lab.devices());
-    let mut tcp_probe = if as_root { TcpProbe::of(&senders) } else { Err(Error::failed(NO_PROBE)) };
+    let mut samples = SampleSource::of(devices, as_root, &senders);
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
     let before = MachineCounters::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
-    let running = lab.start(clock, grid);
+    let running = lab.start(clock, grid).when("cannot start the network")?;
     let sends = |sample: &ProbeSample| {
         let transfer = transfers.get(sample.connection as usize);
         transfer.is_some_and(|transfer| transfer.from == sample.host)
     };
     let mut poll = |now, connection, info: &Info| {
-        for sample in tcp_probe.iter_mut().flat_map(TcpProbe::samples).filter(sends) {
+        for sample in samples.taken().into_iter().filter(sends) {
             observer.on_sample(clock.at(sample.at_ns), sample.connection, &sample.state);
         }
         observer.on_poll(now, connection, info);
     };
     let results =
         traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
-    let (ledger, passed) = running.finish().when("cannot forward packets")?;
+    let (mut record, passed) = running.finish().when("cannot forward packets")?;
     let machine = MachineCounters::now()?.since(&before);
     let results = results.when("cannot start threads")?;
     let (observed, shortest) = observer.close();
-    let rows = rows(&transfers, &flows, &results, &passed.in_order);
-    let mut record = ledger.close("lab", rows);
-    let observed = observed.close("lab", Vec::new());
+    record.transfers = rows(&transfers, &flows, &results, &passed.in_order);
+    let observed = observed.close(record.engine, Vec::new());
     record.flows.iter_mut().zip(observed.flows).for_each(|(rows, observed)| complete(rows, &observed));
     record.events = observed.events;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
-    let windows = match tcp_probe {
-        Ok(tcp_probe) => Windows::Packets { lost_samples: tcp_probe.lost_samples()? },
-        Err(error) => Windows::Polls { because: error.to_string() },
-    };
+    let windows = samples.windows()?;
     let evidence = Evidence {
         passed: &passed,
         results: &results,

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use fairhaul_bpf::BpfKind;
 use fairhaul_cc::{OwnKind, OwnKinds};
 use fairhaul_experiment::{Scenario, read_with};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::device::DeviceKind;
 use super::flow_controller::Twins;
 use super::plan::plan;
 use super::run::run;
+use super::simulated_path::SimulatedPath;
 use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
 use crate::kernel::{capabilities, probe};
@@ -24,13 +25,14 @@ use crate::user_namespace;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    scenario: RequestedScenario,
+    /// What is run.
+    pub scenario: RequestedScenario,
     /// The file for the record, as JSON.
     record: PathBuf,
 }
 
 /// A scenario as a text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestedScenario {
     /// As TOML.
@@ -86,6 +88,9 @@ pub fn answer(question: &RunRequest) -> Result<Value> {
 /// Has this process run a lab as root, or else in a user namespace, where it is root, and drops all other capabilities.
 /// The process must have one thread only.
 pub(super) fn prepare() -> Result<()> {
+    if SimulatedPath::is_here() {
+        return Ok(());
+    }
     if capabilities::lacking().is_empty() {
         probe::kernel()?;
     } else {

@@ -1,4 +1,4 @@
-//! Whether a run in the lab is valid: measurements of the machine during the run, and the reasons against it.
+//! Whether a run is valid, and the reasons against it; in the lab also measurements of the machine during the run.
 //!
 //! A lag of the router changes the rate of no link, but packets are then read in groups and delivered late, as if
 //! the path were longer for a while.
@@ -36,22 +36,13 @@ pub struct RunValidity {
     pub valid: bool,
     /// The reasons against it, a sentence each.
     pub reasons: Vec<String>,
-    /// Missing features; they make a run invalid only through the lag or load that they cause.
-    pub warnings: Vec<String>,
     /// How hosts handed packets over.
     pub mode: Mode,
-    /// Whether the lab had the rights of root over the machine; otherwise it ran in a user namespace.
-    pub as_root: bool,
     /// The network devices of the hosts.
     pub devices: DeviceKind,
-    /// How much later than due packets were delivered.
-    pub lag: Lag,
-    /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
-    pub answers: Option<Lag>,
-    /// Processor time of the router over the time that it ran.
-    pub router_load: f64,
-    /// The load of the machine during the run, by this run and everything else.
-    pub machine: MachineLoad,
+    /// What only real time has.
+    #[serde(flatten)]
+    pub real_time: Option<RealTime>,
     /// The shortest round-trip times of the flows that began.
     pub round_trips: Vec<RoundTrip>,
     /// The throughput of links.
@@ -62,6 +53,23 @@ pub struct RunValidity {
     pub strays: u64,
     /// The source of windows, round-trip times and events.
     pub windows: Windows,
+}
+
+/// Measurements of the machine in the lab; where time is simulated the machine plays no part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RealTime {
+    /// Missing features; they make a run invalid only through the lag or load that they cause.
+    pub warnings: Vec<String>,
+    /// Whether the lab had the rights of root over the machine; otherwise it ran in a user namespace.
+    pub as_root: bool,
+    /// How much later than due packets were delivered.
+    pub lag: Lag,
+    /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
+    pub answers: Option<Lag>,
+    /// Processor time of the router over the time that it ran.
+    pub router_load: f64,
+    /// The load of the machine during the run, by this run and everything else.
+    pub machine: MachineLoad,
 }
 
 /// The source of the senders' windows.
@@ -153,19 +161,28 @@ impl RunValidity {
         RunValidity {
             valid: reasons.is_empty(),
             reasons,
-            warnings: evidence.passed.warnings.clone(),
             mode: evidence.mode,
-            as_root: evidence.as_root,
             devices: evidence.devices,
-            lag: Lag::of(&evidence.passed.lag),
-            answers: (evidence.passed.answers.count() > 0).then(|| Lag::of(&evidence.passed.answers)),
-            router_load: evidence.passed.load,
-            machine: evidence.machine,
+            real_time: (evidence.devices != DeviceKind::Simulated).then(|| RealTime::of(evidence)),
             round_trips,
             links: link_uses(scenario, record),
             buffers: buffers(scenario, flows, evidence.results),
             strays: evidence.passed.counts.strays,
             windows: evidence.windows.clone(),
+        }
+    }
+}
+
+impl RealTime {
+    fn of(evidence: &Evidence) -> RealTime {
+        let passed = evidence.passed;
+        RealTime {
+            warnings: passed.warnings.clone(),
+            as_root: evidence.as_root,
+            lag: Lag::of(&passed.lag),
+            answers: (passed.answers.count() > 0).then(|| Lag::of(&passed.answers)),
+            router_load: passed.load,
+            machine: evidence.machine,
         }
     }
 }
@@ -179,7 +196,31 @@ impl Lag {
 }
 
 fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[RoundTrip]) -> Vec<String> {
-    let Evidence { passed, results, .. } = evidence;
+    let mut reasons = if evidence.devices == DeviceKind::Simulated {
+        Vec::new()
+    } else {
+        reasons_of_real_time(scenario, evidence, trips)
+    };
+    if evidence.passed.unseen > 0 {
+        reasons.push(format!(
+            "network devices dropped {} packets outside the emulated network",
+            evidence.passed.unseen
+        ));
+    }
+    if let Windows::Packets { lost_samples: 1.. } = evidence.windows {
+        reasons.push("the kernel could not report all packets that arrived at senders".into());
+    }
+    let results = evidence.results.iter();
+    for (connection, failure) in results.filter_map(|result| Some((result.connection, result.failure.as_ref()?))) {
+        let flow = &scenario.flows[flows[connection as usize] as usize].name;
+        reasons.push(format!("flow \"{flow}\": connection {connection} failed: {failure}"));
+    }
+    reasons
+}
+
+/// The reasons that the machine can be.
+fn reasons_of_real_time(scenario: &Scenario, evidence: &Evidence, trips: &[RoundTrip]) -> Vec<String> {
+    let passed = evidence.passed;
     let mut reasons = Vec::new();
     let shortest = scenario.flows.iter().map(|flow| flow.rtt).min().unwrap_or(Span::ZERO);
     let limit = (shortest / LAG_SHARE).max(LEAST_LAG);
@@ -196,13 +237,6 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
             "the router was busy for {:.0} % of the time, which is too much",
             passed.load * 100.0
         ));
-    }
-    if passed.unseen > 0 {
-        reasons
-            .push(format!("network devices dropped {} packets outside the emulated network", passed.unseen));
-    }
-    if let Windows::Packets { lost_samples: 1.. } = evidence.windows {
-        reasons.push("the kernel could not report all packets that arrived at senders".into());
     }
     let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
     let slack = |trip: &RoundTrip| RTT_TOLERANCE + TICK.as_secs() * 2.0 / trip.asked_s;
@@ -222,11 +256,6 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
             "no flow measured its path without queueing delay: \"{name}\" measured {seen_s:.6} s instead of \
              {asked_s:.6} s"
         ));
-    }
-    let failed = results.iter().filter_map(|result| Some((result.connection, result.failure.as_ref()?)));
-    for (connection, failure) in failed {
-        let flow = &scenario.flows[flows[connection as usize] as usize].name;
-        reasons.push(format!("flow \"{flow}\": connection {connection} failed: {failure}"));
     }
     reasons
 }
@@ -328,7 +357,8 @@ mod tests {
         // 40 ms, and 60 B six times on the wire: 6 us each on the link, both ways, and 0.6 on four accesses.
         assert!((validity.round_trips[0].asked_s - 0.0400144).abs() < 1e-9, "{:?}", validity.round_trips);
         assert_eq!((validity.buffers[0].send, validity.buffers[0].receive), (1000, 2000));
-        assert_eq!((validity.lag.p50_s, validity.lag.most_s), (1e-7, 4e-4)); // the finest step is 0.1 us
+        let lag = validity.real_time.expect("it is of the lab").lag;
+        assert_eq!((lag.p50_s, lag.most_s), (1e-7, 4e-4)); // the finest step is 0.1 us
     }
 
     #[test]

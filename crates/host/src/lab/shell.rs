@@ -34,9 +34,10 @@ const CONNECTION: u32 = 0;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
-    scenario: RequestedScenario,
+    /// The scenario whose network is opened.
+    pub scenario: RequestedScenario,
     /// The flow in whose sending host the program runs.
-    host: String,
+    pub host: String,
     /// The program and its arguments.
     command: Vec<String>,
     /// Lines for `sh`, which run at the receiver.
@@ -77,6 +78,7 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let clock = Clock::starting_in(Span::ZERO)?;
     let running =
         lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len(), scenario.links.len()));
+    let running = running.when("cannot start the network")?;
     say(&json!({ "open": { "flow": flow.name, "address": own, "peer": peer } }));
     let processes = NamespacedProcesses {
         sender: &running.host(route.from).namespace,
@@ -91,7 +93,7 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
 }
 
 /// The number of the flow of that name.
-fn number(scenario: &Scenario, name: &str) -> Result<u32> {
+pub fn number(scenario: &Scenario, name: &str) -> Result<u32> {
     let flow = (0..).zip(&scenario.flows).find(|(_, flow)| flow.name == name);
     let known = scenario.flows.iter().map(|flow| flow.name.as_str());
     flow.map(|(number, _)| number).ok_or_else(|| {

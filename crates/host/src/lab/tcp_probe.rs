@@ -35,7 +35,7 @@ pub struct ProbeSample {
 }
 
 /// The length of a sample, bytes; `tcp_probe.bpf.c` has the offsets of its fields.
-const LENGTH: usize = 32;
+pub const LENGTH: usize = 32;
 
 impl TcpProbe {
     /// Attaches the probe to the hosts whose network namespaces have these inode numbers.
@@ -71,7 +71,8 @@ impl TcpProbe {
 }
 
 impl ProbeSample {
-    fn read(bytes: &[u8]) -> Option<ProbeSample> {
+    /// Reads a sample of this length; `None` if it is not of a host of the lab.
+    pub fn read(bytes: &[u8]) -> Option<ProbeSample> {
         let bytes: &[u8; LENGTH] = bytes.try_into().ok()?;
         let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
         let address: [u8; 4] = std::array::from_fn(|i| bytes[8 + i]);

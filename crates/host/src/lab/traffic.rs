@@ -13,7 +13,7 @@ use std::thread::{self, Scope};
 
 use fairhaul_experiment::Source;
 use fairhaul_units::{Bytes, HEADER, Span, Time};
-use nix::sys::socket::{MsgFlags, getsockopt, recv, send, setsockopt, shutdown, sockopt};
+use nix::sys::socket::{MsgFlags, getsockopt, send, setsockopt, shutdown, sockopt};
 
 use super::clock::Clock;
 use super::router::{self, Running};
@@ -314,10 +314,8 @@ impl TrafficRunner<'_> {
 
     /// Reads from a socket until it ends; returns the payload.
     fn drain(&self, socket: &OwnedFd) -> u64 {
-        let mut buffer = vec![0; PAYLOAD.len()];
         let mut payload = 0;
-        // For TCP the kernel counts the payload and discards it, without a copy.
-        while let Ok(read @ 1..) = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
+        while let Ok(read @ 1..) = sys::discard(socket) {
             payload += read as u64;
         }
         payload

@@ -32,7 +32,7 @@ impl Host {
             settings.set_namespace()?;
             // A device takes this over when it is made.
             processors.steering().map_or(Ok(()), |mask| set(STEERING, &mask))?;
-            let device = Device::new(kind, layout.mode, layout.mtu.0)?;
+            let device = Device::new(kind, host, layout)?;
             ip("link set lo up")?;
             let (mtu, burst) = (layout.mtu.0, burst(host, layout));
             ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {burst} up"))?;

@@ -1,0 +1,41 @@
+//! The network of a request, as the library in the program builds it.
+
+use fairhaul_experiment::Scenario;
+
+use crate::error::Result;
+use crate::lab::host_settings::HostSettings;
+use crate::lab::network::Network;
+use crate::lab::plan::{simulated_layout, simulated_layout_around};
+use crate::request::{LinuxRequest, linux_request};
+
+/// An idle network for the hosts of a request.
+pub struct SimulatedNetwork {
+    /// The network.
+    pub network: Network,
+    /// The number of its connections.
+    pub connections: u32,
+    /// The settings of hosts, of which their cards carry out some.
+    pub hosts: Vec<HostSettings>,
+    /// The seed of their random numbers.
+    pub seed: u64,
+}
+
+impl SimulatedNetwork {
+    /// The network of a request, in the form of `fairhaul-host`.
+    ///
+    /// # Errors
+    /// It is not a request that has a network, or its scenario has mistakes.
+    pub fn of(request: &[u8]) -> Result<SimulatedNetwork> {
+        let (scenario, flow): (Scenario, _) = match linux_request(&String::from_utf8_lossy(request))? {
+            LinuxRequest::Run(scenario) => (scenario, None),
+            LinuxRequest::Shell(scenario, flow) => (scenario, Some(flow)),
+        };
+        let (layout, grid) = match flow {
+            None => (simulated_layout(&scenario), scenario.grid()),
+            Some(flow) => (simulated_layout_around(&scenario, flow), scenario.grid()),
+        };
+        let connections = layout.connections.len() as u32;
+        let network = Network::new(&layout, grid);
+        Ok(SimulatedNetwork { network, connections, hosts: layout.hosts, seed: layout.seed })
+    }
+}

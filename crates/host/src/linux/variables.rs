@@ -1,0 +1,16 @@
+//! The environment of the program, by which it gets its descriptors and its seed. The program hands nothing of it to the
+//! kernel, whose command line is mixed into its random numbers.
+
+/// The descriptor of the request.
+pub const REQUEST: &str = "FAIRHAUL_REQUEST";
+/// The descriptor to which answers are written.
+pub const ANSWERS: &str = "FAIRHAUL_ANSWERS";
+/// The descriptor to which the record is written.
+pub const RECORD: &str = "FAIRHAUL_RECORD";
+/// The descriptor of the memory that holds the program's clock.
+pub const CLOCK: &str = "FAIRHAUL_CLOCK";
+/// The seed of the kernel's random numbers.
+pub const SEED: &str = "FAIRHAUL_SEED";
+
+/// The length of the memory that holds the program's clock: nanoseconds since its start, as one word.
+pub const CLOCK_BYTES: usize = 8;

@@ -1,0 +1,61 @@
+//! The requests of `/dev/fairhaul`, the device of hosts in the program of the engine `linux`
+//! (`python/fairhaul/linux/kernel/fairhaul_device.c`).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// The device of a host, `struct fairhaul_make`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Make {
+    /// The number of the host.
+    pub host: u32,
+    /// Whether packets that arrive together are merged.
+    pub merges: u32,
+    /// Whether its card splits bursts of the kernel into packets.
+    pub splits: u32,
+    /// Zero.
+    pub unused: u32,
+    /// How long its card collects packets before they are received.
+    pub moderation_ns: u64,
+}
+
+mod request {
+    use super::Make;
+
+    nix::ioctl_write_ptr!(make, b'f', 1, Make);
+    nix::ioctl_write_ptr!(start, b'f', 2, u64);
+    nix::ioctl_read!(lost, b'f', 3, u64);
+}
+
+/// Makes the device of a host in the namespace of this thread.
+pub fn make(control: impl AsFd, asked: &Make) -> io::Result<()> {
+    // SAFETY: the kernel reads `asked`, which outlives the call.
+    unsafe { request::make(control.as_fd().as_raw_fd(), asked) }?;
+    Ok(())
+}
+
+/// The run begins at `origin_ns` of the monotonic clock.
+pub fn start(control: impl AsFd, origin_ns: u64) -> io::Result<()> {
+    // SAFETY: the kernel reads the number, which outlives the call.
+    unsafe { request::start(control.as_fd().as_raw_fd(), &raw const origin_ns) }?;
+    Ok(())
+}
+
+/// Packets without a sample.
+pub fn lost_samples(control: impl AsFd) -> io::Result<u64> {
+    let mut lost = 0;
+    // SAFETY: the kernel writes the number, which outlives the call.
+    unsafe { request::lost(control.as_fd().as_raw_fd(), &raw mut lost) }?;
+    Ok(lost)
+}
+
+/// Ends the program, of which this process is the first.
+pub fn power_off() -> io::Error {
+    // SAFETY: the calls take plain numbers.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+    }
+    io::Error::last_os_error()
+}

@@ -1,0 +1,153 @@
+//! Carries packets between the hosts of a run: the emulated network, the packets that are due, and the texts that the
+//! program and the process of the hosts exchange.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use fairhaul_host::lab::network::Network;
+use fairhaul_host::lab::simulated_path::{NetworkResult, wake_ns};
+use fairhaul_host::linux::{SimulatedNetwork, variables};
+use fairhaul_host::lab::offload::split_packet;
+use fairhaul_units::{Bytes, Time};
+
+use super::card::Card;
+use super::outputs::file;
+
+/// The texts of `enum fairhaul_text`.
+mod text {
+    pub const ANSWERS: u32 = 0;
+    pub const RECORD: u32 = 1;
+    pub const REQUEST: u32 = 2;
+    pub const NETWORK: u32 = 3;
+}
+
+/// See the module.
+pub struct Carrier {
+    /// None once it has ended.
+    network: Option<Network>,
+    connections: u32,
+    /// The cards of hosts, by number.
+    cards: Vec<Card>,
+    /// The buffer in which packets of a burst are split.
+    scratch: Vec<u8>,
+    /// When the run begins; packets before are carried at its beginning.
+    origin_ns: u64,
+    /// Packets that are due: their hosts, and where they begin in `bytes`.
+    due: Vec<(u8, usize)>,
+    /// The packets that are due, one behind the other.
+    bytes: Vec<u8>,
+    /// How many of them have been taken.
+    taken: usize,
+    request: Vec<u8>,
+    result: Vec<u8>,
+    answers: File,
+    record: File,
+}
+
+impl Carrier {
+    /// A carrier for the request in the environment.
+    pub fn of_environment() -> io::Result<Carrier> {
+        let mut request = Vec::new();
+        file(variables::REQUEST)?.read_to_end(&mut request)?;
+        let SimulatedNetwork { network, connections, hosts, seed } =
+            SimulatedNetwork::of(&request).map_err(|error| io::Error::other(error.to_string()))?;
+        let cards = (0..).zip(&hosts).map(|(host, settings)| Card::new(settings, host, seed));
+        Ok(Carrier {
+            network: Some(network),
+            connections,
+            cards: cards.collect(),
+            scratch: Vec::new(),
+            origin_ns: 0,
+            due: Vec::new(),
+            bytes: Vec::new(),
+            taken: 0,
+            request,
+            result: Vec::new(),
+            answers: file(variables::ANSWERS)?,
+            record: file(variables::RECORD)?,
+        })
+    }
+
+    /// The run begins at `origin_ns`.
+    pub fn start(&mut self, origin_ns: u64) {
+        self.origin_ns = origin_ns;
+    }
+
+    /// A host sends a packet, or several in one, each with `segment` bytes of payload but the last; returns when the last
+    /// of them has left its card.
+    pub fn send(&mut self, host: u8, packet: &[u8], segment: usize, now_ns: u64) -> u64 {
+        let now = self.time(now_ns);
+        let Carrier { network, cards, scratch, origin_ns, .. } = self;
+        let (Some(network), Some(card)) = (network, cards.get_mut(usize::from(host))) else { return now_ns };
+        let mut left = now;
+        split_packet(packet, segment, scratch, |packet| {
+            left = card.send(Bytes(packet.len() as u64), now);
+            network.accept(host, packet, left);
+        });
+        if left > now { wake_ns(*origin_ns, left) } else { now_ns }
+    }
+
+    /// Everything up to `now_ns` happens; returns when the next thing happens.
+    pub fn advance(&mut self, now_ns: u64) -> Option<u64> {
+        let now = self.time(now_ns);
+        let Carrier { network, cards, due, bytes, taken, origin_ns, .. } = self;
+        if *taken == due.len() {
+            due.clear();
+            bytes.clear();
+            *taken = 0;
+        }
+        let network = network.as_mut()?;
+        let mut deliver = |host: u8, packet: &[u8]| {
+            due.push((host, bytes.len()));
+            bytes.extend_from_slice(packet);
+        };
+        network.advance(now, |host, packet, at| match cards.get_mut(usize::from(host)) {
+            Some(card) if card.delays() => card.receive(packet, at),
+            _ => deliver(host, packet),
+        });
+        for (host, card) in (0..).zip(cards.iter_mut()) {
+            while let Some(packet) = card.due(now) {
+                deliver(host, &packet);
+            }
+        }
+        let next = cards.iter().filter_map(Card::next_at).chain(network.next_at()).min();
+        next.map(|at| wake_ns(*origin_ns, at))
+    }
+
+    /// Takes the next packet that is due.
+    pub fn receive(&mut self) -> Option<(u8, &[u8])> {
+        let (host, begin) = *self.due.get(self.taken)?;
+        self.taken += 1;
+        let end = self.due.get(self.taken).map_or(self.bytes.len(), |next| next.1);
+        Some((host, &self.bytes[begin..end]))
+    }
+
+    /// A text for the process of the hosts. Reading the network's result ends the network.
+    pub fn read(&mut self, text: u32) -> &[u8] {
+        match text {
+            text::REQUEST => &self.request,
+            text::NETWORK => {
+                if let Some(network) = self.network.take() {
+                    let result = NetworkResult::of(network, self.connections);
+                    self.result = serde_json::to_vec(&result).expect("a result has no keys but strings");
+                }
+                &self.result
+            }
+            _ => &[],
+        }
+    }
+
+    /// A piece of a text of the process of the hosts.
+    pub fn write(&mut self, text: u32, piece: &[u8]) -> io::Result<()> {
+        match text {
+            text::ANSWERS => self.answers.write_all(piece),
+            text::RECORD => self.record.write_all(piece),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// The time of the network.
+    fn time(&self, now_ns: u64) -> Time {
+        Time::from_ps(now_ns.saturating_sub(self.origin_ns) * 1000)
+    }
+}

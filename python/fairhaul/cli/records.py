@@ -1,0 +1,241 @@
+"""The runs of the command `run`: on each engine, with their records in `--out`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fairhaul.cli.click_ext import explained
+from fairhaul.cli.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairhaul.engines import Engine
+    from fairhaul.record import Record
+    from fairhaul.results import RunFigures
+    from fairhaul.scenario import Scenario
+
+    # What is done with the record of a run of a plan.
+    Then = Callable[[int, Record], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """A run: its engine, its scenario with its seed, and its directory within `--out`."""
+
+    engine: Engine
+    scenario: Scenario
+    place: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """How runs are carried out: the number at a time, and whether a run is watched.
+
+    `traced` is the flow whose packets are traced, and the format of the trace.
+    """
+
+    jobs: int | None
+    traced: tuple[str, str] | None = None
+    watch: bool = False
+
+
+def planned(scenarios: Mapping[Engine, Sequence[Scenario]]) -> list[PlannedRun]:
+    """Plan runs on engines; those of each of several engines are in a folder of its name."""
+    several = len(scenarios) > 1
+    return [
+        PlannedRun(
+            engine=engine,
+            scenario=scenario,
+            place=_joined(engine, place(plan, index)) if several else place(plan, index),
+        )
+        for engine, plan in scenarios.items()
+        for index, scenario in enumerate(plan)
+    ]
+
+
+def _joined(engine: Engine, place: str) -> str:
+    return engine if place == "." else f"{engine}/{place}"
+
+
+def place(plan: Sequence[Scenario], index: int) -> str:
+    """Name the directory of a run within `--out` by what was swept, or else by the title.
+
+    A single run has no directory of its own.
+    """
+    from fairhaul.scenario import variant
+
+    if len(plan) == 1:
+        return "."
+    swept = [f"{key.rpartition('.')[2]} {value}" for key, value in variant(plan[index]).items()]
+    words = " ".join(swept) or plan[index].title
+    name = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:60]
+    return f"{index + 1:03}-{name}-seed-{plan[index].seed}"
+
+
+def free_place(wanted: Path) -> Path:
+    """Give `wanted`, or the first of `wanted-2`, `wanted-3` … that is new or empty."""
+    from itertools import count
+
+    from fairhaul.drafts import is_free
+
+    places = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
+    return wanted if is_free(wanted) else next(place for place in places if is_free(place))
+
+
+def measure_all(
+    plan: Sequence[PlannedRun], out: Path | None, ways: Ways, *, report: bool = False
+) -> tuple[list[RunFigures], BaseException | None]:
+    """Run the whole plan; write the records, a flow's trace and a report into `out`, if given.
+
+    If all runs are complete, their figures are given even if something could not be written, and
+    with them the error.
+    """
+    from fairhaul.measures import measure
+
+    _announce(plan, ways)
+    _refuse_if_impossible(plan)
+    done: dict[int, RunFigures] = {}
+    failure: BaseException | None = None
+    try:
+        if out is None:
+            _run(plan, lambda index, record: done.__setitem__(index, measure(record)), ways)
+        else:
+            failure = _write_all(plan, out, done, ways, report=report)
+    except OSError as error:
+        if len(done) < len(plan):
+            raise
+        failure = error
+    return [done[index] for index in range(len(plan))], failure
+
+
+def _by_engine(plan: Sequence[PlannedRun]) -> dict[Engine, list[int]]:
+    """Give the places in a plan of the runs of each engine."""
+    engines: dict[Engine, list[int]] = {}
+    for index, run in enumerate(plan):
+        engines.setdefault(run.engine, []).append(index)
+    return engines
+
+
+def _announce(plan: Sequence[PlannedRun], ways: Ways) -> None:
+    """Say before they begin what runs will cost that take long."""
+    from fairhaul.cost import announced
+    from fairhaul.runs import at_once
+
+    for engine, own in _by_engine(plan).items():
+        scenarios = [plan[index].scenario for index in own]
+        if long := announced(scenarios, at_once(ways.jobs, engine), engine):
+            click.echo(f"fairhaul: {long}", err=True)
+
+
+def _refuse_if_impossible(plan: Sequence[PlannedRun]) -> None:
+    """Refuse what an engine cannot run before another runs; one alone refuses by itself."""
+    from fairhaul.runs import refuse_if_impossible
+
+    engines = _by_engine(plan)
+    if len(engines) == 1:
+        return
+    for engine, own in engines.items():
+        refuse_if_impossible(engine, [plan[index].scenario for index in own])
+
+
+def _run(plan: Sequence[PlannedRun], then: Then, ways: Ways) -> None:
+    """Run a plan, one engine after the other."""
+    from fairhaul.cli.watch import watched
+    from fairhaul.runs import for_each
+
+    if ways.watch:
+        for index, run in enumerate(plan):
+            then(index, watched(run.scenario))
+        return
+    for engine, own in _by_engine(plan).items():
+
+        def of_engine(number: int, record: Record, own: Sequence[int] = own) -> None:
+            then(own[number], record)
+
+        with progress() as on_progress:
+            for_each(
+                [plan[index].scenario for index in own],
+                of_engine,
+                jobs=ways.jobs,
+                on_progress=on_progress,
+                trace=ways.traced and ways.traced[0],
+                engine=engine,
+            )
+
+
+def _write_all(
+    plan: Sequence[PlannedRun],
+    out: Path,
+    done: dict[int, RunFigures],
+    ways: Ways,
+    *,
+    report: bool,
+) -> BaseException | None:
+    """Run the plan; write each record as it comes to `out`, its figures to `done`.
+
+    Runs that the same command completed before it was interrupted or killed are not run again. If
+    the report cannot be drawn, or is interrupted, `out` has the records alone, and the error is
+    given back.
+    """
+    from fairhaul.cli.resuming import keys_of, resumed
+    from fairhaul.measures import measure
+    from fairhaul.record import write_files
+    from fairhaul.trace import write as write_trace
+
+    keys = keys_of(plan)
+    places = [run.place for run in plan]
+    trace = None if ways.traced is None else f"{ways.traced[0]}.{ways.traced[1]}"
+    left: list[int] = []
+
+    def keep(number: int, record: Record) -> None:
+        index = left[number]
+        done[index] = measure(record)
+        directory = draft / places[index]
+        directory.mkdir(exist_ok=True, parents=True)
+        if ways.traced is not None and trace is not None:
+            write_trace(record, *ways.traced, directory / trace)
+        write_files(record, directory, keys[index])
+
+    with _claimed(out, resume=len(plan) > 1) as draft:
+        done |= resumed(draft, places, keys, trace)
+        if done:
+            click.echo(f"fairhaul: {len(done)} of {len(plan)} runs are complete already", err=True)
+        left += [index for index in range(len(plan)) if index not in done]
+        _run([plan[index] for index in left], keep, ways)
+        if not report:
+            return None
+        from fairhaul.report import write_report
+
+        try:
+            write_report([draft], draft)
+        except BaseException as error:
+            return error
+    return None
+
+
+@contextmanager
+def _claimed(out: Path, *, resume: bool) -> Iterator[Path]:
+    """Give the draft of `out`; whether it can be written is checked before anything runs."""
+    from fairhaul.drafts import new_directory, records_in
+
+    made = new_directory(out, resume=resume)
+    try:
+        draft = made.__enter__()
+    except OSError as error:
+        raise click.BadParameter(explained(error), param_hint="--out") from None
+    with ExitStack() as stack:
+        stack.push(made)
+        try:
+            yield draft
+        except KeyboardInterrupt:
+            if resume and records_in(draft):
+                click.echo("fairhaul: finished runs are kept; the same command goes on", err=True)
+            raise

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The interface of the three parts: the device of the hosts in the kernel (fairhaul_device.c), the side of the program
+ * that may call the C library (fairhaul_user.c), and the emulated network, a shared library that the program loads.
+ * All times are nanoseconds of the program's monotonic clock.
+ */
+#ifndef FAIRHAUL_H
+#define FAIRHAUL_H
+
+/* Counted up with every change of `struct fairhaul_path`. */
+#define FAIRHAUL_INTERFACE 1
+/* A time that never comes. */
+#define FAIRHAUL_NEVER (~0ULL)
+
+/* Texts that the device passes between the library and the process that runs the hosts. */
+enum fairhaul_text {
+	FAIRHAUL_ANSWERS,	/* written: lines for whoever started the program */
+	FAIRHAUL_RECORD,	/* written: the record of the run */
+	FAIRHAUL_REQUEST,	/* read: what is to be run */
+	FAIRHAUL_NETWORK,	/* read: what the network has counted, after its end */
+	FAIRHAUL_TEXTS,
+};
+
+/* A packet that is due at a host. The bytes are valid until the next call. */
+struct fairhaul_packet {
+	const unsigned char *bytes;
+	unsigned int length;
+	unsigned int host;
+};
+
+/* The emulated network. It is called by one processor with interrupts off, so no two calls overlap. */
+struct fairhaul_path {
+	unsigned int interface;
+	/* The run begins at `origin`. */
+	void (*start)(unsigned long long origin);
+	/*
+	 * `host` sends a packet, or several in one, each with `segment` bytes of payload but the last (0: it is one). Gives
+	 * when the last of its bits has left the card of the host.
+	 */
+	unsigned long long (*send)(unsigned int host, const unsigned char *bytes, unsigned int length,
+				   unsigned int segment, unsigned long long now);
+	/* Everything up to `now` happens; gives when the next thing happens. */
+	unsigned long long (*advance)(unsigned long long now);
+	/* Takes the next packet that is due; gives 0 if there is none. */
+	int (*receive)(struct fairhaul_packet *packet);
+	/* A text to read; its length. It is valid until the next call. */
+	unsigned long (*read)(unsigned int text, const unsigned char **bytes);
+	/* A piece of a text that is written; gives 0, or a number of errno. */
+	int (*write)(unsigned int text, const unsigned char *bytes, unsigned long length);
+	/* Where the program writes its clock. */
+	volatile unsigned long long *clock;
+};
+
+/* The network of this program, or null. */
+const struct fairhaul_path *fairhaul_path(void);
+/* Random bytes for the kernel, which follow from the seed of the run. */
+void fairhaul_random(void *buffer, unsigned long length);
+/* The C library has used this much memory before the kernel starts. */
+void fairhaul_reserve(unsigned long used);
+/* The program's clock has moved on. */
+void fairhaul_time(unsigned long long now);
+
+#endif

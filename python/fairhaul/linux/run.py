@@ -1,0 +1,187 @@
+"""Linux's own code in simulated time: a scenario run by a program that `fairhaul linux build` made.
+
+The clock of the program stands still while it computes and jumps while it waits, so a run is exact
+and the same on every machine. A run that is not valid is an error: another try would give the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from fairhaul import RunError, Scenario, _core, host
+from fairhaul.host import Line, ask
+from fairhaul.host_run import HostRun, OnEvent, opened, written
+from fairhaul.linux.cache import Program, program
+
+if TYPE_CHECKING:
+    from fairhaul.host_results import ShellResult
+
+# The memory of hosts on which distributions have their defaults: the largest receive buffer that
+# the kernel chooses by itself grows with memory up to here.
+MEMORY_MB = 4096
+MEMORY_STEP_MB = 1024
+# What a packet of 1500 B takes of the memory of a sender or a receiver, and the part of all memory
+# that the kernel gives to TCP (`tcp_mem`).
+PACKET_BYTES, TCP_PART = 4352, 0.09
+
+_version: ContextVar[str | None] = ContextVar("kernel", default=None)
+
+
+@contextmanager
+def using(version: str | None) -> Iterator[None]:
+    """Let runs within use the program of a version, such as "6.12"; None is the newest.
+
+    Raises:
+        Refused: there is no such program.
+    """
+    if version is not None:
+        _found(version)
+    token = _version.set(version)
+    try:
+        yield
+    finally:
+        _version.reset(token)
+
+
+def chosen() -> Program:
+    """Give the program that runs use here.
+
+    Raises:
+        Refused: there is none.
+    """
+    return _found(_version.get())
+
+
+@cache
+def _found(version: str | None) -> Program:
+    return program(version)
+
+
+def memory_mb(scenario: Scenario) -> int:
+    """Give the memory of the program, as large as that of usual hosts unless more is required.
+
+    It is a number of the scenario alone, because TCP's buffers depend on it.
+    """
+    in_flight = dict(scenario.estimate())["in_flight"]
+    needed_mb = 2 * in_flight * PACKET_BYTES / TCP_PART / 2**20
+    return max(MEMORY_MB, MEMORY_STEP_MB * math.ceil(needed_mb / MEMORY_STEP_MB))
+
+
+def identity(scenario: Scenario) -> str:
+    """Name what a record depends on beside the scenario: the program, its memory and the router.
+
+    Raises:
+        Refused: there is no program.
+    """
+    return f"{identity_of_program()}, {memory_mb(scenario)} MB"
+
+
+def identity_of_program() -> str:
+    """Name the program and the router that runs use here; the same on machines that have the same.
+
+    Raises:
+        Refused: there is no program.
+    """
+    used = chosen()
+    return f"Linux {used.version}, program {used.sha256[:16]}, router {_router()[:16]}"
+
+
+@cache
+def _router() -> str:
+    """Give the digest of `fairhaul-host`, whose code runs in the program, too."""
+    if not host.PROGRAM.is_file():
+        return "missing"
+    return hashlib.sha256(host.PROGRAM.read_bytes()).hexdigest()
+
+
+def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
+    """Refuse at once what a run would refuse after other work has been done.
+
+    Raises:
+        Refused: there is no program, or it cannot run one of the scenarios.
+    """
+    path = str(chosen().path)
+    asked = [written(scenario) for scenario in scenarios]
+    ask({"do": "ready", "engine": "linux", "program": path, "scenarios": asked})
+
+
+class Run:
+    """One run of a scenario in simulated time, with the interface of a run in the simulator."""
+
+    def __init__(self, scenario: Scenario, used: Program) -> None:
+        """Prepare a run; nothing happens yet."""
+        self._scenario, self._program = scenario, used
+        self._run = HostRun(scenario)
+        self.reached_s = 0.0
+        """How far the run has come, in seconds of simulated time."""
+        self.cpu_s = 0.0
+        """After `run`: the processor time of the program."""
+        self.notes: dict[str, Any] = {}
+        """After `run`: `trust` (what was checked), `kernel` (the version), `program` (its digest)
+        and `memory_mb`."""
+
+    def stop(self) -> None:
+        """Ask the run to end at once; it then raises `Stopped`."""
+        self._run.stop()
+
+    def run(self) -> _core.Outcome:
+        """Run to the end.
+
+        Raises:
+            Refused: the program cannot run here, or cannot run the scenario.
+            RunError: it failed on the way, or its record is not valid.
+            Stopped: `stop` was called.
+        """
+        memory = memory_mb(self._scenario)
+        request = {"do": "linux", "program": str(self._program.path), "memory_mb": memory}
+        notes, outcome = self._run.run(request, self._take)
+        self.cpu_s = float(notes.pop("cpu_s"))
+        if not (trust := notes["trust"])["valid"]:
+            reasons = "; ".join(trust["reasons"])
+            raise RunError(f"{self._scenario.title}: the run in Linux is not valid: {reasons}")
+        self.notes = {**notes, "program": self._program.sha256[:16], "memory_mb": memory}
+        return outcome
+
+    def _take(self, event: Line) -> None:
+        self.reached_s = min(float(event.get("reached_s", 0.0)), self._scenario.duration_s)
+
+
+def shell(
+    scenario: Scenario,
+    flow: str,
+    command: Sequence[str],
+    *,
+    receivers: Sequence[str] = (),
+    on_event: OnEvent = lambda _: None,
+) -> ShellResult:
+    """Run a program at the sender of a flow in simulated time, as `lab.shell` does in real time.
+
+    Args:
+        scenario: the scenario whose network is opened; its traffic does not run.
+        flow: the name of the flow.
+        command: the program and its arguments; its environment has `FAIRHAUL_PEER`, the address of
+            the receiver.
+        receivers: commands for `sh`, which run at the receiver until the program ends.
+        on_event: called with every warning, and with the addresses when the network is open.
+
+    Returns:
+        The program's exit status as `status`, and the counts of packets.
+
+    Raises:
+        Refused: there is no program, there is no such flow, or it cannot run the scenario.
+        RunError: it failed on the way.
+    """
+    request = {
+        "do": "linux_shell",
+        "program": str(chosen().path),
+        "memory_mb": memory_mb(scenario),
+        "scenario": written(scenario),
+        "host": flow,
+    }
+    return cast("ShellResult", opened(request, command, receivers, on_event))
