@@ -14,9 +14,9 @@ use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Ready, RunRequest, Shell};
 use crate::linux::{LinuxRun, launch};
-use fairhaul_experiment::Scenario;
 use crate::steps::say;
 use crate::sys::{self, Inherited};
+use fairhaul_experiment::Scenario;
 
 /// The longest request that is read, bytes; a scenario has some kilobytes.
 const LONGEST: u64 = 64 << 20;

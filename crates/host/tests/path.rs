@@ -85,7 +85,8 @@ fn datagrams_that_are_handed_over_at_once_are_packets_of_their_own() {
         let there = there.expect("a port is free");
         there.set_read_timeout(Some(Duration::from_secs(20))).expect("it is not zero");
         let clock = Clock::starting_in(Span::ZERO).expect("there is a clock");
-        let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1)).expect("the router can start");
+        let running =
+            lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1)).expect("the router can start");
         for _ in 0..10 {
             assert_eq!(there.recv(&mut [0; 10_000]).expect("it arrives"), 1000, "{devices:?} {mode:?}");
         }

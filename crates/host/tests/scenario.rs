@@ -235,7 +235,8 @@ fn a_gigabit_is_carried_packet_by_packet() {
     // One for each, except that the kernel merges packets that arrive while the receiving program reads the socket: up
     // to 7 % beside compilers. At the end a hundredth of the packets is in flight: 40 ms of 6 s.
     assert!((0.8..=1.01).contains(&acknowledgements(&record)), "{}", acknowledgements(&record));
-    let answers = validity.real_time.expect("it is of the lab").answers.expect("receivers acknowledge at once");
+    let answers =
+        validity.real_time.expect("it is of the lab").answers.expect("receivers acknowledge at once");
     assert!(answers.p50_s > 0.0 && answers.p99_s <= 500e-6, "{answers:?}");
 }
 

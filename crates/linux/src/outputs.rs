@@ -13,7 +13,8 @@ use fairhaul_host::linux::variables;
 /// The descriptor that a variable of the environment names.
 fn descriptor(variable: &str) -> io::Result<RawFd> {
     let number = env::var(variable).ok().and_then(|text| text.parse().ok());
-    number.ok_or_else(|| io::Error::other(format!("{variable} is not set: this library is for `fairhaul run`")))
+    number
+        .ok_or_else(|| io::Error::other(format!("{variable} is not set: this library is for `fairhaul run`")))
 }
 
 /// The file whose descriptor a variable of the environment names.

@@ -211,7 +211,9 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
         reasons.push("the kernel could not report all packets that arrived at senders".into());
     }
     let results = evidence.results.iter();
-    for (connection, failure) in results.filter_map(|result| Some((result.connection, result.failure.as_ref()?))) {
+    for (connection, failure) in
+        results.filter_map(|result| Some((result.connection, result.failure.as_ref()?)))
+    {
         let flow = &scenario.flows[flows[connection as usize] as usize].name;
         reasons.push(format!("flow \"{flow}\": connection {connection} failed: {failure}"));
     }

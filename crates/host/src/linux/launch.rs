@@ -100,7 +100,9 @@ impl Program<'_> {
             )));
         }
         match last {
-            Some(Value::Object(mut last)) if last.contains_key("result") => Ok(last.remove("result").unwrap_or_default()),
+            Some(Value::Object(mut last)) if last.contains_key("result") => {
+                Ok(last.remove("result").unwrap_or_default())
+            }
             Some(last) if last["refused"] == json!(true) => Err(Error::refused(text(&last["error"]))),
             Some(last) if last["error"].is_string() => Err(Error::failed(text(&last["error"]))),
             _ => Err(Error::failed(format!(
