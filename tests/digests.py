@@ -38,6 +38,8 @@ def scenarios() -> dict[str, Scenario]:
         if variants[0].duration_s > SHORT_S:
             with suppress(ScenarioError):  # something in it starts later
                 variants = read(path, SHORT)
+        # The simulator refuses what only kernels can do.
+        variants = [scenario for scenario in variants if not scenario.kernel_requests()]
         for number, scenario in enumerate(variants[:VARIANTS]):
             found[f"{path.relative_to(ROOT / 'scenarios')} {number}"] = scenario
     return found

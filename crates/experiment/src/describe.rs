@@ -207,13 +207,18 @@ fn flow(flow: &Flow) -> Value {
     if !flow.clock.is_exact() {
         described["clock"] = clock(flow.clock);
     }
+    describe_host(flow, &mut described);
+    described
+}
+
+/// Adds what only kernels carry out.
+fn describe_host(flow: &Flow, described: &mut Value) {
     if flow.offload == Flow::BURSTS_OF_KERNEL {
         described["offload"] = "auto".into();
     }
     if let Some(settings) = &flow.host {
         described["host"] = host(settings);
     }
-    described
 }
 
 fn host(settings: &HostSettings) -> Value {

@@ -42,7 +42,7 @@ fn a_host_has_the_settings_and_the_queue_discipline_of_its_scenario() {
         ..HostSettings::default()
     };
     let layout = layout(settings);
-    check(&layout).expect("the kernel has all of it");
+    check(&layout.hosts, &layout.links).expect("the kernel has all of it");
     let lab = Lab::new(layout).expect("root can make it");
     let inside = |host: u8, name: &'static str| {
         let read = || fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
@@ -69,7 +69,7 @@ fn what_the_kernel_does_not_accept_is_refused_before_hosts_are_made() {
         ..HostSettings::default()
     });
     layout.links[0].queue = QueueChoice::of_kernel("pfifo limi 7");
-    let refusal = check(&layout).expect_err("there are four mistakes").to_string();
+    let refusal = check(&layout.hosts, &layout.links).expect_err("there are four mistakes").to_string();
     let lines: Vec<&str> = refusal.lines().collect();
     assert!(
         lines[0].starts_with("host.sysctl: the kernel does not accept \"net.ipv4.tcp_ecn\" = \"many\": "),

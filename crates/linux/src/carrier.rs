@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 
+use fairhaul_host::lab::kernel_queue::is_queue;
 use fairhaul_host::lab::network::Network;
 use fairhaul_host::lab::offload::split_packet;
 use fairhaul_host::lab::simulated_path::{NetworkResult, wake_ns};
@@ -22,6 +23,17 @@ mod text {
     pub const OUTPUT: u32 = 4;
 }
 
+/// A packet that is due.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    /// The number of the device, of a host or of a queue.
+    device: u8,
+    /// By what the network knows it again when it leaves a queue; zero at a host.
+    mark: u32,
+    /// Where it begins in `bytes`.
+    begin: usize,
+}
+
 /// See the module.
 pub struct Carrier {
     /// None once it has ended.
@@ -33,8 +45,8 @@ pub struct Carrier {
     scratch: Vec<u8>,
     /// When the run begins; packets before are carried at its beginning.
     origin_ns: u64,
-    /// Packets that are due: their hosts, and where they begin in `bytes`.
-    due: Vec<(u8, usize)>,
+    /// Packets that are due.
+    due: Vec<Due>,
     /// The packets that are due, one behind the other.
     bytes: Vec<u8>,
     /// How many of them have been taken.
@@ -80,8 +92,12 @@ impl Carrier {
 
     /// A host sends a packet, or several in one, each with `segment` bytes of payload but the last; returns when the last
     /// of them has left its card.
-    pub fn send(&mut self, host: u8, packet: &[u8], segment: usize, now_ns: u64) -> u64 {
+    pub fn send(&mut self, host: u8, packet: &[u8], segment: usize, mark: u32, now_ns: u64) -> u64 {
         let now = self.time(now_ns);
+        if is_queue(host) {
+            let left = self.network.as_mut().and_then(|network| network.leave_kernel(mark, packet, now));
+            return left.map_or(now_ns, |left| wake_ns(self.origin_ns, left));
+        }
         let Carrier { network, cards, scratch, origin_ns, .. } = self;
         let (Some(network), Some(card)) = (network, cards.get_mut(usize::from(host))) else { return now_ns };
         let mut left = now;
@@ -90,6 +106,14 @@ impl Carrier {
             network.accept(host, packet, left);
         });
         if left > now { wake_ns(*origin_ns, left) } else { now_ns }
+    }
+
+    /// A queue of the kernel has dropped the packet with this mark.
+    pub fn dropped(&mut self, mark: u32, now_ns: u64) {
+        let now = self.time(now_ns);
+        if let Some(network) = &mut self.network {
+            network.drop_in_kernel(mark, now);
+        }
     }
 
     /// Everything up to `now_ns` happens; returns when the next thing happens.
@@ -102,29 +126,30 @@ impl Carrier {
             *taken = 0;
         }
         let network = network.as_mut()?;
-        let mut deliver = |host: u8, packet: &[u8]| {
-            due.push((host, bytes.len()));
+        let mut hand = |device: u8, mark: u32, packet: &[u8]| {
+            due.push(Due { device, mark, begin: bytes.len() });
             bytes.extend_from_slice(packet);
         };
         network.advance(now, |host, packet, at| match cards.get_mut(usize::from(host)) {
             Some(card) if card.delays() => card.receive(packet, at),
-            _ => deliver(host, packet),
+            _ => hand(host, 0, packet),
         });
         for (host, card) in (0..).zip(cards.iter_mut()) {
             while let Some(packet) = card.due(now) {
-                deliver(host, &packet);
+                hand(host, 0, &packet);
             }
         }
+        network.hand_to_kernel(hand);
         let next = cards.iter().filter_map(Card::next_at).chain(network.next_at()).min();
         next.map(|at| wake_ns(*origin_ns, at))
     }
 
-    /// Takes the next packet that is due.
-    pub fn receive(&mut self) -> Option<(u8, &[u8])> {
-        let (host, begin) = *self.due.get(self.taken)?;
+    /// Takes the next packet that is due: the number of its device, its mark, and the packet.
+    pub fn receive(&mut self) -> Option<(u8, u32, &[u8])> {
+        let Due { device, mark, begin } = *self.due.get(self.taken)?;
         self.taken += 1;
-        let end = self.due.get(self.taken).map_or(self.bytes.len(), |next| next.1);
-        Some((host, &self.bytes[begin..end]))
+        let end = self.due.get(self.taken).map_or(self.bytes.len(), |next| next.begin);
+        Some((device, mark, &self.bytes[begin..end]))
     }
 
     /// A text for the process of the hosts. Reading the network's result ends the network.

@@ -11,16 +11,17 @@ use super::carrier::Carrier;
 use super::outputs::shared_clock;
 
 /// Counted up with every change of [`Interface`].
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// A time that never comes.
 const NEVER: u64 = u64::MAX;
 
-/// A packet that is due at a host.
+/// A packet that is due at a host, or at a queue of the kernel.
 #[repr(C)]
 struct DuePacket {
     bytes: *const u8,
     length: u32,
     host: u32,
+    mark: u32,
 }
 
 /// `struct fairhaul_path`.
@@ -28,7 +29,8 @@ struct DuePacket {
 struct Interface {
     version: u32,
     start: extern "C" fn(u64),
-    send: unsafe extern "C" fn(u32, *const u8, u32, u32, u64) -> u64,
+    send: unsafe extern "C" fn(u32, *const u8, u32, u32, u32, u64) -> u64,
+    dropped: extern "C" fn(u32, u64),
     advance: extern "C" fn(u64) -> u64,
     receive: unsafe extern "C" fn(*mut DuePacket) -> i32,
     read: unsafe extern "C" fn(u32, *mut *const u8) -> usize,
@@ -82,6 +84,7 @@ fn interface() -> Interface {
         version: VERSION,
         start,
         send,
+        dropped,
         advance,
         receive,
         read,
@@ -96,10 +99,21 @@ extern "C" fn start(origin_ns: u64) {
     with(|carrier| carrier.start(origin_ns));
 }
 
-unsafe extern "C" fn send(host: u32, bytes: *const u8, length: u32, segment: u32, now_ns: u64) -> u64 {
+unsafe extern "C" fn send(
+    host: u32,
+    bytes: *const u8,
+    length: u32,
+    segment: u32,
+    mark: u32,
+    now_ns: u64,
+) -> u64 {
     // SAFETY: the device passes a packet of this length, which is valid during the call.
     let packet = unsafe { slice::from_raw_parts(bytes, length as usize) };
-    with(|carrier| carrier.send(host as u8, packet, segment as usize, now_ns))
+    with(|carrier| carrier.send(host as u8, packet, segment as usize, mark, now_ns))
+}
+
+extern "C" fn dropped(mark: u32, now_ns: u64) {
+    with(|carrier| carrier.dropped(mark, now_ns));
 }
 
 extern "C" fn advance(now_ns: u64) -> u64 {
@@ -108,8 +122,8 @@ extern "C" fn advance(now_ns: u64) -> u64 {
 
 unsafe extern "C" fn receive(packet: *mut DuePacket) -> i32 {
     with(|carrier| {
-        let Some((host, bytes)) = carrier.receive() else { return 0 };
-        let due = DuePacket { bytes: bytes.as_ptr(), length: bytes.len() as u32, host: host.into() };
+        let Some((host, mark, bytes)) = carrier.receive() else { return 0 };
+        let due = DuePacket { bytes: bytes.as_ptr(), length: bytes.len() as u32, host: host.into(), mark };
         // SAFETY: the device passes a place for a packet.
         unsafe { packet.write(due) };
         1

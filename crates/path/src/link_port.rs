@@ -87,6 +87,23 @@ impl<T: Packet> LinkPort<T> {
         Admission::Sent(self.depart(packet, now, departure, now, ledger))
     }
 
+    /// A packet that was offered at `offered` and has waited in a queue of a kernel begins to leave at `now`, which must not
+    /// run backwards; `marked`: that queue has marked it. The link itself queues and drops nothing then.
+    pub fn pass(
+        &mut self,
+        packet: LinkPacket,
+        offered: Time,
+        marked: bool,
+        now: Time,
+        ledger: &mut impl LinkLedger,
+    ) -> Departure {
+        let LinkModel::OnArrival(link) = &mut self.model else {
+            unreachable!("behind a queue of a kernel nothing waits")
+        };
+        let departure = link.offer(&packet, now).expect("behind a queue of a kernel a link has no limit");
+        self.depart(packet, offered, Departure { marked, ..departure }, now, ledger)
+    }
+
     /// Whether a train that is offered at `now` can pass as a whole: nothing is decided packet by packet, and all of them
     /// find room.
     pub fn takes_whole(&mut self, train: &LinkPacket, now: Time) -> bool {
@@ -317,6 +334,35 @@ mod tests {
         fn lost_after_queue(&mut self, _: u32, _: Time, _: Time) {
             self.lost += 1;
         }
+    }
+
+    #[test]
+    fn behind_a_queue_of_a_kernel_a_packet_takes_its_time_on_the_wire_and_meets_the_losses() {
+        let of_kernel = |loss| LinkSpec {
+            queue: QueueChoice::of_kernel("fq_codel"),
+            capacity: Capacity::Unlimited,
+            mark: Capacity::Unlimited,
+            ..spec("droptail", loss, Impairments::default())
+        };
+        let packet = LinkPacket {
+            connection: 0,
+            size: 1000,
+            packets: 1,
+            ecn: Ecn::Capable,
+            data_of: Some(0),
+            counted: 960,
+        };
+        let mut counts = Counts::default();
+        let mut port = LinkPort::<LinkPacket>::new(&of_kernel(None), 0, 1, false);
+        let ms = |ms| Time::ZERO + Span::from_ms(ms);
+        // 1000 B take 1 ms at 8 Mbit/s, then 10 ms.
+        let departure = port.pass(packet, ms(2), true, ms(5), &mut counts);
+        assert_eq!((departure.departs, departure.arrives, departure.copies), (ms(6), ms(16), 1));
+        assert_eq!((counts.marked, counts.departed, counts.enqueued), (1, 1, 0));
+        assert!(port.balances());
+        let mut port = LinkPort::<LinkPacket>::new(&of_kernel(Some(LossRule::Probability(1.0))), 0, 1, false);
+        assert_eq!(port.pass(packet, ms(2), false, ms(5), &mut counts).copies, 0);
+        assert_eq!((counts.marked, counts.lost), (1, 1));
     }
 
     /// 8 Mbit/s, 10 ms, six packets, which that queue marks above three.

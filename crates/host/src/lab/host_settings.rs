@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use fairhaul_experiment::Flow;
+use fairhaul_path::LinkSpec;
 use fairhaul_units::{Rate, Span};
 
 use super::interface::set;
-use super::layout::Layout;
 use crate::error::{Error, Result};
 use crate::namespace::Namespace;
 use crate::nearest::hint;
@@ -205,20 +205,16 @@ fn near<'a>(name: &str, known: &'a [String]) -> Vec<&'a str> {
     if same.is_empty() { known.iter().map(String::as_str).collect() } else { same }
 }
 
-/// Refuses settings and queue disciplines of `layout` that the kernel does not have, before hosts are made: they are tried
-/// in a namespace of their own.
+/// Refuses settings and queue disciplines of these hosts and links that the kernel does not have, before hosts are made:
+/// they are tried in a namespace of their own.
 ///
 /// # Errors
 /// A refusal with a sentence for each of them.
-pub fn check(layout: &Layout) -> Result<()> {
-    let sysctls: BTreeSet<(&String, &String)> = layout.hosts.iter().flat_map(|host| &host.sysctls).collect();
-    let of_hosts =
-        layout.hosts.iter().filter_map(|host| host.qdisc.as_deref()).map(|qdisc| ("host.qdisc", qdisc));
-    let of_links = layout
-        .links
-        .iter()
-        .filter_map(|link| link.queue.qdisc.as_deref())
-        .map(|qdisc| ("queue.qdisc", qdisc));
+pub fn check(hosts: &[HostSettings], links: &[LinkSpec]) -> Result<()> {
+    let sysctls: BTreeSet<(&String, &String)> = hosts.iter().flat_map(|host| &host.sysctls).collect();
+    let of_hosts = hosts.iter().filter_map(|host| host.qdisc.as_deref()).map(|qdisc| ("host.qdisc", qdisc));
+    let of_links =
+        links.iter().filter_map(|link| link.queue.qdisc.as_deref()).map(|qdisc| ("queue.qdisc", qdisc));
     let qdiscs: BTreeSet<(&str, &str)> = of_hosts.chain(of_links).collect();
     if sysctls.is_empty() && qdiscs.is_empty() {
         return Ok(());

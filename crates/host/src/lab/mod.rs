@@ -17,6 +17,7 @@ pub mod histogram;
 pub mod host_settings;
 pub mod interface;
 mod kernel_limits;
+pub mod kernel_queue;
 pub mod layout;
 pub mod machine_load;
 mod namespaced_processes;

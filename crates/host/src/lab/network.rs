@@ -6,7 +6,7 @@
 
 use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
-use fairhaul_path::{Admission, Departure, LinkPacket, LinkPort, Wire};
+use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, Wire};
 use fairhaul_units::{Ecn, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,7 @@ use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
 use super::headers::{Headers, mark};
 use super::histogram::Histogram;
+use super::kernel_queue::{KernelQueues, Waiting};
 use super::layout::{FlowPath, Layout};
 use super::queued_packet::QueuedPacket;
 
@@ -76,6 +77,8 @@ pub struct Network {
     /// By number, from their first packet on.
     connections: Vec<Option<Box<ConnectionState>>>,
     ports: Vec<LinkPort<QueuedPacket>>,
+    /// Packets in queues of the kernel.
+    kernel_queues: KernelQueues,
     /// By link: the departure for which a service was last scheduled.
     services: Vec<Option<Time>>,
     events: EventQueue,
@@ -102,6 +105,7 @@ impl Network {
         let mut events = EventQueue::default();
         Network {
             ports: ports.map(|(link, spec)| LinkPort::new(spec, link, layout.seed, counts_bytes)).collect(),
+            kernel_queues: KernelQueues::of(&layout.links),
             services: vec![None; layout.links.len()],
             routes: layout.routes.clone(),
             bottlenecks: layout.bottlenecks.clone(),
@@ -172,7 +176,8 @@ impl Network {
     pub fn close(mut self) -> Ledger {
         let counts = self.counts();
         assert!(counts.balance(), "the network lost or created a packet: {counts:?}");
-        let waiting: usize = self.ports.iter().map(LinkPort::waiting).sum();
+        let in_ports: usize = self.ports.iter().map(LinkPort::waiting).sum();
+        let waiting = in_ports + self.kernel_queues.waiting();
         assert_eq!(counts.inside, (waiting + self.events.steps()) as u64, "a packet is inside, and nowhere");
         assert!(self.ports.iter().all(LinkPort::balances), "a link lost a packet");
         let end = self.ledger.end();
@@ -273,6 +278,9 @@ impl Network {
 
     /// Offers a packet to a link.
     fn offer(&mut self, link: u32, packet: QueuedPacket, now: Time) {
+        if self.kernel_queues.enter(link, packet, now) {
+            return self.ledger.enqueued(link, packet.at_link.size, 1, now);
+        }
         let port = &mut self.ports[link as usize];
         port.read_gauges(now, &mut self.ledger, || true);
         match port.offer(packet.at_link, now, &mut self.ledger) {
@@ -283,6 +291,39 @@ impl Network {
                 self.settle(link, next, now);
             }
         }
+    }
+
+    /// Calls `hand` for every packet that has come to a queue of the kernel since the last call, with the number of its
+    /// device, and the mark by which the packet is known when it leaves.
+    pub fn hand_to_kernel(&mut self, mut hand: impl FnMut(u8, u32, &[u8])) {
+        let Network { kernel_queues, packets, .. } = self;
+        for (device, mark) in kernel_queues.entered() {
+            hand(device, mark, &packets[mark as usize - 1].bytes);
+        }
+    }
+
+    /// A packet leaves a queue of the kernel at `now`; returns when its last bit has left the link. `None`: it came from no
+    /// link.
+    pub fn leave_kernel(&mut self, mark: u32, bytes: &[u8], now: Time) -> Option<Time> {
+        let Waiting { link, packet, arrived, begins } = self.kernel_queues.leave(mark, now)?;
+        let stored = &mut self.packets[packet.slot as usize];
+        let ecn = Headers::read(bytes).map_or(packet.at_link.ecn, |headers| headers.ecn);
+        let marked = ecn == Ecn::Marked && packet.at_link.ecn != Ecn::Marked;
+        stored.bytes.clear();
+        stored.bytes.extend_from_slice(bytes);
+        stored.travel.headers.ecn = ecn;
+        let port = &mut self.ports[link as usize];
+        let departure = port.pass(packet.at_link, arrived, marked, begins, &mut self.ledger);
+        self.kernel_queues.busy(link, departure.departs);
+        self.depart(link, &packet, Departure { marked: false, ..departure });
+        Some(departure.departs)
+    }
+
+    /// A queue of the kernel has dropped a packet at `now`.
+    pub fn drop_in_kernel(&mut self, mark: u32, now: Time) {
+        let Some(Waiting { link, packet, arrived, .. }) = self.kernel_queues.leave(mark, now) else { return };
+        self.ledger.dropped(link, packet.at_link.size, arrived, now);
+        self.drop(&packet, now);
     }
 
     /// A link has sent what it was sending: it begins with the next packet.

@@ -15,6 +15,7 @@ use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
 use super::flow_controller::{Twins, datagrams, kernel_name};
 use super::host_settings::Hosts;
 use super::kernel_limits::KernelLimits;
+use super::kernel_queue::MOST_QUEUES;
 use super::layout::{FlowPath, Layout, Metrics, Mode};
 use super::processors;
 use super::simulated_path::SimulatedPath;
@@ -71,6 +72,13 @@ fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Res
     let mut refusals = Refusals::default();
     scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, limits));
     scenario.links.iter().for_each(|link| refusals.of_link(link, limits));
+    let queues = scenario.links.iter().filter(|link| link.queue.qdisc.is_some()).count();
+    if queues > MOST_QUEUES {
+        let reason = format!(
+            "{queues} queues of the kernel, one for each direction of a link, are too many; at most {MOST_QUEUES}"
+        );
+        refusals.add("scenario", &scenario.title, reason);
+    }
     let hosts = Hosts::of(&scenario.flows);
     if hosts.count() > usize::from(MOST_HOSTS) {
         let reason = format!(
@@ -309,6 +317,9 @@ impl Refusals {
             |reason: &str| self.add("link", &link.name, format!("queue = \"{qdisc}\": {reason}"));
         if !limits.sets_hosts {
             refuse(&format!("the lab has no queues of the kernel; this {RUNS_WITH}"));
+        }
+        if qdisc.starts_with("netem") {
+            refuse("netem is no queue; use the delay, loss, jitter, reorder and duplicate of the link");
         }
         if link.schedule.rates.is_some() {
             refuse("the rate of a link with a queue of the kernel cannot change");

@@ -20,6 +20,7 @@ use nix::sys::time::TimeValLike;
 use super::clock::Clock;
 use super::device::DeviceKind;
 use super::histogram::Histogram;
+use super::kernel_queue::KernelQueue;
 use super::layout::{Layout, Mode};
 use super::network::{Network, NetworkCounts};
 use super::offload::{Joiner, PREFIX, split};
@@ -49,6 +50,7 @@ const LARGEST: usize = PREFIX + (1 << 16);
 pub struct Lab {
     layout: Layout,
     hosts: Arc<Vec<Host>>,
+    queues: Vec<KernelQueue>,
     devices: DeviceKind,
     processors: Processors,
 }
@@ -57,6 +59,7 @@ pub struct Lab {
 #[derive(Debug)]
 pub struct Running {
     hosts: Arc<Vec<Host>>,
+    _queues: Vec<KernelQueue>,
     carrier: Carrier,
 }
 
@@ -114,7 +117,11 @@ impl Lab {
     fn made(processors: Processors, devices: DeviceKind, layout: Layout) -> io::Result<Lab> {
         let host = |(number, _)| Host::new(number, &layout, devices, &processors);
         let hosts = (0..).zip(&layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
-        Ok(Lab { layout, hosts: Arc::new(hosts), devices, processors })
+        let queues = match devices {
+            DeviceKind::Simulated => KernelQueue::all(&layout)?,
+            _ => Vec::new(),
+        };
+        Ok(Lab { layout, hosts: Arc::new(hosts), queues, devices, processors })
     }
 
     /// The kind of the hosts' devices.
@@ -135,7 +142,7 @@ impl Lab {
         if self.devices == DeviceKind::Simulated {
             let path = SimulatedPath::open()?;
             path.start(clock)?;
-            return Ok(Running { hosts: self.hosts, carrier: Carrier::Program(path) });
+            return Ok(Running { hosts: self.hosts, _queues: self.queues, carrier: Carrier::Program(path) });
         }
         let stop = Arc::new(AtomicBool::new(false));
         let connections = self.layout.connections.len() as u32;
@@ -152,7 +159,7 @@ impl Lab {
         };
         let stopped = stop.clone();
         let thread = thread::spawn(move || router.work(connections, &stopped));
-        Ok(Running { hosts: self.hosts, carrier: Carrier::Router { stop, thread } })
+        Ok(Running { hosts: self.hosts, _queues: self.queues, carrier: Carrier::Router { stop, thread } })
     }
 }
 

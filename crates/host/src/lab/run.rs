@@ -38,7 +38,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     let Plan { layout, transfers } = plan(scenario, twins)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = scenario.grid();
-    host_settings::check(&layout)?;
+    host_settings::check(&layout.hosts, &layout.links)?;
     let lab = Lab::new(layout).when("cannot create the hosts of the lab")?;
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();

@@ -127,7 +127,7 @@ pub fn number(scenario: &Scenario, name: &str) -> Result<u32> {
 /// The hosts, whose programs use the controller of the flow unless they choose another.
 fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
     let route = layout.routes[layout.connections[CONNECTION as usize] as usize].clone();
-    host_settings::check(&layout)?;
+    host_settings::check(&layout.hosts, &layout.links)?;
     let lab = Lab::new(layout).when("cannot create the hosts of the lab")?;
     for (own, other) in [(route.from, route.to), (route.to, route.from)] {
         let host = lab.host(own);

@@ -79,6 +79,13 @@ impl SimulatedPath {
         simulated::make(&*self.control, &asked)
     }
 
+    /// Makes the device of a queue in the namespace of this thread.
+    pub fn make_queue(&self, number: u8) -> io::Result<()> {
+        let asked =
+            simulated::Make { host: number.into(), merges: 0, splits: 0, unused: 0, moderation_ns: 0 };
+        simulated::make(&*self.control, &asked)
+    }
+
     /// The run begins at the start of `clock`.
     pub fn start(&self, clock: Clock) -> io::Result<()> {
         simulated::start(&*self.control, clock.origin_ns() as u64)

@@ -8,7 +8,7 @@
 #define FAIRHAUL_H
 
 /* Counted up with every change of `struct fairhaul_path`. */
-#define FAIRHAUL_INTERFACE 1
+#define FAIRHAUL_INTERFACE 2
 /* A time that never comes. */
 #define FAIRHAUL_NEVER (~0ULL)
 
@@ -22,11 +22,15 @@ enum fairhaul_text {
 	FAIRHAUL_TEXTS,
 };
 
-/* A packet that is due at a host. The bytes are valid until the next call. */
+/*
+ * A packet that is due at a host; or at the queue of a link, whose number is behind those of hosts, and then it has a mark.
+ * The bytes are valid until the next call.
+ */
 struct fairhaul_packet {
 	const unsigned char *bytes;
 	unsigned int length;
 	unsigned int host;
+	unsigned int mark;
 };
 
 /* The emulated network. It is called by one processor with interrupts off, so no two calls overlap. */
@@ -36,10 +40,12 @@ struct fairhaul_path {
 	void (*start)(unsigned long long origin);
 	/*
 	 * `host` sends a packet, or several in one, each with `segment` bytes of payload but the last (0: it is one). Gives
-	 * when the last of its bits has left the card of the host.
+	 * when the last of its bits has left the card of the host. A queue sends what was due at it, with its mark.
 	 */
 	unsigned long long (*send)(unsigned int host, const unsigned char *bytes, unsigned int length,
-				   unsigned int segment, unsigned long long now);
+				   unsigned int segment, unsigned int mark, unsigned long long now);
+	/* A queue has dropped the packet with this mark. */
+	void (*dropped)(unsigned int mark, unsigned long long now);
 	/* Everything up to `now` happens; gives when the next thing happens. */
 	unsigned long long (*advance)(unsigned long long now);
 	/* Takes the next packet that is due; gives 0 if there is none. */

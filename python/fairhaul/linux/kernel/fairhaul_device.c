@@ -7,6 +7,9 @@
  * wait in a ring, a poll takes them out, and merges what waited together if the host merges. Time stands still while
  * this computes, so packets leave and arrive at the exact times of the network.
  *
+ * A queue of the kernel in a link is a device, too. A packet that is due there is not received but sent, through the
+ * queue discipline of the device, and what leaves it one by one goes on in the network, which knows it by its mark.
+ *
  * /dev/fairhaul: writes are lines of the answer, reads are samples, requests are below. /dev/fairhaul-request is read,
  * /dev/fairhaul-record is written, /dev/fairhaul-network is read; /dev/fairhaul-terminal is the input and output of a
  * program.
@@ -27,7 +30,7 @@
 #include <trace/events/tcp.h>
 #include "fairhaul.h"
 
-enum { MOST_HOSTS = 16, LARGEST_PACKET = 65535, LARGEST_WRITE = 1 << 18, LARGEST_READ = 1 << 16 };
+enum { MOST_HOSTS = 16, MOST_QUEUES = 16, LARGEST_PACKET = 65535, LARGEST_WRITE = 1 << 18, LARGEST_READ = 1 << 16 };
 /* The room for a packet in half a page, and what is read of the headers of a longer one. */
 enum { HALF_PAGE = 2048 - 320 - 64, HEADERS = 256 };
 /* What the card of a host holds, packets or bursts, as common drivers have by default. */
@@ -59,7 +62,7 @@ struct fairhaul_host {
 };
 
 static const struct fairhaul_path *path;
-static struct fairhaul_host *hosts[MOST_HOSTS];
+static struct fairhaul_host *hosts[MOST_HOSTS + MOST_QUEUES];
 static struct hrtimer timer;
 static u64 armed = FAIRHAUL_NEVER;
 
@@ -104,10 +107,15 @@ static struct sk_buff *buffered(struct net_device *device, const struct fairhaul
 	return skb;
 }
 
+static bool is_queue(const struct fairhaul_host *host)
+{
+	return host->number >= MOST_HOSTS;
+}
+
 /* A packet has reached its host. */
 static void arrive(const struct fairhaul_packet *packet)
 {
-	struct fairhaul_host *host = packet->host < MOST_HOSTS ? hosts[packet->host] : NULL;
+	struct fairhaul_host *host = packet->host < ARRAY_SIZE(hosts) ? hosts[packet->host] : NULL;
 	struct sk_buff *skb;
 
 	if (!host)
@@ -118,7 +126,9 @@ static void arrive(const struct fairhaul_packet *packet)
 		return;
 	}
 	skb_reset_mac_header(skb);
+	skb_reset_network_header(skb);
 	skb->protocol = htons(ETH_P_IP);
+	skb->mark = packet->mark;
 	/* Nothing damages packets in here, so no card has to compute a sum and no host has to check it. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	__skb_queue_tail(&host->received, skb);
@@ -182,7 +192,8 @@ static enum hrtimer_restart sent(struct hrtimer *timer)
 		bytes += skb->len;
 		dev_consume_skb_irq(skb);
 	}
-	netdev_completed_queue(host->device, packets, bytes);
+	if (!is_queue(host))
+		netdev_completed_queue(host->device, packets, bytes);
 	netif_wake_queue(host->device);
 	if (skb)
 		start_at(timer, *leaves(skb));
@@ -192,11 +203,13 @@ static enum hrtimer_restart sent(struct hrtimer *timer)
 static void occupy(struct fairhaul_host *host, struct sk_buff *skb, u64 left)
 {
 	*leaves(skb) = left;
-	netdev_sent_queue(host->device, skb->len);
+	/* A link takes one packet at a time out of its queue, so that the others can still be dropped or marked. */
+	if (!is_queue(host))
+		netdev_sent_queue(host->device, skb->len);
 	__skb_queue_tail(&host->sending, skb);
 	if (host->sending.qlen == 1)
 		start_at(&host->sent, left);
-	if (host->sending.qlen >= CARD_RING)
+	if (is_queue(host) || host->sending.qlen >= CARD_RING)
 		netif_stop_queue(host->device);
 }
 
@@ -219,7 +232,10 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 		bytes = linear;
 	}
 	now = ktime_get_ns();
-	left = path->send(host->number, bytes, skb->len, skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : 0, now);
+	left = path->send(host->number, bytes, skb->len, skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : 0,
+			  skb->mark, now);
+	if (is_queue(host))
+		skb->destructor = NULL;
 	device->stats.tx_packets++;
 	device->stats.tx_bytes += skb->len;
 	advance(now);
@@ -229,6 +245,26 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	if (left <= now)
 		consume_skb(skb);
 	return NETDEV_TX_OK;
+}
+
+/* A queue discipline frees a packet that has not been sent. */
+static void dropped(struct sk_buff *skb)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	path->dropped(skb->mark, ktime_get_ns());
+	local_irq_restore(flags);
+}
+
+static void receive(struct fairhaul_host *host, struct sk_buff *skb)
+{
+	host->device->stats.rx_packets++;
+	host->device->stats.rx_bytes += skb->len;
+	if (host->merges)
+		napi_gro_receive(&host->napi, skb);
+	else
+		netif_receive_skb(skb);
 }
 
 static int poll(struct napi_struct *napi, int budget)
@@ -245,12 +281,13 @@ static int poll(struct napi_struct *napi, int budget)
 		local_irq_restore(flags);
 		if (!skb)
 			break;
-		host->device->stats.rx_packets++;
-		host->device->stats.rx_bytes += skb->len;
-		if (host->merges)
-			napi_gro_receive(napi, skb);
-		else
-			netif_receive_skb(skb);
+		if (is_queue(host)) {
+			skb->ip_summed = CHECKSUM_NONE;
+			skb->destructor = dropped;
+			dev_queue_xmit(skb);
+		} else {
+			receive(host, skb);
+		}
 		done++;
 	}
 	if (done < budget)
@@ -303,7 +340,7 @@ static long make(const struct fairhaul_make *request)
 	struct net_device *device;
 	int error;
 
-	if (request->host >= MOST_HOSTS || hosts[request->host])
+	if (request->host >= ARRAY_SIZE(hosts) || hosts[request->host])
 		return -EINVAL;
 	device = alloc_netdev(sizeof(*host), "lab%d", NET_NAME_ENUM, set_up);
 	if (!device)
