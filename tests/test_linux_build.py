@@ -411,6 +411,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     (tmp_path / "build/objects").mkdir(parents=True)
+    (tmp_path / "build/objects/.config").touch()
 
 
 def test_an_error_of_the_compiler_is_shown_with_the_log(
@@ -472,3 +473,5 @@ def test_the_page_lists_every_change_with_its_reason() -> None:
     heading = "| change | files | reason |\n|---|---|---|\n"
     table = page.split(heading)[1].split("\n\n")[0].splitlines()
     assert table == changes.table(changes.read())
+    for file in ours.FOLDER.glob("*.c"):
+        assert f"| `{file.name}` | " in page

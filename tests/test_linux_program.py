@@ -20,6 +20,9 @@ ARGUMENTS = (
     "time-travel-start=1700000000000000000 con=null con0=fd:0,fd:1 quiet"
 )
 
+# The program refuses to run where the host moves its memory.
+FIXED = ("setarch", "--addr-no-randomize")
+
 POWER_OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
 
 NUMBERS = """
@@ -63,7 +66,7 @@ def start(program: Program, folder: Path, script: str, seed: int = 1) -> subproc
     init.write_text(f"#!{sys.executable}\n{script}\n{POWER_OFF}\n")
     init.chmod(0o755)
     return subprocess.Popen(
-        [program.path, *ARGUMENTS.split(), f"init={init}"],
+        [*FIXED, program.path, *ARGUMENTS.split(), f"init={init}"],
         env={"HOME": str(folder), "TMPDIR": str(folder), "FAIRHAUL_SEED": str(seed)},
         cwd=folder,
         stdin=subprocess.DEVNULL,

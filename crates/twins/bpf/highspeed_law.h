@@ -23,6 +23,9 @@ INLINE struct law highspeed_law(u64 window_q16)
 		  (window_q16 >> place_bits) - (1 << LAW_ROW_BITS);
 	u64 place = window_q16 & ((1ULL << place_bits) - 1);
 
+	// The verifiers of some kernels, Linux 6.12.117 among them, do not carry a bound over to a register that differs
+	// from the compared one by a negative constant. This keeps the compiler from comparing another register.
+	asm("" : "+r"(row));
 	if (row >= LAW_ROWS - 1)
 		return LAW[LAW_ROWS - 1];
 	u64 more = LAW[row + 1].increase_q16 - LAW[row].increase_q16;

@@ -43,8 +43,6 @@ class Change:
     """The first version that is changed."""
     before: str = ""
     """The first version that is no longer changed."""
-    optional: bool = False
-    """Whether a version without the text needs no change."""
 
     def concerns(self, version: str) -> bool:
         """Whether this version of the kernel is changed."""
@@ -99,8 +97,6 @@ def changed(originals: Path, version: str, changes: Iterable[Change]) -> dict[st
         if text is None:
             text = _read(originals, version, change)
         result = change.apply(text)
-        if result is None and change.optional:
-            result = text
         if result is None:
             raise Refused(_not_found(version, change))
         texts[change.file] = result

@@ -46,7 +46,9 @@ def configure(tree: Path, objects: Path, fragment: Path, steps: Steps) -> None:
 def compile_all(tree: Path, objects: Path, steps: Steps) -> None:
     """Compile and link the program."""
     steps.begin("compiling Linux")
-    done = sum(1 for _ in objects.rglob("*.o"))
+    config = (objects / ".config").stat().st_mtime_ns
+    # Objects of an interrupted build; a changed configuration has all of them compiled again.
+    done = sum(1 for file in objects.rglob("*.o") if file.stat().st_mtime_ns > config)
 
     def on_line(line: str) -> None:
         nonlocal done
