@@ -229,7 +229,7 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(
 ) -> None:
     # The program takes 150 MB beside its packets, and a fifth is left to everything else.
     monkeypatch.setattr("fairhaul.memory.available_bytes", lambda: 180_000_000)
-    with pytest.raises(ScenarioError, match="a run needs about 15. MB of memory"):
+    with pytest.raises(ScenarioError, match="a run needs about 150 MB of memory"):
         fairhaul.run(QUICK, engine="linux")
     assert not made.requests
 

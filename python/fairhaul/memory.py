@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 # The rest is for the rest of the process: tables, figures, the interpreter.
 FOR_RUNS = 0.8
 
-# What the program of a kernel takes, and a packet that is in it: at the sender, in the router and at
-# the receiver.
+# What the program of a kernel takes, and a packet that is in it: at the sender, in the router and
+# at the receiver.
 PROGRAM_BYTES, KERNEL_PACKET_BYTES = 150e6, 3 * 4352.0
 
 # Fewer packets in flight are not worth a word.
