@@ -224,6 +224,16 @@ def test_the_memory_is_that_of_usual_hosts_unless_more_is_in_flight() -> None:
 
 
 @pytest.mark.usefixtures("made")
+def test_a_run_that_needs_more_memory_than_there_is_is_refused(
+    made: PretendedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The program takes 150 MB beside its packets, and a fifth is left to everything else.
+    monkeypatch.setattr("fairhaul.memory.available_bytes", lambda: 180_000_000)
+    with pytest.raises(ScenarioError, match="a run needs about 150 MB of memory"):
+        fairhaul.run(QUICK, engine="linux")
+    assert not made.requests
+
+
 def test_the_progress_of_a_run_is_its_simulated_time() -> None:
     scenario = read_one(QUICK)
     pool = RunPool([scenario], None, "linux", 1)

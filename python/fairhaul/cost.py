@@ -7,13 +7,13 @@ measured on this machine, by a run that takes a fraction of a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairhaul import _core
 from fairhaul.durations import rough_duration_text
 from fairhaul.engines import FACTS, Engine
-from fairhaul.memory import memory_text
+from fairhaul.memory import memory_text, needed_bytes
 from fairhaul.scenario import Scenario, read_one
 
 # What one second of a budget of processor time counts as, in packets.
@@ -29,9 +29,6 @@ CALIBRATION = {
     },
     "flow": [{"name": "cubic", "controller": "cubic", "count": 8, "rtt": "20 ms"}],
 }
-# What the program of a kernel takes of memory, and a packet that is in it: at the sender, in the
-# router and at the receiver.
-PROGRAM_BYTES, KERNEL_PACKET_BYTES = 150e6, 3 * 4352.0
 # What is said before runs begin that take longer or need more.
 LONG_S = 60.0
 MUCH_BYTES = 1e9
@@ -69,7 +66,7 @@ def cost(scenarios: Sequence[Scenario], at_once: int, engine: Engine = "sim") ->
     """Estimate what it costs to run scenarios, `at_once` of them at a time."""
     estimates = [dict(scenario.estimate()) for scenario in scenarios]
     packets = sum(estimate["packets"] for estimate in estimates)
-    largest = sorted((_bytes(estimate, engine) for estimate in estimates), reverse=True)
+    largest = sorted((needed_bytes(estimate, engine) for estimate in estimates), reverse=True)
     facts = FACTS[engine]
     each_s = second_per_packet() if engine == "sim" else 1 / facts.packets_per_cpu_s
     return Cost(
@@ -78,12 +75,6 @@ def cost(scenarios: Sequence[Scenario], at_once: int, engine: Engine = "sim") ->
         at_once=max(1, min(at_once, len(scenarios))),
         bytes=sum(largest[:at_once]),
     )
-
-
-def _bytes(estimate: Mapping[str, float], engine: Engine) -> float:
-    """Estimate the memory of a run: with a kernel also that of the kernel and of its packets."""
-    kernel = PROGRAM_BYTES + estimate["in_flight"] * KERNEL_PACKET_BYTES
-    return estimate["bytes"] + (kernel if engine == "linux" else 0.0)
 
 
 def second_per_packet() -> float:
@@ -104,6 +95,9 @@ def announced(scenarios: Sequence[Scenario], at_once: int, engine: Engine = "sim
     estimates = [dict(scenario.estimate()) for scenario in scenarios]
     rough_s = sum(estimate["seconds"] for estimate in estimates) / at_once
     rough_s *= FACTS["sim"].packets_per_cpu_s / FACTS[engine].packets_per_cpu_s
-    if rough_s < LONG_S and max(_bytes(estimate, engine) for estimate in estimates) < MUCH_BYTES:
+    if (
+        rough_s < LONG_S
+        and max(needed_bytes(estimate, engine) for estimate in estimates) < MUCH_BYTES
+    ):
         return ""
     return str(cost(scenarios, at_once, engine))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairhaul._core import ScenarioError
 
 if TYPE_CHECKING:
+    from fairhaul.engines import Engine
     from fairhaul.scenario import Scenario
 
 # The rest is for the rest of the process: tables, figures, the interpreter.
 FOR_RUNS = 0.8
+
+# What the program of a kernel takes, and a packet that is in it: at the sender, in the router and
+# at the receiver.
+PROGRAM_BYTES, KERNEL_PACKET_BYTES = 150e6, 3 * 4352.0
 
 # Fewer packets in flight are not worth a word.
 LARGE = 1e6
@@ -36,7 +41,13 @@ def available_bytes() -> int | None:
     return min([*_machine(), *_group(), *_process()], default=None)
 
 
-def per_run(scenarios: Sequence[Scenario], jobs: int) -> int | None:
+def needed_bytes(estimate: Mapping[str, float], engine: Engine) -> float:
+    """Estimate the memory of a run; in Linux also that of the kernel and of its packets."""
+    kernel = PROGRAM_BYTES + estimate["in_flight"] * KERNEL_PACKET_BYTES
+    return estimate["bytes"] + (kernel if engine == "linux" else 0.0)
+
+
+def per_run(scenarios: Sequence[Scenario], jobs: int, engine: Engine = "sim") -> int | None:
     """Give the memory that each of `jobs` concurrent runs may use for outstanding work.
 
     Raises:
@@ -52,6 +63,7 @@ def per_run(scenarios: Sequence[Scenario], jobs: int) -> int | None:
     mistakes: dict[str, None] = {}
     for scenario in scenarios:
         needed = dict(scenario.estimate())
+        needed["bytes"] = needed_bytes(needed, engine)
         if needed["bytes"] > most:
             mistakes[_refusal(scenario, needed, most, at_once)] = None
     if mistakes:

@@ -61,7 +61,7 @@ class RunPool:
         """Why the first run failed that did."""
         self._plan = plan
         self._engine = engine
-        self._memory = per_run(plan, jobs) if engine == "sim" else None
+        self._memory = None if FACTS[engine].real_time else per_run(plan, jobs, engine)
         self._program = linux.chosen() if engine == "linux" and plan else None
         self._traced = [None if trace is None else flow_index(scenario, trace) for scenario in plan]
         self._lock = threading.Lock()

@@ -13,7 +13,7 @@ use crate::error::{Context, Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Ready, RunRequest, Shell};
-use crate::linux::{LinuxRun, LinuxShell, launch, launch_shell};
+use crate::linux::{self, LinuxReady, LinuxRun, LinuxShell, launch, launch_shell};
 use crate::steps::say;
 use crate::sys::{self, Inherited};
 use fairhaul_experiment::Scenario;
@@ -37,6 +37,7 @@ enum HostRequest {
     Lab(RunRequest),
     Linux(LinuxRun),
     LinuxShell(LinuxShell),
+    LinuxReady(LinuxReady),
     Shell(Shell),
     Clean(Clean),
 }
@@ -87,6 +88,8 @@ pub fn respond_to(text: &str, mut inherited: Inherited) -> ExitCode {
 
 /// A request of the engine `linux`, as far as its network goes.
 pub enum LinuxRequest {
+    /// A question, which has no network.
+    Ready,
     /// A run of a scenario.
     Run(Scenario),
     /// A program at the sender of the flow with this number.
@@ -105,6 +108,7 @@ pub fn linux_request(text: &str) -> Result<LinuxRequest> {
             let number = lab::shell::number(&scenario, &shell.host)?;
             Ok(LinuxRequest::Shell(scenario, number))
         }
+        HostRequest::Ready(_) => Ok(LinuxRequest::Ready),
         _ => Err(Error::refused("this request has no network")),
     }
 }
@@ -151,6 +155,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Ready(question) => lab::ready(&question),
         HostRequest::Lab(question) => lab::answer(&question),
         HostRequest::Linux(run) => launch(&run),
+        HostRequest::LinuxReady(question) => linux::ready(&question),
         HostRequest::LinuxShell(shell) => launch_shell(shell, inherited),
         HostRequest::Shell(request) => lab::shell(&request, inherited),
         HostRequest::Clean(request) => lab::clean(&request),

@@ -36,7 +36,7 @@ struct Due {
 
 /// See the module.
 pub struct Carrier {
-    /// None once it has ended.
+    /// None once it has ended, and for a question.
     network: Option<Network>,
     connections: u32,
     /// The cards of hosts, by number.
@@ -65,13 +65,14 @@ impl Carrier {
     pub fn of_environment() -> io::Result<Carrier> {
         let mut request = Vec::new();
         file(variables::REQUEST)?.read_to_end(&mut request)?;
-        let SimulatedNetwork { network, connections, hosts, seed } =
-            SimulatedNetwork::of(&request).map_err(|error| io::Error::other(error.to_string()))?;
-        let cards = (0..).zip(&hosts).map(|(host, settings)| Card::new(settings, host, seed));
+        let asked = SimulatedNetwork::of(&request).map_err(|error| io::Error::other(error.to_string()))?;
+        let cards = asked.iter().flat_map(|asked| {
+            (0..).zip(&asked.hosts).map(|(host, settings)| Card::new(settings, host, asked.seed))
+        });
         Ok(Carrier {
-            network: Some(network),
-            connections,
             cards: cards.collect(),
+            connections: asked.as_ref().map_or(0, |asked| asked.connections),
+            network: asked.map(|asked| asked.network),
             scratch: Vec::new(),
             origin_ns: 0,
             due: Vec::new(),

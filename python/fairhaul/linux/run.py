@@ -107,9 +107,9 @@ def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
     Raises:
         Refused: there is no program, or it cannot run one of the scenarios.
     """
-    path = str(chosen().path)
     asked = [written(scenario) for scenario in scenarios]
-    ask({"do": "ready", "engine": "linux", "program": path, "scenarios": asked})
+    program = {"program": str(chosen().path), "memory_mb": MEMORY_MB}
+    ask({"do": "linux_ready", **program, "scenarios": asked})
 
 
 class Run:

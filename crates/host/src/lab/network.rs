@@ -458,6 +458,44 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_waits_in_a_queue_of_the_kernel_until_it_leaves_or_is_dropped_there() {
+        let mut layout = layout();
+        layout.links[0].queue = QueueChoice::of_kernel("fq_codel");
+        (layout.links[0].capacity, layout.links[0].mark) = (Capacity::Unlimited, Capacity::Unlimited);
+        let mut network = network(&layout);
+        let packet = |connection: u8| {
+            let mut packet = segment(0, 1, connection, 1, 960);
+            packet[1] |= 2; // it can be marked
+            packet
+        };
+        (0..3).for_each(|connection| network.accept(0, &packet(connection), at(0)));
+        assert_eq!(given(&mut network, at(100)), []);
+        let mut handed = Vec::new();
+        network.hand_to_kernel(|device, mark, bytes| handed.push((device, mark, bytes.to_vec())));
+        assert_eq!(
+            handed.iter().map(|packet| (packet.0, packet.1)).collect::<Vec<_>>(),
+            [(16, 1), (16, 2), (16, 3)]
+        );
+        let mut marked = handed[1].2.clone();
+        mark(&mut marked);
+        // 1 ms on the wire each, the second back to back although the kernel's clock was late by less than its tick.
+        assert_eq!(network.leave_kernel(2, &marked, at(500)), Some(at(1500)));
+        network.drop_in_kernel(1, at(700));
+        let late = at(1500) + Span::from_ps(999);
+        assert_eq!(network.leave_kernel(3, &handed[2].2, late), Some(at(2500)));
+        assert_eq!(network.leave_kernel(3, &handed[2].2, at(2500)), None);
+        assert_eq!(network.leave_kernel(0, &handed[2].2, at(2500)), None);
+        let mut delivered = Vec::new();
+        network.advance(at(20_000), |_, bytes, due| delivered.push((bytes[1] & 3, due)));
+        assert_eq!(delivered, [(3, at(11_500)), (2, at(12_500))]);
+        assert_eq!((network.counts().dropped, network.counts().inside), (1, 0));
+        let record = network.close().close("linux", Vec::new());
+        let sum =
+            |count: fn(&fairhaul_experiment::LinkRow) -> u64| record.links[0].iter().map(count).sum::<u64>();
+        assert_eq!((sum(|row| row.arrived), sum(|row| row.dropped), sum(|row| row.marked)), (3, 1, 1));
+    }
+
+    #[test]
     fn what_is_of_no_connection_is_not_carried() {
         let mut network = network(&layout());
         for (host, packet) in [

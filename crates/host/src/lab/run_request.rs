@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::device::DeviceKind;
 use super::flow_controller::Twins;
+use super::host_settings;
 use super::plan::plan;
 use super::run::run;
 use super::simulated_path::SimulatedPath;
@@ -54,7 +55,8 @@ pub struct RequestedScenario {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
-    scenarios: Vec<RequestedScenario>,
+    /// What is to be run.
+    pub scenarios: Vec<RequestedScenario>,
 }
 
 /// Checks what can be checked without running anything: the rights of this process and, without root, what the
@@ -66,10 +68,19 @@ pub fn ready(question: &Ready) -> Result<Value> {
     let scenarios = question.scenarios.iter().map(RequestedScenario::read).collect::<Result<Vec<_>>>()?;
     let as_root = capabilities::lacking().is_empty();
     prepare()?;
-    if !as_root {
+    if SimulatedPath::is_here() {
+        scenarios.iter().try_for_each(fits)?;
+    } else if !as_root {
         scenarios.iter().try_for_each(|scenario| plan(scenario, &Twins::new()).map(drop))?;
     }
     Ok(json!({ "as_root": as_root, "devices": DeviceKind::available() }))
+}
+
+/// Checks what a run in the engine `linux` needs, without running it: ports, controllers, settings, queues.
+fn fits(scenario: &Scenario) -> Result<()> {
+    let ports = load_ports(&scenario.flows)?;
+    let layout = plan(scenario, &ports.names)?.layout;
+    host_settings::check(&layout.hosts, &layout.links)
 }
 
 /// Runs the scenario once: returns its validity.

@@ -49,6 +49,34 @@ pub fn launch(run: &LinuxRun) -> Result<Value> {
     Ok(result)
 }
 
+/// Asks whether the program can run scenarios, before other work is done.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinuxReady {
+    /// The program.
+    program: PathBuf,
+    /// The memory of the kernel in it, MB.
+    memory_mb: u64,
+    /// What is to be run.
+    scenarios: Vec<RequestedScenario>,
+}
+
+/// Checks what can be checked without running anything, by the kernel in the program itself.
+///
+/// # Errors
+/// A refusal if the program cannot be started, or cannot run one of the scenarios.
+pub fn ready(question: &LinuxReady) -> Result<Value> {
+    let program = Program {
+        path: &question.program,
+        memory_mb: question.memory_mb,
+        seed: 0,
+        files: Vec::new(),
+        writes: false,
+        console: None,
+    };
+    program.run(&json!({ "request": { "do": "ready", "scenarios": question.scenarios } }), None)
+}
+
 /// Processor time of child processes that have ended.
 fn children_s() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).when("processor time")?;

@@ -14,6 +14,6 @@ mod simulated_network;
 pub mod variables;
 
 pub use first_process::{first_process, is_first_process};
-pub use launch::{LinuxRun, launch};
+pub use launch::{LinuxReady, LinuxRun, launch, ready};
 pub use shell::{LinuxShell, launch_shell};
 pub use simulated_network::SimulatedNetwork;

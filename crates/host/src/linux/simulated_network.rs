@@ -21,12 +21,13 @@ pub struct SimulatedNetwork {
 }
 
 impl SimulatedNetwork {
-    /// The network of a request, in the form of `fairhaul-host`.
+    /// The network of a request that has one, in the form of `fairhaul-host`.
     ///
     /// # Errors
     /// It is not a request that has a network, or its scenario has mistakes.
-    pub fn of(request: &[u8]) -> Result<SimulatedNetwork> {
+    pub fn of(request: &[u8]) -> Result<Option<SimulatedNetwork>> {
         let (scenario, flow): (Scenario, _) = match linux_request(&String::from_utf8_lossy(request))? {
+            LinuxRequest::Ready => return Ok(None),
             LinuxRequest::Run(scenario) => (scenario, None),
             LinuxRequest::Shell(scenario, flow) => (scenario, Some(flow)),
         };
@@ -36,6 +37,6 @@ impl SimulatedNetwork {
         };
         let connections = layout.connections.len() as u32;
         let network = Network::new(&layout, grid);
-        Ok(SimulatedNetwork { network, connections, hosts: layout.hosts, seed: layout.seed })
+        Ok(Some(SimulatedNetwork { network, connections, hosts: layout.hosts, seed: layout.seed }))
     }
 }

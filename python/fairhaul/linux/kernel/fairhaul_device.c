@@ -27,6 +27,7 @@
 #include <linux/vmalloc.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
+#include <trace/events/skb.h>
 #include <trace/events/tcp.h>
 #include "fairhaul.h"
 
@@ -234,8 +235,6 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	now = ktime_get_ns();
 	left = path->send(host->number, bytes, skb->len, skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : 0,
 			  skb->mark, now);
-	if (is_queue(host))
-		skb->destructor = NULL;
 	device->stats.tx_packets++;
 	device->stats.tx_bytes += skb->len;
 	advance(now);
@@ -245,16 +244,6 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	if (left <= now)
 		consume_skb(skb);
 	return NETDEV_TX_OK;
-}
-
-/* A queue discipline frees a packet that has not been sent. */
-static void dropped(struct sk_buff *skb)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	path->dropped(skb->mark, ktime_get_ns());
-	local_irq_restore(flags);
 }
 
 static void receive(struct fairhaul_host *host, struct sk_buff *skb)
@@ -283,7 +272,6 @@ static int poll(struct napi_struct *napi, int budget)
 			break;
 		if (is_queue(host)) {
 			skb->ip_summed = CHECKSUM_NONE;
-			skb->destructor = dropped;
 			dev_queue_xmit(skb);
 		} else {
 			receive(host, skb);
@@ -318,6 +306,19 @@ static const struct net_device_ops device_operations = {
 	.ndo_stop = stop_device,
 	.ndo_start_xmit = transmit,
 };
+
+/* A packet is freed that was not sent: if a queue had it, its discipline has dropped it. */
+static void dropped(void *unused, const struct sk_buff *skb)
+{
+	const struct net_device *device = skb->dev;
+	unsigned long flags;
+
+	if (!skb->mark || !device || device->netdev_ops != &device_operations || !is_queue(netdev_priv(device)))
+		return;
+	local_irq_save(flags);
+	path->dropped(skb->mark, ktime_get_ns());
+	local_irq_restore(flags);
+}
 
 static void set_up(struct net_device *device)
 {
@@ -567,7 +568,8 @@ static int __init begin(void)
 		if (error)
 			return error;
 	}
-	/* Versions differ in what they declare constant. */
-	return register_trace_tcp_probe((void *)sample, NULL);
+	/* Versions differ in what they declare constant, and in the last arguments. */
+	error = register_trace_kfree_skb((void *)dropped, NULL);
+	return error ? error : register_trace_tcp_probe((void *)sample, NULL);
 }
 late_initcall(begin);
