@@ -463,7 +463,7 @@ mod tests {
         layout.links[0].queue = QueueChoice::of_kernel("fq_codel");
         (layout.links[0].capacity, layout.links[0].mark) = (Capacity::Unlimited, Capacity::Unlimited);
         let mut network = network(&layout);
-        let packet = |connection: u8| {
+        let packet = |connection: u32| {
             let mut packet = segment(0, 1, connection, 1, 960);
             packet[1] |= 2; // it can be marked
             packet
