@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,8 +113,7 @@ impl Program<'_> {
             .arg(joined("init=", &itself))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(if self.console.is_some() { Stdio::inherit() } else { Stdio::piped() })
-            .process_group(0);
+            .stderr(if self.console.is_some() { Stdio::inherit() } else { Stdio::piped() });
         sys::end_with_parent(&mut command);
         sys::without_randomization(&mut command);
         let child = command.spawn()?;
