@@ -369,7 +369,7 @@ def test_without_apt_another_source_is_asked_for(
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(Refused, match=r"no apt-get.*fairhaul linux build SOURCE"):
-        copied("", tmp_path)
+        copied("linux-source-6.12", tmp_path)
 
 
 def test_a_package_that_apt_does_not_know_is_refused(
@@ -396,9 +396,10 @@ def test_a_package_that_apt_does_not_know_is_refused(
 def test_a_second_build_is_refused_while_one_runs(private_cache: Path) -> None:
     private_cache.mkdir(parents=True)
     with (
-        building._only_one(private_cache),
-        pytest.raises(Refused, match="another build uses"),
-        building._only_one(private_cache),
+        building._only_one(private_cache, "/src/linux"),
+        building._only_one(private_cache, "/src/other"),
+        pytest.raises(Refused, match="another build of /src/linux uses"),
+        building._only_one(private_cache, "/src/linux"),
     ):
         pass
 

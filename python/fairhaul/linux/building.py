@@ -49,9 +49,10 @@ def build(source: str | Path | None = None, on_progress: OnProgress = lambda _: 
     requirements.check_machine()
     requirements.check_folder(folder)
     steps = Steps(on_progress)
-    with _only_one(folder):
+    name = _absolute(str(source or debian.DEFAULT))
+    with _only_one(folder, name):
         try:
-            return _build(str(source or ""), folder, steps)
+            return _build(name, folder, steps)
         except OSError as error:
             if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
                 raise
@@ -69,30 +70,37 @@ def _build(source: str, folder: Path, steps: Steps) -> Program:
     compiling.configure(tree, objects, ours.FOLDER / "config", steps)
     compiling.compile_all(tree, objects, steps)
     facts = facts_of(compiling.facts(tree, objects), objects / ".config", version)
-    if source and not debian.PACKAGE.fullmatch(source):
-        source = str(Path(source).expanduser().resolve())
     compiler = requirements.compiler()
     described = {
         "version": version,
         "digest": ours.digest_of([("files", files.encode()), ("compiler", compiler.encode())]),
         "files": files,
-        "source": source,
+        "source": "" if source == debian.DEFAULT else source,
         "compiler": compiler,
         "facts": facts,
     }
     return _install(folder, objects / "linux", described)
 
 
+def _absolute(source: str) -> str:
+    """The source by a name that does not depend on the current folder."""
+    if debian.PACKAGE.fullmatch(source):
+        return source
+    return str(Path(source).expanduser().absolute())
+
+
 @contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Let one build at a time use the folder."""
-    with (folder / "lock").open("w") as lock:
+def _only_one(folder: Path, source: str) -> Iterator[None]:
+    """Let one build of a source at a time use the folder."""
+    builds = folder / "builds"
+    builds.mkdir(exist_ok=True)
+    with (builds / f".{ours.digest_of([('source', source.encode())])}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Refused(
-                f"another build uses {folder}; wait until it ends, or choose another folder: "
-                "XDG_CACHE_HOME=FOLDER fairhaul linux build"
+                f"another build of {source} uses {folder}; wait until it ends, or choose another "
+                "folder: XDG_CACHE_HOME=FOLDER fairhaul linux build"
             ) from None
         yield
 

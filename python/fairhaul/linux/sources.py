@@ -56,15 +56,15 @@ def copied(source: str, builds: Path, steps: Steps) -> Path:
     The folder is `VERSION-DIGEST`; the kernel's sources are in `source` there.
 
     Args:
-        source: a tree, an archive, the name of a package of Debian, or nothing for the default.
+        source: the path of a tree or an archive, or the name of a package of Debian.
         builds: the folder of all builds.
         steps: is informed of the progress.
     """
-    if not source or debian.PACKAGE.fullmatch(source):
-        return _from_debian(source or debian.DEFAULT, builds, steps)
-    path = Path(source).expanduser()
+    if debian.PACKAGE.fullmatch(source):
+        return _from_debian(source, builds, steps)
+    path = Path(source)
     if path.is_dir():
-        return _from_tree(path.resolve(), builds, steps)
+        return _from_tree(path, builds, steps)
     if path.is_file():
         if not path.name.endswith(SUFFIXES):
             raise Refused(

@@ -66,7 +66,9 @@ struct fairhaul_path {
 const struct fairhaul_path *fairhaul_path(void);
 /* Random bytes for the kernel, which follow from the seed of the run. */
 void fairhaul_random(void *buffer, unsigned long length);
-/* Whether the program has a keyboard. */
+/* Whether programs of the user run. */
+int fairhaul_has_programs(void);
+/* Whether they have a keyboard. */
 int fairhaul_has_keyboard(void);
 /* Waits a moment for a key. */
 void fairhaul_wait_for_key(void);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The clock of a program with a keyboard: it stands still while a key is all that anything waits for. Otherwise a shell
- * that waits for a command would see years pass.
+ * The clock where programs of the user run. It stands still while a key is all that anything waits for; otherwise a shell
+ * that waits for a command would see years pass. And reading it takes a microsecond, as it takes a real program some time
+ * to come back to it: a program that waits in a loop until some time has passed would otherwise need a thousand times as
+ * many rounds.
  */
 #include <linux/hrtimer.h>
 #include <linux/kallsyms.h>
+#include <linux/time-internal.h>
 #include <linux/timerqueue.h>
 #include <net/inet_hashtables.h>
 #include <net/tcp.h>
@@ -12,6 +15,9 @@
 
 DECLARE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
 int fairhaul_waits_for_key(void);
+void fairhaul_clock_is_read(void);
+
+enum { READING_NS = 1000 };
 
 /* What ends the waits of processes that have an end: sleep, poll, alarms. */
 static const char *const names[] = { "hrtimer_wakeup", "it_real_fn", "posix_timer_fn", "timerfd_tmrproc" };
@@ -72,4 +78,11 @@ int fairhaul_waits_for_key(void)
 		return 0;
 	fairhaul_wait_for_key();
 	return 1;
+}
+
+/* A process reads the clock. */
+void fairhaul_clock_is_read(void)
+{
+	if (fairhaul_has_programs())
+		time_travel_ndelay(READING_NS);
 }
