@@ -98,6 +98,7 @@ impl Program<'_> {
         let itself = std::env::current_exe()?;
         let mut command = Command::new(self.path);
         command.env_clear().env(variables::SEED, self.seed.to_string());
+        command.env(variables::PARENT, std::process::id().to_string());
         let of_all =
             [(variables::REQUEST, &request), (variables::ANSWERS, &written), (variables::CLOCK, clock)];
         let own = self.files.iter().map(|(variable, file)| (*variable, file));
