@@ -56,7 +56,7 @@ class HostRun:
                 process.terminate()
 
         # A file without a name ends with the processes that hold it, however they end.
-        with open(os.memfd_create("record"), "rb") as record:
+        with os.fdopen(os.memfd_create("record"), "rb") as record:
             number = record.fileno()
             place = {"scenario": written(self._scenario), "record": f"/proc/self/fd/{number}"}
             try:
