@@ -173,6 +173,9 @@ fn set_sysctl(name: &str, value: &str) -> io::Result<()> {
             let nearest = hint(name, near(name, &known));
             io::Error::other(format!("the kernel has no setting \"{name}\"; {nearest}"))
         }
+        io::ErrorKind::PermissionDenied => io::Error::other(format!(
+            "\"{name}\" is a setting of the whole machine, which no host can change"
+        )),
         kind => io::Error::new(kind, format!("the kernel does not accept \"{name}\" = \"{value}\": {error}")),
     })
 }

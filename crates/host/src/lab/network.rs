@@ -4,43 +4,21 @@
 //! Nothing here has a clock. A late call delays deliveries, but changes neither the rate of a link nor the fate
 //! of a packet.
 
+mod in_kernel;
+
 use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, Wire};
 use fairhaul_units::{Ecn, Span, Time};
-use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
 use super::headers::{Headers, mark};
 use super::histogram::Histogram;
-use super::kernel_queue::{KernelQueues, Waiting};
+use super::kernel_queue::KernelQueues;
 use super::layout::{FlowPath, Layout};
+use super::network_counts::NetworkCounts;
 use super::queued_packet::QueuedPacket;
-
-/// Counts of the packets of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NetworkCounts {
-    /// Packets of a connection that were read from hosts.
-    pub read: u64,
-    /// Packets that a link has duplicated.
-    pub copied: u64,
-    /// Packets delivered to hosts.
-    pub delivered: u64,
-    /// Packets dropped by links.
-    pub dropped: u64,
-    /// Packets in flight.
-    pub inside: u64,
-    /// Packets from hosts that belong to no connection; they are not carried.
-    pub strays: u64,
-}
-
-impl NetworkCounts {
-    /// Whether every packet is accounted for.
-    pub fn balance(&self) -> bool {
-        self.read + self.copied == self.delivered + self.dropped + self.inside
-    }
-}
 
 /// A packet in flight.
 #[derive(Clone, Debug)]
@@ -293,39 +271,6 @@ impl Network {
         }
     }
 
-    /// Calls `hand` for every packet that has come to a queue of the kernel since the last call, with the number of its
-    /// device, and the mark by which the packet is known when it leaves.
-    pub fn hand_to_kernel(&mut self, mut hand: impl FnMut(u8, u32, &[u8])) {
-        let Network { kernel_queues, packets, .. } = self;
-        for (device, mark) in kernel_queues.entered() {
-            hand(device, mark, &packets[mark as usize - 1].bytes);
-        }
-    }
-
-    /// A packet leaves a queue of the kernel at `now`; returns when its last bit has left the link. `None`: it came from no
-    /// link.
-    pub fn leave_kernel(&mut self, mark: u32, bytes: &[u8], now: Time) -> Option<Time> {
-        let Waiting { link, packet, arrived, begins } = self.kernel_queues.leave(mark, now)?;
-        let stored = &mut self.packets[packet.slot as usize];
-        let ecn = Headers::read(bytes).map_or(packet.at_link.ecn, |headers| headers.ecn);
-        let marked = ecn == Ecn::Marked && packet.at_link.ecn != Ecn::Marked;
-        stored.bytes.clear();
-        stored.bytes.extend_from_slice(bytes);
-        stored.travel.headers.ecn = ecn;
-        let port = &mut self.ports[link as usize];
-        let departure = port.pass(packet.at_link, arrived, marked, begins, &mut self.ledger);
-        self.kernel_queues.busy(link, departure.departs);
-        self.depart(link, &packet, Departure { marked: false, ..departure });
-        Some(departure.departs)
-    }
-
-    /// A queue of the kernel has dropped a packet at `now`.
-    pub fn drop_in_kernel(&mut self, mark: u32, now: Time) {
-        let Some(Waiting { link, packet, arrived, .. }) = self.kernel_queues.leave(mark, now) else { return };
-        self.ledger.dropped(link, packet.at_link.size, arrived, now);
-        self.drop(&packet, now);
-    }
-
     /// A link has sent what it was sending: it begins with the next packet.
     fn serve(&mut self, link: u32, now: Time) {
         let port = &mut self.ports[link as usize];
@@ -463,7 +408,7 @@ mod tests {
         layout.links[0].queue = QueueChoice::of_kernel("fq_codel");
         (layout.links[0].capacity, layout.links[0].mark) = (Capacity::Unlimited, Capacity::Unlimited);
         let mut network = network(&layout);
-        let packet = |connection: u8| {
+        let packet = |connection: u32| {
             let mut packet = segment(0, 1, connection, 1, 960);
             packet[1] |= 2; // it can be marked
             packet

@@ -92,7 +92,7 @@ fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Res
         let reason = format!("{} connections are too many; at most {MOST_CONNECTIONS}", planned.len());
         refusals.add("scenario", &scenario.title, reason);
     }
-    refusals.none()?;
+    refusals.none(limits)?;
     let connections = planned.iter().map(|transfer| transfer.flow).collect();
     let layout = layout(scenario, connections, mode(scenario)?);
     let transfers = transfers(scenario, &planned, twins, &layout.routes);
@@ -123,7 +123,7 @@ pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout>
     let limits = KernelLimits::here()?;
     refusals.of_flow(flow, twins, &limits);
     scenario.links.iter().for_each(|link| refusals.of_link(link, &limits));
-    refusals.none()?;
+    refusals.none(&limits)?;
     Ok(layout_around(scenario, number, mode(scenario)?))
 }
 
@@ -336,7 +336,7 @@ impl Refusals {
         }
     }
 
-    fn none(self) -> Result<()> {
+    fn none(self, limits: &KernelLimits) -> Result<()> {
         let sentence = |(reason, kind, names): (String, &str, Vec<String>)| {
             let others = match names.len() - 1 {
                 0 => String::new(),
@@ -348,7 +348,8 @@ impl Refusals {
         if sentences.is_empty() {
             return Ok(());
         }
-        Err(Error::refused(format!("the lab cannot run this scenario:\n{}", sentences.join("\n"))))
+        let engine = if limits.sets_hosts { "the engine linux" } else { "the lab" };
+        Err(Error::refused(format!("{engine} cannot run this scenario:\n{}", sentences.join("\n"))))
     }
 }
 

@@ -15,10 +15,10 @@ use fairhaul_units::{Bytes, HEADER, Kind, Word};
 use super::flow_controller::{Twins, identity};
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
-use crate::kernel::capabilities;
 use crate::kernel::install_spec::ResolvedInstall;
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
+use crate::kernel::{capabilities, congestion};
 
 /// The largest train of the eBPF port of FHSTCP, `TRAIN_BYTES`.
 const TRAIN: Bytes = Bytes(64_000);
@@ -32,7 +32,7 @@ pub struct TemporaryPorts {
 }
 
 /// Loads what the controllers of `flows` need: an eBPF port of each that has one, except for Reno, which the kernel has
-/// itself, and the objects of users. Without root nothing can be loaded, and the plan of the lab refuses what is missing.
+/// itself, and for those with which a scenario requests the kernel's own, where it has them; and the objects of users. Without root nothing can be loaded, and the plan of the lab refuses what is missing.
 ///
 /// # Errors
 /// A refusal if an eBPF port cannot implement what the scenario requests, or an object has no such parameter; a failure
@@ -42,9 +42,10 @@ pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
     if !capabilities::lacking().is_empty() {
         return Ok(ports);
     }
+    let available = congestion::available()?;
     for flow in flows {
         let known = identity(flow);
-        if ports.names.contains_key(&known) {
+        if ports.names.contains_key(&known) || is_kernels_own(flow, &available) {
             continue;
         }
         let needed = match &flow.controller.own {
@@ -56,6 +57,13 @@ pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
         ports.names.insert(known, install.name);
     }
     Ok(ports)
+}
+
+/// Whether a flow has the variant of Linux of a controller that the kernel has.
+fn is_kernels_own(flow: &Flow, available: &[String]) -> bool {
+    let choice = &flow.controller;
+    let is_variant = |(parameter, value): (&str, f64)| choice.settings.number(parameter) == value;
+    choice.entry.linux.is_some_and(is_variant) && available.iter().any(|name| name == choice.name())
 }
 
 /// The eBPF port of a controller, if it needs one.
@@ -345,6 +353,16 @@ mod tests {
                 assert!(own || values[key] == parameter.default, "{name}: {key} = {}", values[key]);
             }
         }
+    }
+
+    #[test]
+    fn the_variant_of_linux_is_the_kernels_own_where_the_kernel_has_it() {
+        let available = ["bic".to_owned(), "fhstcp".to_owned()];
+        let own = |controller: &str| is_kernels_own(&flow(controller), &available);
+        assert!(own("{ kind = \"bic\", variant = \"linux\" }"));
+        assert!(
+            !own("\"bic\"") && !own("\"fhstcp\"") && !own("{ kind = \"scalable\", variant = \"linux\" }")
+        );
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,6 +98,7 @@ impl Program<'_> {
         let itself = std::env::current_exe()?;
         let mut command = Command::new(self.path);
         command.env_clear().env(variables::SEED, self.seed.to_string());
+        command.env(variables::PARENT, std::process::id().to_string());
         let of_all =
             [(variables::REQUEST, &request), (variables::ANSWERS, &written), (variables::CLOCK, clock)];
         let own = self.files.iter().map(|(variable, file)| (*variable, file));
@@ -114,8 +114,7 @@ impl Program<'_> {
             .arg(joined("init=", &itself))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(if self.console.is_some() { Stdio::inherit() } else { Stdio::piped() })
-            .process_group(0);
+            .stderr(if self.console.is_some() { Stdio::inherit() } else { Stdio::piped() });
         sys::end_with_parent(&mut command);
         sys::without_randomization(&mut command);
         let child = command.spawn()?;

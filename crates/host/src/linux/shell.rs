@@ -10,9 +10,8 @@ use nix::sys::termios::{SetArg, tcgetattr, tcsetattr};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::first_process::TERMINAL;
 use super::program::Program;
-use super::variables;
+use super::variables::{self, TERMINAL};
 use crate::error::{Context, Result};
 use crate::lab::Shell;
 use crate::lab::run_request::RequestedScenario;
