@@ -28,6 +28,7 @@ from fairhaul.sweeps import cluster
 from tests.conftest import SMALL
 from tests.kernel_host import wait_for
 from tests.linux_program import PretendedHost, needs_linux, pretended, pretended_program
+from tools.repeat import drawn, repeated
 
 EXAMPLES = Path(__file__).parents[1] / "scenarios/examples"
 QUICK = SMALL.replace('"20 s"', '"3 s"').replace('"5 s"', '"1 s"')
@@ -363,6 +364,19 @@ def processes(path: str) -> set[int]:
             if str((folder / "exe").readlink()) == path:
                 found.add(int(folder.name))
     return found
+
+
+def test_every_drawn_scenario_is_one() -> None:
+    assert all(read_one(drawn(number, 1)).duration_s >= 2 for number in range(50))
+    assert drawn(3, 1) == drawn(3, 1) != drawn(3, 2)
+
+
+@needs_linux
+def test_drawn_scenarios_give_the_same_record_twice() -> None:
+    done = repeated(4, 1)
+    assert [one.found for one in done if not one.is_same] == []
+    assert len({one.found[0] for one in done}) == 4
+    assert not any(one.found[0].startswith("failed") for one in done)
 
 
 @needs_linux

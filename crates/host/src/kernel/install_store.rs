@@ -24,6 +24,7 @@ use super::install_spec::is_name;
 use super::owner::Owner;
 use super::store_lock::StoreLock;
 use crate::error::{Context, Error, Result};
+use crate::lab::simulated_path::SimulatedPath;
 use crate::steps::{Steps, warn};
 
 /// The folder of the store, unless a request names another.
@@ -235,8 +236,12 @@ fn recorded(file: &str) -> Option<&str> {
     name.filter(|name| is_name(name))
 }
 
-/// Whether this process is in another mount namespace than PID 1.
+/// Whether this process is in another mount namespace than PID 1. In the program of the engine `linux` all programs of the
+/// user are in one that is not that of PID 1, and lasts as long as they do.
 fn in_private_mounts() -> bool {
+    if SimulatedPath::is_here() {
+        return false;
+    }
     let of = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     matches!((of("self"), of("1")), (Some(own), Some(first)) if own != first)
 }

@@ -15,6 +15,7 @@ use super::install_spec::ResolvedInstall;
 use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
+use crate::lab::device::DeviceKind;
 use crate::lab::tcp_info::Info;
 use crate::lab::traffic::{LabTransfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
@@ -45,7 +46,7 @@ pub fn hidden_name() -> String {
 
 /// A flow over a path that loses packets must make progress, and must react to losses.
 fn flow(name: &str) -> Result<()> {
-    let lab = Lab::new(path().layout())?;
+    let lab = Lab::with(DeviceKind::of_router(), path().layout())?;
     let clock = Clock::starting_in(Span::from_ms(50))?;
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1))?;
     let mut last: Option<Info> = None;

@@ -47,9 +47,12 @@ pub enum Device {
 impl DeviceKind {
     /// The kind that this process can make.
     pub fn available() -> DeviceKind {
-        if SimulatedPath::is_here() {
-            return DeviceKind::Simulated;
-        }
+        if SimulatedPath::is_here() { DeviceKind::Simulated } else { DeviceKind::of_router() }
+    }
+
+    /// The kind that a router of this process can serve. In the program of the engine `linux`, too, a process can have a
+    /// network of its own beside that of the program, with a router that acts in simulated time.
+    pub fn of_router() -> DeviceKind {
         match open_tun() {
             Ok(_) => DeviceKind::Tun,
             Err(_) => DeviceKind::Veth,

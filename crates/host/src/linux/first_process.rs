@@ -43,6 +43,7 @@ fn prepare(inherited: &mut Inherited) -> io::Result<()> {
     file_system("sysfs", "/sys")?;
     file_system("devtmpfs", "/dev")?;
     file_system("tmpfs", "/run")?;
+    fs::write("/proc/sys/kernel/hostname", "fairhaul")?;
     let nothing = File::open("/dev/null")?;
     dup2_stdin(&nothing)?;
     let answers = File::options().write(true).open(DEVICE)?;

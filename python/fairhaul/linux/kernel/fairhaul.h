@@ -19,6 +19,7 @@ enum fairhaul_text {
 	FAIRHAUL_REQUEST,	/* read: what is to be run */
 	FAIRHAUL_NETWORK,	/* read: what the network has counted, after its end */
 	FAIRHAUL_OUTPUT,	/* written: the output of a program, where it is no terminal */
+	FAIRHAUL_CALLS,		/* written: calls of controllers in eBPF, where somebody asks for them */
 	FAIRHAUL_TEXTS,
 };
 
@@ -70,6 +71,8 @@ void fairhaul_random(void *buffer, unsigned long length);
 int fairhaul_has_programs(void);
 /* Whether they have a keyboard. */
 int fairhaul_has_keyboard(void);
+/* Whether somebody asks for the calls of controllers in eBPF. */
+int fairhaul_records_calls(void);
 /* Waits a moment for a key. */
 void fairhaul_wait_for_key(void);
 /* The C library has used this much memory before the kernel starts. */

@@ -9,6 +9,9 @@
 #include <linux/version.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
+#include "fairhaul.h"
+
+u64 fairhaul_recorded_call(struct bpf_prog *prog, u64 *arguments);
 
 enum { ARGUMENTS = 6, SIZE = 96 };
 
@@ -100,7 +103,8 @@ static u64 run(struct bpf_prog *prog, u64 *arguments)
 
 	start = bpf_trampoline_enter(prog)(prog, &context);
 	if (start)
-		result = prog->bpf_func(arguments, prog->insnsi);
+		result = fairhaul_records_calls() ? fairhaul_recorded_call(prog, arguments) :
+						    prog->bpf_func(arguments, prog->insnsi);
 	bpf_trampoline_exit(prog)(prog, start, &context);
 	return result;
 }

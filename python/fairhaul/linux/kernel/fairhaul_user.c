@@ -13,7 +13,7 @@ static const struct fairhaul_path *path;
 static unsigned long long no_clock;
 static volatile unsigned long long *program_clock = &no_clock;
 static unsigned long long state;
-static int keyboard = -1, programs;
+static int keyboard = -1, programs, calls;
 static int seeded;
 
 /* The parameter is not passed on to the kernel, whose command line is mixed into its random numbers. */
@@ -34,6 +34,7 @@ static int __init load_network(char *library, int *add)
 		exit(1);
 	}
 	program_clock = path->clock;
+	calls = !!getenv("FAIRHAUL_CALLS");
 	programs = getenv("FAIRHAUL_INPUT") || getenv("FAIRHAUL_KEYBOARD");
 	if (getenv("FAIRHAUL_KEYBOARD"))
 		keyboard = atoi(getenv("FAIRHAUL_KEYBOARD"));
@@ -67,6 +68,11 @@ void fairhaul_time(unsigned long long now)
 int fairhaul_has_programs(void)
 {
 	return programs;
+}
+
+int fairhaul_records_calls(void)
+{
+	return calls;
 }
 
 int fairhaul_has_keyboard(void)
