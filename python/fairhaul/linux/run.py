@@ -31,6 +31,7 @@ MEMORY_STEP_MB = 1024
 # skb_shared_info, together rounded up to a power of two, and struct sk_buff), and the part of all
 # memory that the kernel gives to TCP (`tcp_mem`).
 HEADERS_BYTES, BUFFER_BYTES, TCP_PART = 640, 256, 0.09
+BUFFERS = ("send_buffer_bytes", "receive_buffer_bytes")
 
 _version: ContextVar[str | None] = ContextVar("kernel", default=None)
 
@@ -77,8 +78,10 @@ def memory_mb(scenario: Scenario) -> int:
     """
     in_flight = dict(scenario.estimate())["in_flight"]
     flows = json.loads(scenario.describe())["flows"]
-    largest = max(flow["packet_bytes"] for flow in flows)
-    needed_mb = 2 * in_flight * _occupied_bytes(largest) / TCP_PART / 2**20
+    largest = max((flow["packet_bytes"] for flow in flows), default=0)
+    # The kernel doubles the size of a buffer that is requested.
+    requested = sum(2 * (flow[key] or 0) for flow in flows for key in BUFFERS)
+    needed_mb = max(2 * in_flight * _occupied_bytes(largest), requested) / TCP_PART / 2**20
     return max(MEMORY_MB, MEMORY_STEP_MB * math.ceil(needed_mb / MEMORY_STEP_MB))
 
 
