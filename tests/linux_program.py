@@ -68,7 +68,7 @@ class PretendedHost:
         self.requests.append(request)
         if self.refuses:
             raise Refused(self.refuses)
-        if request["do"] == "ready":
+        if request["do"] in {"ready", "linux_ready"}:
             return {}
         if request["do"] == "linux_shell":
             return {

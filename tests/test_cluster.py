@@ -20,6 +20,7 @@ from fairhaul import cli
 from fairhaul.store import Job, Store, Writer
 from fairhaul.sweeps import cluster, run_sweep
 from fairhaul.sweeps.plan import planned
+from tests.linux_program import needs_linux
 from tests.test_sweep import SWEEP, file_of, values
 
 
@@ -48,6 +49,16 @@ def test_a_cluster_gives_the_same_store_as_this_machine(tmp_path: Path, workers:
     )
     assert values(tmp_path / "there") == values(tmp_path / "here")
     assert len(Store(tmp_path / "there")) == 18
+
+
+@needs_linux
+def test_a_cluster_runs_linux_as_this_machine_does(tmp_path: Path, workers: Any) -> None:
+    file = file_of(tmp_path)
+    command = ["sweep", str(file), "--engine", "linux", "--seeds", "1", "--out"]
+    assert cli.status_of([*command, str(tmp_path / "here")]) == 0
+    there = [str(tmp_path / "there"), "--dask", workers.scheduler_address]
+    assert cli.status_of([*command, *there]) == 0
+    assert values(tmp_path / "there") == values(tmp_path / "here")
 
 
 def test_a_cluster_checks_as_this_machine_does(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +24,20 @@ def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
         host.ask({"do": "x" * 1_000_000})
 
 
-def test_the_record_of_a_run_is_written_to_a_private_folder(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    modes = []
+def test_the_record_of_a_run_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = []
 
-    def ask(request: Any, *_: object, **__: object) -> None:
-        folder = Path(request["record"]).parent
-        assert list(folder.iterdir()) == []
-        modes.append((folder.stat().st_mode & 0o777, folder.stat().st_uid))
+    def ask(request: Any, *_: object, descriptors: list[int], **__: object) -> None:
+        assert request["record"] == f"/proc/self/fd/{descriptors[0]}"
+        places.append(Path(request["record"]).readlink())
         raise RunError("it was not run")
 
     monkeypatch.setattr(host_run, "ask", ask)
     monkeypatch.setattr(host_run, "written", str)
     scenario: Any = None
-    run = lab.Run(scenario)
-    before = os.umask(0)
-    try:
-        with pytest.raises(RunError):
-            run.run()
-    finally:
-        os.umask(before)
-    assert modes == [(0o700, os.geteuid())]
+    with pytest.raises(RunError):
+        lab.Run(scenario).run()
+    assert [str(place) for place in places] == ["/memfd:record (deleted)"]
 
 
 def test_numbers_of_numpy_reach_the_kernel_as_those_of_python(

@@ -348,7 +348,7 @@ def test_a_compiler_that_is_too_old_is_refused(tmp_path: Path) -> None:
 def test_a_full_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=2**29)
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
-    with pytest.raises(Refused, match=r"needs 3 GiB, and .* has 0\.5 GiB left; .*XDG_CACHE_HOME"):
+    with pytest.raises(Refused, match=r"needs 2 GiB, and .* has 0\.5 GiB left; .*XDG_CACHE_HOME"):
         requirements.check_folder(tmp_path)
 
 
@@ -425,7 +425,7 @@ def test_an_error_of_the_compiler_is_shown_with_the_log(
 
 def test_a_disk_that_fills_up_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, monkeypatch, "echo 'as: No space left on device'; exit 2")
-    with pytest.raises(Refused, match="a build of Linux needs 3 GiB"):
+    with pytest.raises(Refused, match="a build of Linux needs 2 GiB"):
         compiling.compile_all(tmp_path, tmp_path / "build/objects", Steps())
 
 

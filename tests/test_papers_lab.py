@@ -21,6 +21,7 @@ from fairhaul.papers.run import MISSED, UNCOUNTED
 from fairhaul.papers.table import Cell, Row, Table
 from fairhaul.scenario import ScenarioError
 from tests.kernel_host import locked, needs_kernel
+from tests.linux_program import pretended
 from tests.test_report import read
 
 # Short enough for a fraction of a second each in virtual time; says nothing of any protocol.
@@ -214,3 +215,39 @@ def test_the_kernels_cubic_beside_its_reno_stands_beside_its_prediction(tmp_path
         assert 0 < kernel.results.mean(key, "utilisation in %") <= 100.5
         assert kernel.results.mean(key, "CUBIC in %") > 0
     assert (tmp_path / FILE).is_file()
+
+
+def test_linux_stands_beside_the_prediction_and_beside_the_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(tmp_path, monkeypatch)
+    with pretended(monkeypatch):
+        done = papers.reproduce(
+            "fhstcp",
+            quick=True,
+            seeds=2,
+            only=["kernel"],
+            overrides=SHORT,
+            engine=("sim", "linux", "lab"),
+            out=tmp_path,
+        )
+    (part,) = done.parts
+    assert [kernel.name for kernel in part.kernels] == ["linux", "kernel"]
+    row = part.tables[0].rows[0]
+    assert [who for who, _ in row.lines()] == ["paper", "simulator", "linux", "kernel"]
+    # In simulated time both runs count, and none is late.
+    assert len(part.kernels[0].results.runs["c = 5",]) == 2
+    assert "2 runs of Linux in simulated time, 2 runs of the kernel (packets late" in part.how()
+    assert {"ours", "linux", "kernel", "missed"} <= set(row.cells[0].to_dict())
+    page = read(report.write(done, tmp_path))
+    assert "fairhaul reproduce fhstcp --engine sim,linux,lab --quick" in page.text
+
+
+def test_a_paper_may_have_settings_of_its_own_for_linux() -> None:
+    kernel = papers.paper_of("fhstcp").experiments["kernel"]
+    linux, lab = kernel.on(["linux"]), kernel.on(["linux", "lab"])
+    assert linux is not None
+    assert lab is not None
+    assert linux.settings(False)["bottleneck.rate"] == "1 Gbit/s"
+    assert "bottleneck.rate" not in lab.settings(False)
+    assert lab.settings(False)["duration"] == "150 s"

@@ -28,9 +28,13 @@ ENGINE = ROOT / "python" / "fairhaul" / "studio" / "engine.wasm.gz"
 
 def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     wheel = _build(tmp_path / "wheel")
-    folders = {name.split("/")[1] for name in zipfile.ZipFile(wheel).namelist() if "/" in name}
+    names = zipfile.ZipFile(wheel).namelist()
+    folders = {name.split("/")[1] for name in names if "/" in name}
     assert "papers" in folders
     assert not folders & {"gallery", "bench", "tools"}
+    # Everything of ours that goes into Linux as a program.
+    for file in (ROOT / "python/fairhaul/linux/kernel").iterdir():
+        assert f"fairhaul/linux/kernel/{file.name}" in names
     home = tmp_path / "empty"
     venv.create(home, with_pip=True)
     there = home / ("Scripts" if os.name == "nt" else "bin")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from os import PathLike
@@ -355,6 +356,20 @@ def _ratio(number: float | None, other: object) -> float | None:
     return number / other if other else None
 
 
+def _refused(cases: Sequence[Case], engine: Engine) -> dict[int, Refused]:
+    """Give the cases that an engine refuses at once, by their places."""
+    with suppress(Refused):
+        refuse_if_impossible(engine, [scenario for case in cases for scenario in case.runs])
+        return {}
+    refused = {}
+    for index, case in enumerate(cases):
+        try:
+            refuse_if_impossible(engine, case.runs)
+        except Refused as error:
+            refused[index] = error
+    return refused
+
+
 def _with_a_kernel(
     cases: Sequence[Case],
     engine: Engine,
@@ -368,12 +383,7 @@ def _with_a_kernel(
     Raises:
         Refused: it can run none of them.
     """
-    refused: dict[int, Refused] = {}
-    for index, case in enumerate(cases):
-        try:
-            refuse_if_impossible(engine, case.runs)
-        except Refused as error:
-            refused[index] = error
+    refused = _refused(cases, engine)
     left = [index for index in range(len(cases)) if index not in refused]
     found: dict[int, Runs | str] = {index: str(error) for index, error in refused.items()}
     # In real time a case is refused only when it runs, if this user is root.

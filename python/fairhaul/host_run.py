@@ -6,9 +6,7 @@ import fcntl
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from fairhaul import RunError, Scenario, Stopped, _core
@@ -57,16 +55,17 @@ class HostRun:
             if self._stopped:
                 process.terminate()
 
-        with tempfile.TemporaryDirectory(prefix="fairhaul-") as folder:
-            place = Path(folder) / "record.json"
-            whole = {**request, "scenario": written(self._scenario), "record": str(place)}
+        # A file without a name ends with the processes that hold it, however they end.
+        with os.fdopen(os.memfd_create("record"), "rb") as record:
+            number = record.fileno()
+            place = {"scenario": written(self._scenario), "record": f"/proc/self/fd/{number}"}
             try:
-                notes = dict(ask(whole, on_event, started=start))
+                answer = ask({**request, **place}, on_event, started=start, descriptors=[number])
             except RunError:
                 if self._stopped:
                     raise Stopped(f"{self._scenario.title}: stopped") from None
                 raise
-            return notes, _core.received(self._scenario, place.read_bytes())
+            return dict(answer), _core.received(self._scenario, record.read())
 
 
 def written(scenario: Scenario) -> dict[str, Any]:

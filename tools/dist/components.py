@@ -17,7 +17,7 @@ from tools.bench.cost import with_rust
 from tools.dist import Architecture, text_of
 from tools.dist.programs import copyright_of
 
-PROGRAMS = ("fairhaul-py", "fairhaul-host", "fairhaul-web")
+PROGRAMS = ("fairhaul-py", "fairhaul-host", "fairhaul-linux", "fairhaul-web")
 """The crates of the built files."""
 
 LICENCE_FILE = re.compile(r"(?i)(licen[cs]e|copying|notice|unlicense|copyright)")

@@ -1,4 +1,4 @@
-"""What a wheel contains beside the extension: `fairhaul-host`, and the engine as WebAssembly."""
+"""What a wheel contains beside the extension: `fairhaul-host`, its library, and the engine as WebAssembly."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def copyright_of(architecture: Architecture, package: str) -> tuple[str, str]:
 
 
 def build_host(architecture: Architecture) -> None:
-    """Build `fairhaul-host` into the unpacked sources; it needs no other library than glibc."""
+    """Build `fairhaul-host` and its library into the unpacked sources; they need no other library than glibc."""
     include = WORK / architecture.debian / "root/usr/include"
     more = include / f"{architecture.machine}-linux-gnu"
     # maturin calls zig with other flags: in one folder, each would build what both use again.
@@ -67,13 +67,14 @@ def build_host(architecture: Architecture) -> None:
         "LIBBPF_SYS_EXTRA_CFLAGS": f"-I{include} -I{more}",
     }
     target = f"{architecture.triple}.{GLIBC}"
-    build = ("cargo", "zigbuild", "--release", "--locked", "-p", "fairhaul-host")
+    build = ("cargo", "zigbuild", "--release", "--locked", "-p", "fairhaul-host", "-p", "fairhaul-linux")
     call([*build, "--target", target], STAGE, env)
     to = STAGE / "python/fairhaul/bin"
     to.mkdir(exist_ok=True)
-    built = folder / architecture.triple / "release/fairhaul-host"
-    call(["llvm-strip", "-o", to / "fairhaul-host", built], STAGE)
-    (to / "fairhaul-host").chmod(0o755)
+    for name in ("fairhaul-host", "libfairhaul_linux.so"):
+        built = folder / architecture.triple / "release" / name
+        call(["llvm-strip", "-o", to / name, built], STAGE)
+        (to / name).chmod(0o755)
 
 
 def build_engine() -> None:

@@ -55,7 +55,8 @@ impl Card {
 
     /// The next packet that is due at `now`.
     pub fn due(&mut self, now: Time) -> Option<Vec<u8>> {
-        self.delayed.pop_front_if(|next| next.0 <= now).map(|next| next.1)
+        self.next_at().filter(|at| *at <= now)?;
+        self.delayed.pop_front().map(|next| next.1)
     }
 }
 

@@ -114,12 +114,22 @@ def _passed(done: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _keyboard_for_another() -> Iterator[None]:
-    """Leave keyboard signals to the program that runs meanwhile; then take the terminal back."""
+    """Leave keyboard signals to the program that runs meanwhile; then take the terminal back.
+
+    If they end the program without an answer, it was interrupted.
+    """
+    from fairhaul import RunError
+
     # A program does not inherit handlers, but it would inherit ignored signals.
     keys = (signal.SIGINT, signal.SIGQUIT)
-    before = {key: signal.signal(key, lambda *_: None) for key in keys}
+    pressed: list[int] = []
+    before = {key: signal.signal(key, lambda number, _: pressed.append(number)) for key in keys}
     try:
         yield
+    except RunError:
+        if signal.SIGINT in pressed:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         for key, handler in before.items():
             signal.signal(key, handler)

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import os
 import re
 import secrets
 import shutil
@@ -94,15 +95,23 @@ def _only_one(folder: Path, source: str) -> Iterator[None]:
     """Let one build of a source at a time use the folder."""
     builds = folder / "builds"
     builds.mkdir(exist_ok=True)
-    with (builds / f".{ours.digest_of([('source', source.encode())])}.lock").open("w") as lock:
+    file = builds / f".{ours.digest_of([('source', source.encode())])}.lock"
+    with file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Another build that has just ended may have removed the file meanwhile.
+            free = file.exists() and os.path.samestat(file.stat(), os.fstat(lock.fileno()))
         except BlockingIOError:
+            free = False
+        if not free:
             raise Refused(
                 f"another build of {source} uses {folder}; wait until it ends, or choose another "
                 "folder: XDG_CACHE_HOME=FOLDER fairhaul linux build"
-            ) from None
-        yield
+            )
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)
 
 
 def apply(tree: Path, originals: Path, version: str, folder: Path = ours.FOLDER) -> None:

@@ -31,8 +31,11 @@ HEADERS = {"stdio.h": "libc6-dev", "libelf.h": "libelf-dev", "zlib.h": "zlib1g-d
 
 GIBIBYTE = 2**30
 
-NEEDED_BYTES = 3 * GIBIBYTE
-"""The space for a build, with its objects."""
+NEEDED_BYTES = 2 * GIBIBYTE
+"""The space for a build, with its source and its objects."""
+
+NEEDED_AGAIN_BYTES = GIBIBYTE // 4
+"""The space where a source and its objects are."""
 
 
 def check_machine() -> None:
@@ -62,8 +65,8 @@ def check_machine() -> None:
 def check_folder(folder: Path) -> None:
     """Refuse a folder without enough space, or in which no program can run."""
     folder.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(folder).free
-    if free < NEEDED_BYTES:
+    built = any((folder / "builds").glob("[0-9]*"))
+    if shutil.disk_usage(folder).free < (NEEDED_AGAIN_BYTES if built else NEEDED_BYTES):
         raise Refused(no_space(folder))
     probe = folder / f".probe-{os.getpid()}"
     try:

@@ -7,6 +7,7 @@ and the same on every machine. A run that is not valid is an error: another try 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,11 +27,18 @@ if TYPE_CHECKING:
 # the kernel chooses by itself grows with memory up to here.
 MEMORY_MB = 4096
 MEMORY_STEP_MB = 1024
-# What a packet of 1500 B takes of the memory of a sender or a receiver, and the part of all memory
-# that the kernel gives to TCP (`tcp_mem`).
-PACKET_BYTES, TCP_PART = 4352, 0.09
+# What a packet takes of the memory of a sender beside its bytes (MAX_TCP_HEADER and struct
+# skb_shared_info, together rounded up to a power of two, and struct sk_buff), and the part of all
+# memory that the kernel gives to TCP (`tcp_mem`).
+HEADERS_BYTES, BUFFER_BYTES, TCP_PART = 640, 256, 0.09
+BUFFERS = ("send_buffer_bytes", "receive_buffer_bytes")
 
 _version: ContextVar[str | None] = ContextVar("kernel", default=None)
+
+
+def _occupied_bytes(packet_bytes: int) -> int:
+    """Give what a packet takes of the memory of a sender: 4352 B for one of 1500 B."""
+    return (1 << (packet_bytes - 40 + HEADERS_BYTES - 1).bit_length()) + BUFFER_BYTES
 
 
 @contextmanager
@@ -69,7 +77,11 @@ def memory_mb(scenario: Scenario) -> int:
     It is a number of the scenario alone, because TCP's buffers depend on it.
     """
     in_flight = dict(scenario.estimate())["in_flight"]
-    needed_mb = 2 * in_flight * PACKET_BYTES / TCP_PART / 2**20
+    flows = json.loads(scenario.describe())["flows"]
+    largest = max((flow["packet_bytes"] for flow in flows), default=0)
+    # The kernel doubles the size of a buffer that is requested.
+    requested = sum(2 * (flow[key] or 0) for flow in flows for key in BUFFERS)
+    needed_mb = max(2 * in_flight * _occupied_bytes(largest), requested) / TCP_PART / 2**20
     return max(MEMORY_MB, MEMORY_STEP_MB * math.ceil(needed_mb / MEMORY_STEP_MB))
 
 

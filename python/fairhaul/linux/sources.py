@@ -76,15 +76,16 @@ def copied(source: str, builds: Path, steps: Steps) -> Path:
 
 
 def _from_debian(package: str, builds: Path, steps: Steps) -> Path:
-    downloads = builds.parent / "downloads"
-    name, options = debian.candidate(package, downloads / "apt")
-    digest = _short(name.encode())
-    if there := _there(builds, digest):
-        return there
-    file = debian.fetch(package, options, downloads, steps)
-    folder = _from_archive(file, digest, builds, steps)
-    shutil.rmtree(downloads, ignore_errors=True)
-    return folder
+    downloads = builds.parent / "downloads" / package
+    try:
+        name, options = debian.candidate(package, downloads / "apt")
+        digest = _short(name.encode())
+        if there := _there(builds, digest):
+            return there
+        file = debian.fetch(package, options, downloads, steps)
+        return _from_archive(file, digest, builds, steps)
+    finally:
+        shutil.rmtree(downloads, ignore_errors=True)
 
 
 def _from_archive(file: Path, digest: str, builds: Path, steps: Steps) -> Path:

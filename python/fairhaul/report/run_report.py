@@ -144,7 +144,8 @@ def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
         if len(titles) > 1 or not label or len(short) < len(meta["variant"]):
             label = titled(meta["scenario"]["title"], meta["variant"])
         if len(engines) > 1:
-            label = f"{label}, {meta['engine']}"
+            alone = len(titles) == 1 and not short
+            label = meta["engine"] if alone else f"{label}, {meta['engine']}"
         again = sum(other == label or other.startswith(f"{label} (") for other in labels)
         labels.append(f"{label} ({again + 1})" if again else label)
     return labels

@@ -20,10 +20,13 @@ use serde_json::{Value, json};
 use super::interface::DEVICE;
 use crate::error::{Context, Result};
 use crate::kernel::{capabilities, congestion};
+use crate::linux::variables;
 use crate::namespace;
 
 /// The name of this program, as the kernel has it.
 const PROGRAM: &str = "fairhaul-host";
+/// The name of the program of the engine `linux`, which has the variable of its request.
+const LINUX: &str = "linux";
 /// The environment variable with the process that started this program.
 const PARENT: &str = "FAIRHAUL_PARENT=";
 /// The time in which a killed process must end.
@@ -73,11 +76,20 @@ fn programs() -> (BTreeSet<u32>, BTreeSet<u32>) {
     let processes = namespace::entries(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
     let all_users = as_root();
     let ours = processes.filter(|process| {
-        *process != process::id()
-            && text(*process, "comm").trim() == PROGRAM
-            && (all_users || is_of_this_user(*process))
+        *process != process::id() && is_ours(*process) && (all_users || is_of_this_user(*process))
     });
     ours.partition(|process| is_orphan(&text(*process, "environ"), parent(*process)))
+}
+
+/// Whether a process is one of this program, or the program that is Linux, or one of its processes.
+fn is_ours(process: u32) -> bool {
+    match text(process, "comm").trim() {
+        PROGRAM => true,
+        LINUX => {
+            text(process, "environ").split('\0').any(|variable| variable.starts_with(variables::REQUEST))
+        }
+        _ => false,
+    }
 }
 
 fn is_of_this_user(process: u32) -> bool {
@@ -103,7 +115,7 @@ fn parent(process: u32) -> Option<u32> {
 
 fn orphan(process: u32) -> Left {
     Left {
-        what: format!("process {process}, a {PROGRAM} whose parent has exited"),
+        what: format!("process {process}, a {} whose parent has exited", text(process, "comm").trim()),
         remedy: "fairhaul lab clean --kill".into(),
     }
 }

@@ -22,6 +22,7 @@ pub mod layout;
 pub mod machine_load;
 mod namespaced_processes;
 pub mod network;
+pub mod network_counts;
 pub mod observe;
 pub mod offload;
 pub mod plan;

@@ -10,7 +10,6 @@ use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, Wire};
 use fairhaul_units::{Ecn, Span, Time};
-use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
@@ -18,31 +17,8 @@ use super::headers::{Headers, mark};
 use super::histogram::Histogram;
 use super::kernel_queue::KernelQueues;
 use super::layout::{FlowPath, Layout};
+use super::network_counts::NetworkCounts;
 use super::queued_packet::QueuedPacket;
-
-/// Counts of the packets of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NetworkCounts {
-    /// Packets of a connection that were read from hosts.
-    pub read: u64,
-    /// Packets that a link has duplicated.
-    pub copied: u64,
-    /// Packets delivered to hosts.
-    pub delivered: u64,
-    /// Packets dropped by links.
-    pub dropped: u64,
-    /// Packets in flight.
-    pub inside: u64,
-    /// Packets from hosts that belong to no connection; they are not carried.
-    pub strays: u64,
-}
-
-impl NetworkCounts {
-    /// Whether every packet is accounted for.
-    pub fn balance(&self) -> bool {
-        self.read + self.copied == self.delivered + self.dropped + self.inside
-    }
-}
 
 /// A packet in flight.
 #[derive(Clone, Debug)]

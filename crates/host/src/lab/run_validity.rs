@@ -308,7 +308,7 @@ fn buffers(scenario: &Scenario, flows: &[u32], results: &[TransferResult]) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::network::NetworkCounts;
+    use crate::lab::network_counts::NetworkCounts;
     use fairhaul_experiment::{Ledger, grid, read};
 
     fn scenario() -> Scenario {

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
 use super::host_settings::HostSettings;
-use super::network::{Network, NetworkCounts};
+use super::network_counts::NetworkCounts;
 use super::tcp_probe::{LENGTH, ProbeSample};
 use crate::sys::simulated;
 
 /// The file of the device of all hosts.
-const DEVICE: &str = "/dev/fairhaul";
+pub const DEVICE: &str = "/dev/fairhaul";
 /// The text that says what is to be run.
 pub const REQUEST: &str = "/dev/fairhaul-request";
 /// The file to which the record is written.
@@ -42,17 +42,6 @@ pub struct NetworkResult {
 #[derive(Clone, Debug)]
 pub struct SimulatedPath {
     control: Arc<File>,
-}
-
-impl NetworkResult {
-    /// The result of a network with this number of connections.
-    pub fn of(network: Network, connections: u32) -> NetworkResult {
-        NetworkResult {
-            counts: network.counts(),
-            in_order: (0..connections).map(|number| network.in_order(number)).collect(),
-            record: network.close().close("linux", Vec::new()),
-        }
-    }
 }
 
 impl SimulatedPath {

@@ -3,18 +3,17 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::process;
 
 use nix::mount::{MsFlags, mount};
 use nix::unistd::{dup2_stdin, dup2_stdout, setsid};
 
-use crate::lab::simulated_path::REQUEST;
+use super::variables::TERMINAL;
+use crate::lab::simulated_path::{DEVICE, REQUEST};
 use crate::request::respond_to;
 use crate::sys::{Inherited, simulated};
 
-/// The descriptors of the input and the output of a program of the user.
-pub const TERMINAL: (RawFd, RawFd) = (10, 11);
 /// The console, if it is a terminal, and else the device that passes input and output on.
 const CONSOLE: &str = "/dev/tty0";
 const STREAMS: &str = "/dev/fairhaul-terminal";
@@ -30,7 +29,7 @@ pub fn first_process(mut inherited: Inherited) -> ! {
         Ok(request) => drop(respond_to(&request, inherited)),
         Err(error) => eprintln!("fairhaul: the first process of the program cannot work: {error}"),
     }
-    let error = simulated::power_off();
+    let error = File::options().write(true).open(DEVICE).map_or_else(|error| error, simulated::power_off);
     panic!("the program does not end: {error}")
 }
 
@@ -44,9 +43,10 @@ fn prepare(inherited: &mut Inherited) -> io::Result<()> {
     file_system("sysfs", "/sys")?;
     file_system("devtmpfs", "/dev")?;
     file_system("tmpfs", "/run")?;
+    fs::write("/proc/sys/kernel/hostname", "fairhaul")?;
     let nothing = File::open("/dev/null")?;
     dup2_stdin(&nothing)?;
-    let answers = File::options().write(true).open("/dev/fairhaul")?;
+    let answers = File::options().write(true).open(DEVICE)?;
     dup2_stdout(&answers)?;
     // The terminal becomes that of this session, so that its keys are signals.
     setsid()?;

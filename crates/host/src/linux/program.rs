@@ -1,7 +1,7 @@
 //! The program as a process: how it is started, what it answers, and how it is watched.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
@@ -27,8 +27,10 @@ const START_NS: &str = "1700000000000000000";
 const LOOK: Duration = Duration::from_millis(50);
 /// How many looks there are for each report of progress.
 const LOOKS: u32 = 10;
-/// Processor time that a program may use without a step of its clock.
+/// Processor time that a program may use without a step of its clock, unless the variable of this environment has
+/// another one.
 const MOST_STILL_S: f64 = 60.0;
+const STILL_S: &str = "FAIRHAUL_STILL_S";
 /// The library that carries packets, beside this binary.
 const LIBRARY: &str = "libfairhaul_linux.so";
 
@@ -56,10 +58,10 @@ impl Program<'_> {
     pub fn run(mut self, request: &Value, duration_s: Option<f64>) -> Result<Value> {
         let clock = memory_file("clock", &[0; CLOCK_BYTES]).when("memory for the clock of the program")?;
         let (child, answers) = self.start(request, &clock).map_err(|error| self.refusal(&error))?;
-        let process = Pid::from_raw(child.id() as i32);
+        let watched = Watched { process: Pid::from_raw(child.id() as i32), clock: &clock, most_still_s: most_still_s() };
         let ended = AtomicBool::new(false);
         let (last, still) = thread::scope(|scope| {
-            let watch = scope.spawn(|| watch(process, &clock, duration_s, &ended));
+            let watch = scope.spawn(|| watched.watch(duration_s, &ended));
             let last = last_answer(answers);
             ended.store(true, Ordering::Relaxed);
             (last, watch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -67,8 +69,9 @@ impl Program<'_> {
         let output = child.wait_with_output().when("the program")?;
         if still {
             return Err(Error::failed(format!(
-                "the program used {MOST_STILL_S} s of processor time without a step of its clock, so it was ended: \
-                 something in it never waits"
+                "the program used {} s of processor time without a step of its clock, so it was ended: something in it \
+                 never waits",
+                watched.most_still_s
             )));
         }
         match last {
@@ -98,6 +101,7 @@ impl Program<'_> {
         let itself = std::env::current_exe()?;
         let mut command = Command::new(self.path);
         command.env_clear().env(variables::SEED, self.seed.to_string());
+        command.env(variables::PARENT, std::process::id().to_string());
         let of_all =
             [(variables::REQUEST, &request), (variables::ANSWERS, &written), (variables::CLOCK, clock)];
         let own = self.files.iter().map(|(variable, file)| (*variable, file));
@@ -162,27 +166,52 @@ fn last_answer(answers: PipeReader) -> Option<Value> {
     last
 }
 
-/// Reports progress until the program has `ended`; ends it, and returns true, if its clock stands still for too long.
-fn watch(process: Pid, clock: &File, duration_s: Option<f64>, ended: &AtomicBool) -> bool {
-    let (mut last_ns, mut since_s) = (0, 0.0);
-    for look in 1.. {
-        if ended.load(Ordering::Relaxed) {
-            break;
-        }
-        thread::sleep(LOOK);
-        let mut bytes = [0; CLOCK_BYTES];
-        let Ok(()) = clock.read_exact_at(&mut bytes, 0) else { break };
-        let now_ns = u64::from_ne_bytes(bytes);
-        let used_s = sys::processor_time_s(process).unwrap_or(since_s);
-        if now_ns != last_ns {
-            (last_ns, since_s) = (now_ns, used_s);
-            if let Some(duration_s) = duration_s.filter(|_| look % LOOKS == 0) {
-                say(&json!({ "reached_s": (now_ns as f64 * 1e-9).min(duration_s) }));
+/// The processor time that a program may use without a step of its clock, seconds.
+fn most_still_s() -> f64 {
+    let given = std::env::var(STILL_S).ok().and_then(|text| text.parse().ok());
+    given.filter(|given| *given > 0.0).unwrap_or(MOST_STILL_S)
+}
+
+/// A program whose clock is read from time to time.
+struct Watched<'a> {
+    process: Pid,
+    clock: &'a File,
+    most_still_s: f64,
+}
+
+impl Watched<'_> {
+    /// Reports progress until the program has `ended`; ends it, and returns true, if its clock stands still for too long.
+    fn watch(&self, duration_s: Option<f64>, ended: &AtomicBool) -> bool {
+        let (mut last_ns, mut since_s) = (0, 0.0);
+        for look in 1.. {
+            if ended.load(Ordering::Relaxed) {
+                break;
             }
-        } else if used_s - since_s > MOST_STILL_S {
-            let _ = kill(process, Signal::SIGKILL);
-            return true;
+            thread::sleep(LOOK);
+            let mut bytes = [0; CLOCK_BYTES];
+            let Ok(()) = self.clock.read_exact_at(&mut bytes, 0) else { break };
+            let now_ns = u64::from_ne_bytes(bytes);
+            let used_s = self.processor_time_s();
+            if now_ns != last_ns {
+                (last_ns, since_s) = (now_ns, used_s);
+                if let Some(duration_s) = duration_s.filter(|_| look % LOOKS == 0) {
+                    say(&json!({ "reached_s": (now_ns as f64 * 1e-9).min(duration_s) }));
+                }
+            } else if used_s < since_s {
+                since_s = used_s;
+            } else if used_s - since_s > self.most_still_s {
+                let _ = kill(self.process, Signal::SIGKILL);
+                return true;
+            }
         }
+        false
     }
-    false
+
+    /// The processor time of the program and of its child processes, which execute the processes in it. Those that have
+    /// ended do not count, so that it may become less; it then begins anew.
+    fn processor_time_s(&self) -> f64 {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.process)).unwrap_or_default();
+        let children = children.split_whitespace().filter_map(|child| child.parse().ok()).map(Pid::from_raw);
+        children.chain([self.process]).filter_map(|process| sys::processor_time_s(process).ok()).sum()
+    }
 }

@@ -10,9 +10,8 @@ use nix::sys::termios::{SetArg, tcgetattr, tcsetattr};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::first_process::TERMINAL;
 use super::program::Program;
-use super::variables;
+use super::variables::{self, TERMINAL};
 use crate::error::{Context, Result};
 use crate::lab::Shell;
 use crate::lab::run_request::RequestedScenario;
@@ -61,8 +60,11 @@ pub fn launch_shell(asked: LinuxShell, inherited: &mut Inherited) -> Result<Valu
     request.as_object_mut().into_iter().zip(fields.as_object()).for_each(|(to, from)| {
         to.extend(from.iter().map(|(name, value)| (name.clone(), value.clone())));
     });
-    signals::block_keyboard()?;
     let is_terminal = input.is_terminal() && output.is_terminal();
+    if is_terminal {
+        // What its keys mean is for the programs in the host. Without a terminal they cannot get it.
+        signals::block_keyboard()?;
+    }
     let before = tcgetattr(&input).ok();
     let kept = input.try_clone().when("the terminal")?;
     let (files, console) = if is_terminal {

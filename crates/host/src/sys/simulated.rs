@@ -26,6 +26,7 @@ mod request {
     nix::ioctl_write_ptr!(make, b'f', 1, Make);
     nix::ioctl_write_ptr!(start, b'f', 2, u64);
     nix::ioctl_read!(lost, b'f', 3, u64);
+    nix::ioctl_none!(end, b'f', 4);
 }
 
 /// Makes the device of a host in the namespace of this thread.
@@ -50,12 +51,12 @@ pub fn lost_samples(control: impl AsFd) -> io::Result<u64> {
     Ok(lost)
 }
 
-/// Ends the program, of which this process is the first.
-pub fn power_off() -> io::Error {
+/// Ends the program; returns only if it does not end.
+pub fn power_off(control: impl AsFd) -> io::Error {
     // SAFETY: the calls take plain numbers.
-    unsafe {
+    let done = unsafe {
         libc::sync();
-        libc::reboot(libc::RB_POWER_OFF);
-    }
-    io::Error::last_os_error()
+        request::end(control.as_fd().as_raw_fd())
+    };
+    done.err().map_or_else(|| io::Error::other("the request has no effect"), io::Error::from)
 }

@@ -21,6 +21,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
+#include <linux/reboot.h>
 #include <linux/rtnetlink.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
@@ -49,6 +50,8 @@ struct fairhaul_make {
 #define FAIRHAUL_MAKE _IOW('f', 1, struct fairhaul_make)
 #define FAIRHAUL_START _IOW('f', 2, u64)
 #define FAIRHAUL_LOST _IOR('f', 3, u64)
+/* Ends the program, without the message that the kernel prints when a process does it. */
+#define FAIRHAUL_END _IO('f', 4)
 
 struct fairhaul_host {
 	struct net_device *device;
@@ -393,7 +396,7 @@ enum { MODE_WORD = 12 };
 static struct fairhaul_sample *samples;
 static u64 written, taken, lost;
 
-static void sample(void *unused, const struct sock *sk, const struct sk_buff *skb)
+static struct fairhaul_sample *sample(const struct sock *sk)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -402,10 +405,10 @@ static void sample(void *unused, const struct sock *sk, const struct sk_buff *sk
 
 	/* A receiver has sent no data. */
 	if (!tp->data_segs_out)
-		return;
+		return NULL;
 	if (written - taken >= MOST_SAMPLES) {
 		lost++;
-		return;
+		return NULL;
 	}
 	word = icsk->icsk_ca_priv[MODE_WORD];
 	new = &samples[written++ % MOST_SAMPLES];
@@ -422,6 +425,39 @@ static void sample(void *unused, const struct sock *sk, const struct sk_buff *sk
 		.mode = (word & ~0xffULL) == MODE_MARK ? word + 1 : 0,
 		.high_seq = tp->high_seq,
 	};
+	return new;
+}
+
+static void sample_at_packet(void *unused, const struct sock *sk, const struct sk_buff *skb)
+{
+	sample(sk);
+}
+
+/*
+ * The retransmission timer has expired, and no packet arrives that would show it. The kernel has reduced the window
+ * already, and counts the timeout after this; the sample before has the window until now.
+ */
+static void sample_at_state(void *unused, struct sock *sk, const u8 state)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct fairhaul_sample *new;
+
+	if (state != TCP_CA_Loss)
+		return;
+	if (inet_csk(sk)->icsk_ca_state != TCP_CA_Loss) {
+		new = sample(sk);
+		if (new) {
+			new->cwnd = tp->prior_cwnd;
+			new->ssthresh = tp->prior_ssthresh;
+		}
+	}
+	new = sample(sk);
+	if (new) {
+		new->state = state;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+		new->timeouts++;
+#endif
+	}
 }
 
 static ssize_t read_samples(struct file *file, char __user *to, size_t size, loff_t *position)
@@ -529,6 +565,9 @@ static long control(struct file *file, unsigned int request, unsigned long argum
 		return 0;
 	case FAIRHAUL_LOST:
 		return copy_to_user(user, &lost, sizeof(lost)) ? -EFAULT : 0;
+	case FAIRHAUL_END:
+		machine_power_off();
+		return 0;
 	default:
 		return -ENOTTY;
 	}
@@ -570,6 +609,7 @@ static int __init begin(void)
 	}
 	/* Versions differ in what they declare constant, and in the last arguments. */
 	error = register_trace_kfree_skb((void *)dropped, NULL);
-	return error ? error : register_trace_tcp_probe((void *)sample, NULL);
+	error = error ? error : register_trace_tcp_cong_state_set((void *)sample_at_state, NULL);
+	return error ? error : register_trace_tcp_probe((void *)sample_at_packet, NULL);
 }
 late_initcall(begin);

@@ -9,6 +9,7 @@
 #include <linux/kallsyms.h>
 #include <linux/time-internal.h>
 #include <linux/timerqueue.h>
+#include <linux/version.h>
 #include <net/inet_hashtables.h>
 #include <net/tcp.h>
 #include "fairhaul.h"
@@ -36,15 +37,26 @@ static bool ends_a_wait(const struct hrtimer *timer)
 	return false;
 }
 
+// The queue of timers.
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define timer_node timerqueue_linked_node
+#define first_timer timerqueue_linked_first
+#define next_timer timerqueue_linked_next
+#else
+#define timer_node timerqueue_node
+#define first_timer timerqueue_getnext
+#define next_timer timerqueue_iterate_next
+#endif
+
 static bool process_waits_for_time(void)
 {
 	struct hrtimer_cpu_base *base = this_cpu_ptr(&hrtimer_bases);
 	int clock;
 
 	for (clock = 0; clock < HRTIMER_MAX_CLOCK_BASES; clock++) {
-		struct timerqueue_node *node = timerqueue_getnext(&base->clock_base[clock].active);
+		struct timer_node *node = first_timer(&base->clock_base[clock].active);
 
-		for (; node; node = timerqueue_iterate_next(node))
+		for (; node; node = next_timer(node))
 			if (ends_a_wait(container_of(node, struct hrtimer, node)))
 				return true;
 	}

@@ -7,12 +7,40 @@
 #include <linux/bpf_verifier.h>
 #include <linux/filter.h>
 #include <linux/version.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include "fairhaul.h"
 
 u64 fairhaul_recorded_call(struct bpf_prog *prog, u64 *arguments);
 
 enum { ARGUMENTS = 6, SIZE = 96 };
+
+// The programs that a trampoline calls, one list for each time at which they are called.
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+typedef struct bpf_tramp_nodes programs;
+
+static int count(const programs *list)
+{
+	return list->nr_nodes;
+}
+
+static struct bpf_prog *first_of(const programs *list)
+{
+	return list->nodes[0]->link->prog;
+}
+#else
+typedef struct bpf_tramp_links programs;
+
+static int count(const programs *list)
+{
+	return list->nr_links;
+}
+
+static struct bpf_prog *first_of(const programs *list)
+{
+	return list->links[0]->link.prog;
+}
+#endif
 
 // The registers of arguments in their order: their extension from 1, 2 and 4 bytes, because the caller leaves the upper
 // bits undefined, and their storage in the array at rbp - 48.
@@ -92,7 +120,7 @@ static u8 *put_instruction(u8 *to, const struct instruction *instruction)
 	return put(to, instruction->code, instruction->length);
 }
 
-static bool served(const struct btf_func_model *model, u32 flags, struct bpf_tramp_links *links)
+static bool served(const struct btf_func_model *model, u32 flags, programs *lists)
 {
 	int i;
 
@@ -100,8 +128,8 @@ static bool served(const struct btf_func_model *model, u32 flags, struct bpf_tra
 	if (!(flags & BPF_TRAMP_F_INDIRECT))
 		return false;
 #endif
-	if (flags & (BPF_TRAMP_F_RESTORE_REGS | BPF_TRAMP_F_CALL_ORIG) || links[BPF_TRAMP_FENTRY].nr_links != 1 ||
-	    links[BPF_TRAMP_FEXIT].nr_links || links[BPF_TRAMP_MODIFY_RETURN].nr_links || model->nr_args > ARGUMENTS)
+	if (flags & (BPF_TRAMP_F_RESTORE_REGS | BPF_TRAMP_F_CALL_ORIG) || count(&lists[BPF_TRAMP_FENTRY]) != 1 ||
+	    count(&lists[BPF_TRAMP_FEXIT]) || count(&lists[BPF_TRAMP_MODIFY_RETURN]) || model->nr_args > ARGUMENTS)
 		return false;
 	for (i = 0; i < model->nr_args; i++)
 		if (model->arg_size[i] > sizeof(u64) || model->arg_flags[i] & BTF_FMODEL_STRUCT_ARG)
@@ -109,25 +137,25 @@ static bool served(const struct btf_func_model *model, u32 flags, struct bpf_tra
 	return true;
 }
 
-int arch_bpf_trampoline_size(const struct btf_func_model *model, u32 flags, struct bpf_tramp_links *links, void *func);
+int arch_bpf_trampoline_size(const struct btf_func_model *model, u32 flags, programs *lists, void *func);
 
-int arch_bpf_trampoline_size(const struct btf_func_model *model, u32 flags, struct bpf_tramp_links *links, void *func)
+int arch_bpf_trampoline_size(const struct btf_func_model *model, u32 flags, programs *lists, void *func)
 {
 	return SIZE;
 }
 
 int arch_prepare_bpf_trampoline(struct bpf_tramp_image *trampoline, void *image, void *image_end,
-				const struct btf_func_model *model, u32 flags, struct bpf_tramp_links *links, void *func)
+				const struct btf_func_model *model, u32 flags, programs *lists, void *func)
 {
 	u64 function = (u64)run, program;
 	u8 *to = image;
 	int i;
 
-	if (!served(model, flags, links))
+	if (!served(model, flags, lists))
 		return -ENOTSUPP;
 	if (image_end - image < SIZE)
 		return -E2BIG;
-	program = (u64)links[BPF_TRAMP_FENTRY].links[0]->link.prog;
+	program = (u64)first_of(&lists[BPF_TRAMP_FENTRY]);
 	to = put(to, enter, sizeof(enter));
 	for (i = 0; i < model->nr_args; i++) {
 		if (model->arg_size[i] == 1)

@@ -1,0 +1,27 @@
+//! The counts of packets of a run.
+
+use serde::{Deserialize, Serialize};
+
+/// Counts of the packets of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkCounts {
+    /// Packets of a connection that were read from hosts.
+    pub read: u64,
+    /// Packets that a link has duplicated.
+    pub copied: u64,
+    /// Packets delivered to hosts.
+    pub delivered: u64,
+    /// Packets dropped by links.
+    pub dropped: u64,
+    /// Packets in flight.
+    pub inside: u64,
+    /// Packets from hosts that belong to no connection; they are not carried.
+    pub strays: u64,
+}
+
+impl NetworkCounts {
+    /// Whether every packet is accounted for.
+    pub fn balance(&self) -> bool {
+        self.read + self.copied == self.delivered + self.dropped + self.inside
+    }
+}

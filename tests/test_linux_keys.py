@@ -1,0 +1,130 @@
+"""Keys that only kernels carry out: refused by the simulator, and what they do in Linux."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fairhaul
+from fairhaul.host import Refused
+from fairhaul.scenario import ScenarioError, read_one
+from tests.linux_program import needs_linux
+
+if TYPE_CHECKING:
+    from fairhaul.results import RunFigures
+
+# The controllers of Linux of which Fairhaul has no model.
+OF_LINUX = ("cdg", "hybla", "lp", "nv", "veno", "yeah")
+
+PATH = """\
+duration = "6 s"
+warmup   = "2 s"
+packet   = "1500 B"
+profile  = "linux"
+
+[bottleneck]
+rate  = "50 Mbit/s"
+delay = "10 ms"
+queue = { kind = "droptail", capacity = "200 packets" }
+
+[[flow]]
+name       = "near"
+rtt        = "20 ms"
+controller = "cubic"
+
+[[flow]]
+name       = "far"
+rtt        = "80 ms"
+controller = "cubic"
+"""
+
+
+def kernel(qdisc: str) -> dict[str, object]:
+    """Give the setting of a queue of the kernel."""
+    return {"bottleneck.queue": {"kind": "kernel", "qdisc": qdisc}}
+
+
+def measured(overrides: dict[str, object]) -> RunFigures:
+    """Run the path in Linux, and give the figures."""
+    return fairhaul.run(PATH, overrides, engine="linux").measures[0]
+
+
+def goodputs(found: RunFigures) -> list[float]:
+    """Give the goodput of each flow, Mbit/s."""
+    return [flow["goodput_bps"] / 1e6 for flow in found["flows"]]
+
+
+def test_the_simulator_refuses_each_of_them_and_names_the_engine() -> None:
+    overrides = {**kernel("fq_codel"), "flow.near.controller": "cdg", "flow.far.host.gro": True}
+    with pytest.raises(ScenarioError) as refused:
+        fairhaul.run(PATH, overrides)
+    lines = [str(line) for line in refused.value.args]
+    assert len(lines) == 4  # both directions of the link have the queue
+    assert all(line.endswith("runs with --engine linux") for line in lines)
+    assert not read_one(PATH).kernel_requests()
+
+
+@needs_linux
+def test_a_fifo_of_the_kernel_is_a_drop_tail_queue() -> None:
+    ours, theirs = measured({}), measured(kernel("pfifo limit 200"))
+    assert goodputs(theirs) == pytest.approx(goodputs(ours), rel=0.02)
+    links = ours["links"][0], theirs["links"][0]
+    assert links[1]["utilization"] == pytest.approx(links[0]["utilization"], abs=0.005)
+
+
+@needs_linux
+@pytest.mark.parametrize("qdisc", ["fq", "fq_codel"])
+def test_fair_queueing_of_the_kernel_gives_flows_similar_shares(qdisc: str) -> None:
+    near, far = goodputs(measured(kernel(qdisc)))
+    assert far / near > 0.6
+    assert near + far > 40
+
+
+@needs_linux
+def test_a_discipline_that_shapes_is_slower_than_its_link() -> None:
+    # Of 1500 B, 1448 are payload.
+    assert 20 < sum(goodputs(measured(kernel("cake bandwidth 25mbit")))) < 25 * 1448 / 1500
+
+
+@needs_linux
+@pytest.mark.parametrize("controller", OF_LINUX)
+def test_controllers_without_a_model_run_in_linux(controller: str) -> None:
+    assert sum(goodputs(measured({"flow.*.controller": controller}))) > 30
+
+
+@needs_linux
+def test_interrupts_that_are_moderated_leave_fewer_acknowledgements() -> None:
+    fast = {"bottleneck.rate": "1 Gbit/s", "duration": "2 s", "warmup": "1 s"}
+    fast["bottleneck.queue.capacity"] = "1000 packets"
+    moderated = {"flow.*.offload": "auto", "flow.*.host.moderation": "100 us"}
+    acks = [
+        sum(fairhaul.run(PATH, overrides, engine="linux").records[0].link_series["arrived"])
+        for overrides in (fast, {**fast, **moderated})
+    ]
+    assert acks[1] < 0.9 * acks[0]
+
+
+@needs_linux
+@pytest.mark.parametrize(
+    ("overrides", "text"),
+    [
+        (kernel("fqq"), 'queue.qdisc = "fqq": the kernel does not accept it; tc reports: Error: '),
+        (kernel("netem delay 1ms"), "netem is no queue"),
+        ({"flow.near.host.qdisc": "pfifo limi 3"}, 'host.qdisc = "pfifo limi 3"'),
+        (
+            {"flow.near.host.sysctl": {"net.ipv4.tcp_rmen": "1 2 3"}},
+            'no setting "net.ipv4.tcp_rmen"; did you mean "net.ipv4.tcp_rmem"?',
+        ),
+        (
+            {"flow.near.host.sysctl": {"net.core.rmem_max": 9}},
+            '"net.core.rmem_max" is a setting of the whole machine',
+        ),
+    ],
+)
+def test_what_the_kernel_does_not_accept_is_refused(
+    overrides: dict[str, object], text: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        measured(overrides)
+    assert text in str(refused.value)
