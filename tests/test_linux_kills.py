@@ -23,9 +23,7 @@ TRIALS = [drawn(number, 39) for number in range(2 * len(PARTS))]
 
 def test_the_status_says_how_a_run_ended() -> None:
     def status(part: kills.Part, how: kills.signal.Signals) -> tuple[int, ...]:
-        return expected(
-            Trial(command=kills.RUN, part=part, how=how, after_s=0, pick=0)
-        )
+        return expected(Trial(command=kills.RUN, part=part, how=how, after_s=0, pick=0))
 
     signal = kills.signal
     assert status("terminal", signal.SIGINT) == (130,)
