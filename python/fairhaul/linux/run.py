@@ -98,8 +98,8 @@ def memory_mb(scenario: Scenario) -> int:
     if memory > MOST_MEMORY_MB:
         raise Refused(
             f"{scenario.title}: Linux would need {memory} MB of memory for the packets in flight "
-            f"and the buffers, and has at most {MOST_MEMORY_MB} MB in simulated time; reduce rates, "
-            "round-trip times, send_buffer or receive_buffer"
+            f"and the buffers, and has at most {MOST_MEMORY_MB} MB in simulated time; reduce "
+            "rates, round-trip times, send_buffer or receive_buffer"
         )
     return memory
 
