@@ -219,7 +219,7 @@ def _of_part(part: Part, command: int, place: Path) -> list[int]:
 
 
 def of(place: Path) -> dict[int, str]:
-    """The processes of a trial, with the names of their programs, except for processes that have ended."""
+    """The processes of a trial that have not ended, with the names of their programs."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
