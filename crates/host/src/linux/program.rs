@@ -58,7 +58,11 @@ impl Program<'_> {
     pub fn run(mut self, request: &Value, duration_s: Option<f64>) -> Result<Value> {
         let clock = memory_file("clock", &[0; CLOCK_BYTES]).when("memory for the clock of the program")?;
         let (child, answers) = self.start(request, &clock).map_err(|error| self.refusal(&error))?;
-        let watched = Watched { process: Pid::from_raw(child.id() as i32), clock: &clock, most_still_s: most_still_s() };
+        let watched = Watched {
+            process: Pid::from_raw(child.id() as i32),
+            clock: &clock,
+            most_still_s: most_still_s(),
+        };
         let ended = AtomicBool::new(false);
         let (last, still) = thread::scope(|scope| {
             let watch = scope.spawn(|| watched.watch(duration_s, &ended));
@@ -226,7 +230,8 @@ impl Watched<'_> {
     /// The processor time of the program and of its child processes, which execute the processes in it. Those that have
     /// ended do not count, so that it may become less; it then begins anew.
     fn processor_time_s(&self) -> f64 {
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.process)).unwrap_or_default();
+        let children =
+            fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.process)).unwrap_or_default();
         let children = children.split_whitespace().filter_map(|child| child.parse().ok()).map(Pid::from_raw);
         children.chain([self.process]).filter_map(|process| sys::processor_time_s(process).ok()).sum()
     }
