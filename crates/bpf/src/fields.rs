@@ -161,6 +161,12 @@ fn leads_to_nested(structure: &str, name: &str) -> bool {
     members.contains(&(structure, name))
 }
 
+/// The field with that name behind the name of its structure.
+pub(crate) fn recorded(name: &str) -> Option<Field> {
+    let (structure, name) = name.split_once('.')?;
+    all().find(|field| field.of == structure && field.name == name)
+}
+
 /// The field of a socket with that name, without the structure.
 pub(crate) fn named(name: &str) -> Option<Field> {
     OF_SOCKET.iter().copied().find(|field| field.name.rsplit('.').next() == Some(name))

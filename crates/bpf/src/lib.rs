@@ -16,11 +16,13 @@ mod machine;
 mod memory;
 mod program;
 mod relocation;
+mod replay;
 mod socket;
 mod table;
 
 pub use elf::{Elf, Variable};
 pub use error::Error;
 pub use kind::{BpfKind, BpfMaker};
+pub use replay::{Replayed, replay};
 pub use socket::{Control, Delivery, Sample, Socket};
 pub use table::{NAME_BYTES, TableEntry, choose, tables};

@@ -48,6 +48,18 @@ const OPERATIONS: [(Operation, &str); 11] = [
     (Operation::UndoCwnd, "undo_cwnd"),
 ];
 
+impl Operation {
+    /// The operation with this name.
+    pub(crate) fn named(name: &str) -> Option<Operation> {
+        OPERATIONS.iter().find(|(_, known)| *known == name).map(|(operation, _)| *operation)
+    }
+
+    /// Whether the kernel uses its result.
+    pub(crate) fn has_result(self) -> bool {
+        matches!(self, Operation::Ssthresh | Operation::UndoCwnd | Operation::MinTsoSegs)
+    }
+}
+
 /// The table of operations of a controller.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
@@ -76,6 +88,8 @@ pub(crate) struct Program {
     pub tables: BTreeMap<String, Table>,
     pub variables: BTreeMap<String, Place>,
     pub storages: Vec<Storage>,
+    /// The addresses of sections of variables and constants.
+    pub sections: BTreeMap<String, u64>,
     pub missing: Vec<String>,
     /// Whether a program refers to the pacing of the socket.
     pub paces: bool,
@@ -267,8 +281,8 @@ impl Loader<'_> {
         }
         self.machine.begin(Arc::new(code));
         let storages = self.storages.into_values().collect();
-        let Loader { machine, missing, paces, .. } = self;
-        Ok(Program { machine, entries, tables, variables, storages, missing, paces })
+        let Loader { machine, sections, missing, paces, .. } = self;
+        Ok(Program { machine, entries, tables, variables, storages, sections, missing, paces })
     }
 
     fn variables(&self) -> Result<BTreeMap<String, Place>, Error> {

@@ -67,9 +67,9 @@ const INVALID: u64 = u64::MAX;
 /// The fields of the socket are those of the kernel, by their names.
 #[derive(Clone, Debug)]
 pub struct Socket {
-    program: Arc<Program>,
+    pub(crate) program: Arc<Program>,
     table: Table,
-    machine: Machine,
+    pub(crate) machine: Machine,
     around: Around,
     arguments: u64,
     socket: u64,
@@ -134,6 +134,28 @@ impl Socket {
         self.machine.memory.words(self.socket)[OWN.word + number]
     }
 
+    /// The words that the controller has in the socket.
+    pub(crate) fn own_words_mut(&mut self) -> &mut [u64] {
+        &mut self.machine.memory.words_mut(self.socket)[OWN.word..OWN.word + OWN_WORDS]
+    }
+
+    /// The storage that the controller has made for the socket; empty without one. Objects have one at most.
+    pub(crate) fn storage(&self) -> &[u64] {
+        self.storage_address().map_or(&[], |address| self.machine.memory.words(address))
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn storage_mut(&mut self) -> &mut [u64] {
+        match self.storage_address() {
+            Some(address) => self.machine.memory.words_mut(address),
+            None => &mut [],
+        }
+    }
+
+    fn storage_address(&self) -> Option<u64> {
+        self.around.storages.iter().find(|storage| storage.is_made)?.value
+    }
+
     /// Sets a field of the socket.
     ///
     /// # Panics
@@ -155,6 +177,24 @@ impl Socket {
     #[inline]
     pub(crate) fn set_fields<const N: usize>(&mut self, values: [(Field, u64); N]) {
         set(self.machine.memory.words_mut(self.socket), values);
+    }
+
+    /// The address of the sample of an acknowledgement.
+    pub(crate) fn ack_sample(&self) -> u64 {
+        self.ack_sample
+    }
+
+    /// The address of the sample of the delivery rate.
+    pub(crate) fn rate_sample(&self) -> u64 {
+        self.rate_sample
+    }
+
+    /// Sets all fields of a sample.
+    pub(crate) fn set_sample(&mut self, address: u64, fields: &[Field], values: &[u64]) {
+        let words = self.machine.memory.words_mut(address);
+        for (field, value) in fields.iter().zip(values) {
+            words[field.word] = field.word_of(*value);
+        }
     }
 
     /// Sets the clock that programs may ask.
@@ -241,9 +281,15 @@ impl Socket {
         ];
         set(self.machine.memory.words_mut(self.rate_sample), values);
         self.set_field(APP_LIMITED, app_limited.into());
-        let all = [self.field(SND_UNA), control.flags, self.rate_sample];
+        self.call_control([self.field(SND_UNA), control.flags]).map(drop)
+    }
+
+    /// Calls `cong_control` with the sample that is set, and with these arguments before it, unless the object is for a
+    /// kernel without them.
+    pub(crate) fn call_control(&mut self, [ack, flags]: [u64; 2]) -> Result<u64, Error> {
+        let all = [ack, flags, self.rate_sample];
         let arguments: &[u64] = if self.table.control_arguments < 4 { &all[2..] } else { &all };
-        self.call(Operation::CongControl, arguments).map(drop)
+        self.call(Operation::CongControl, arguments)
     }
 
     /// The smallest burst, in packets; `None` if the kernel decides.

@@ -13,7 +13,7 @@ use crate::error::{Context, Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Ready, RunRequest, Shell};
-use crate::linux::{self, LinuxReady, LinuxRun, LinuxShell, launch, launch_shell};
+use crate::linux::{self, LinuxCalls, LinuxReady, LinuxRun, LinuxShell, compare_calls, launch, launch_shell};
 use crate::steps::say;
 use crate::sys::{self, Inherited};
 use fairhaul_experiment::Scenario;
@@ -38,6 +38,7 @@ enum HostRequest {
     Linux(LinuxRun),
     LinuxShell(LinuxShell),
     LinuxReady(LinuxReady),
+    LinuxCalls(LinuxCalls),
     Shell(Shell),
     Clean(Clean),
 }
@@ -156,6 +157,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Lab(question) => lab::answer(&question),
         HostRequest::Linux(run) => launch(&run),
         HostRequest::LinuxReady(question) => linux::ready(&question),
+        HostRequest::LinuxCalls(question) => compare_calls(&question),
         HostRequest::LinuxShell(shell) => launch_shell(shell, inherited),
         HostRequest::Shell(request) => lab::shell(&request, inherited),
         HostRequest::Clean(request) => lab::clean(&request),

@@ -21,6 +21,7 @@ mod text {
     pub const REQUEST: u32 = 2;
     pub const NETWORK: u32 = 3;
     pub const OUTPUT: u32 = 4;
+    pub const CALLS: u32 = 5;
 }
 
 /// A packet that is due.
@@ -56,6 +57,8 @@ pub struct Carrier {
     answers: File,
     /// For a run.
     record: Option<File>,
+    /// For who asks for the calls of controllers.
+    calls: Option<File>,
     /// The input and output of a program, where they are no terminal.
     terminal: Option<(File, File)>,
 }
@@ -82,6 +85,7 @@ impl Carrier {
             result: Vec::new(),
             answers: file(variables::ANSWERS)?,
             record: file(variables::RECORD).ok(),
+            calls: file(variables::CALLS).ok(),
             terminal: file(variables::INPUT).ok().zip(file(variables::OUTPUT).ok()),
         })
     }
@@ -177,6 +181,7 @@ impl Carrier {
         let to = match text {
             text::ANSWERS => Some(&self.answers),
             text::RECORD => self.record.as_ref(),
+            text::CALLS => self.calls.as_ref(),
             text::OUTPUT => self.terminal.as_ref().map(|terminal| &terminal.1),
             _ => None,
         };

@@ -59,6 +59,23 @@ pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
     Ok(ports)
 }
 
+/// The eBPF objects of flows, each with the name of its controller.
+///
+/// # Errors
+/// A scenario requests of an eBPF port what it cannot do, or an object has no such parameter.
+pub fn objects(flows: &[Flow]) -> Result<Vec<(Vec<u8>, String)>> {
+    let mut objects = Vec::new();
+    for flow in flows {
+        let of_user = flow.controller.own.as_ref().and_then(|own| BpfMaker::of(&*own.maker));
+        let object = match of_user {
+            Some(maker) => Some((maker.object.clone(), maker.controller.clone())),
+            None => port(flow).transpose()?.map(|port| (port.elf.to_vec(), port.note.table.controller)),
+        };
+        objects.extend(object.filter(|object| !objects.contains(object)));
+    }
+    Ok(objects)
+}
+
 /// Whether a flow has the variant of Linux of a controller that the kernel has.
 fn is_kernels_own(flow: &Flow, available: &[String]) -> bool {
     let choice = &flow.controller;

@@ -5,6 +5,7 @@
 //! ([`first_process`]), which runs the request as the lab does; packets are carried by a library in the program
 //! (`crates/linux`), whose network [`SimulatedNetwork`] is.
 
+mod calls;
 mod first_process;
 mod launch;
 mod memory_file;
@@ -13,6 +14,7 @@ mod shell;
 mod simulated_network;
 pub mod variables;
 
+pub use calls::{LinuxCalls, compare_calls};
 pub use first_process::{first_process, is_first_process};
 pub use launch::{LinuxReady, LinuxRun, launch, ready};
 pub use shell::{LinuxShell, launch_shell};

@@ -9,6 +9,8 @@ pub const REQUEST: &str = "FAIRHAUL_REQUEST";
 pub const ANSWERS: &str = "FAIRHAUL_ANSWERS";
 /// The descriptor to which the record is written.
 pub const RECORD: &str = "FAIRHAUL_RECORD";
+/// The descriptor to which calls of controllers in eBPF are written, if somebody asks for them.
+pub const CALLS: &str = "FAIRHAUL_CALLS";
 /// The descriptor of the input of a program, if it is no terminal.
 pub const INPUT: &str = "FAIRHAUL_INPUT";
 /// The descriptor of the output of a program, if it is no terminal.

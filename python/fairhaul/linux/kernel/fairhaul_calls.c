@@ -7,11 +7,12 @@
  * The text begins with a line of names of fields: of a socket, of the sample of an acknowledgement, of the sample of the
  * delivery rate. Then each call is a header, followed by words of eight bytes: the fields of the socket before, those of
  * the sample that it got, the fields of the socket after; and, piece by piece, the memory of its maps: variables and
- * constants before the operation `init`, and the storage of the socket after every operation.
+ * constants where they are new, as they are before the call, and the storage of the socket after it.
  */
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/filter.h>
+#include <linux/jhash.h>
 #include <linux/version.h>
 #include <net/bpf_sk_storage.h>
 #include <net/tcp.h>
@@ -96,7 +97,7 @@ u64 fairhaul_recorded_call(struct bpf_prog *prog, u64 *arguments);
 		}									\
 	}
 
-enum { MOST_WORDS = 128, MOST_STORAGE = 1 << 12 };
+enum { MOST_WORDS = 128, MOST_STORAGE = 1 << 12, MOST_PARTS = 8, MOST_MAPS = 256 };
 
 /* What a sample of the call is. */
 enum { NO_SAMPLE, ACK_SAMPLE, RATE_SAMPLE };
@@ -118,6 +119,13 @@ struct piece {
 	char name[16];
 	u32 kind;
 	u32 length;		/* of its bytes, which are padded to whole words */
+};
+
+/* A map of a program, and its memory. */
+struct part {
+	const struct bpf_map *map;
+	const void *value;
+	u32 kind;
 };
 
 static const char names[] = "fairhaul calls 1 " SOCKET_FIELDS(NAME) ACK_FIELDS(NAME) RATE_FIELDS(NAME) "\n";
@@ -159,48 +167,60 @@ static u64 changed_outside(struct tcp_sock *tp, const struct tcp_sock *old)
 	return changed;
 }
 
-static void put_piece(const char *name, u32 kind, const void *bytes, u32 length)
+static void put_piece(const struct part *part)
 {
 	static u8 room[MOST_STORAGE + 8];
-	struct piece piece = { .kind = kind, .length = length };
+	struct piece piece = { .kind = part->kind, .length = part->map->value_size };
 
-	strscpy(piece.name, name, sizeof(piece.name));
+	strscpy(piece.name, part->map->name, sizeof(piece.name));
 	put(&piece, sizeof(piece));
 	memset(room, 0, sizeof(room));
-	memcpy(room, bytes, length);
-	put(room, round_up(length, 8));
+	memcpy(room, part->value, piece.length);
+	put(room, round_up(piece.length, 8));
 }
 
-/* The memory of a map that belongs to this call, or null. */
-static void *memory_of(struct bpf_map *map, struct sock *sk, bool begins, u32 *kind)
+/* Whether variables differ from those that were written down last. */
+static bool is_new(const struct bpf_map *map, const void *value)
 {
-	u64 value = 0;
+	static struct { u32 map, hash; } known[MOST_MAPS];
+	u32 hash = jhash(value, map->value_size, 0);
+	int slot;
 
-	if (map->value_size > MOST_STORAGE)
-		return NULL;
-	if (map->map_type == BPF_MAP_TYPE_ARRAY && begins && map->ops->map_direct_value_addr &&
-	    !map->ops->map_direct_value_addr(map, &value, 0)) {
-		*kind = VARIABLES;
-	} else if (map->map_type == BPF_MAP_TYPE_SK_STORAGE) {
-		*kind = STORAGE;
-		value = bpf_sk_storage_get_proto.func((u64)map, (u64)sk, 0, 0, 0);
-	}
-	return (void *)value;
+	for (slot = 0; slot < MOST_MAPS - 1; slot++)
+		if (!known[slot].map || known[slot].map == map->id)
+			break;
+	if (known[slot].map == map->id && known[slot].hash == hash)
+		return false;
+	known[slot].map = map->id;
+	known[slot].hash = hash;
+	return true;
 }
 
-static u32 memory(struct bpf_prog *prog, struct sock *sk, bool begins, bool puts)
+static bool is_variables(const struct bpf_map *map)
 {
-	u32 number, pieces = 0, kind;
+	return map->map_type == BPF_MAP_TYPE_ARRAY && map->max_entries == 1 && map->ops->map_direct_value_addr;
+}
 
-	for (number = 0; number < prog->aux->used_map_cnt; number++) {
+/* The memory of the maps of a program: variables and constants that are new, or the storage of the socket. */
+static u32 parts_of(struct bpf_prog *prog, struct sock *sk, u32 kind, struct part *parts)
+{
+	u32 number, found = 0;
+
+	for (number = 0; number < prog->aux->used_map_cnt && found < MOST_PARTS; number++) {
 		struct bpf_map *map = prog->aux->used_maps[number];
-		void *value = memory_of(map, sk, begins, &kind);
+		u64 value = 0;
 
-		if (value && puts)
-			put_piece(map->name, kind, value, map->value_size);
-		pieces += !!value;
+		if (map->value_size > MOST_STORAGE)
+			continue;
+		if (kind == VARIABLES && is_variables(map) && !map->ops->map_direct_value_addr(map, &value, 0) &&
+		    !is_new(map, (void *)value))
+			value = 0;
+		if (kind == STORAGE && map->map_type == BPF_MAP_TYPE_SK_STORAGE)
+			value = bpf_sk_storage_get_proto.func((u64)map, (u64)sk, 0, 0, 0);
+		if (value)
+			parts[found++] = (struct part){ .map = map, .value = (void *)value, .kind = kind };
 	}
-	return pieces;
+	return found;
 }
 
 static bool is(const struct bpf_prog *prog, const char *operation)
@@ -212,6 +232,7 @@ static bool is(const struct bpf_prog *prog, const char *operation)
 u64 fairhaul_recorded_call(struct bpf_prog *prog, u64 *arguments)
 {
 	static struct tcp_sock before, after;
+	static struct part parts[2 * MOST_PARTS];
 	static u64 words[MOST_WORDS];
 	static bool has_begun;
 	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
@@ -219,6 +240,7 @@ u64 fairhaul_recorded_call(struct bpf_prog *prog, u64 *arguments)
 	struct call call = { .socket = arguments[0] };
 	unsigned long flags;
 	u64 *to = words;
+	u32 part;
 
 	local_irq_save(flags);
 	if (!has_begun)
@@ -236,14 +258,16 @@ u64 fairhaul_recorded_call(struct bpf_prog *prog, u64 *arguments)
 		call.sample = RATE_SAMPLE;
 		to = rate_words((const struct rate_sample *)arguments[given - 1], to);
 	}
+	call.pieces = parts_of(prog, (struct sock *)tp, VARIABLES, parts);
 	call.result = prog->bpf_func(arguments, prog->insnsi);
 	to = socket_words(tp, to);
 	memcpy(&after, tp, sizeof(after));
 	call.outside = changed_outside(&after, &before);
-	call.pieces = memory(prog, (struct sock *)tp, is(prog, "init"), false);
+	call.pieces += parts_of(prog, (struct sock *)tp, STORAGE, parts + call.pieces);
 	put(&call, sizeof(call));
 	put(words, (to - words) * sizeof(u64));
-	memory(prog, (struct sock *)tp, is(prog, "init"), true);
+	for (part = 0; part < call.pieces; part++)
+		put_piece(&parts[part]);
 	local_irq_restore(flags);
 	return call.result;
 }
