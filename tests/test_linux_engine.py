@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -400,6 +401,18 @@ def test_a_program_in_a_shell_has_the_path_of_its_flow(file: Path) -> None:
     done = subprocess.run([*command, *words], check=False, capture_output=True, text=True)
     assert done.returncode == 4
     assert done.stdout.startswith("to 10.")
+
+
+@needs_linux
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_a_program_measures_the_rate_of_the_path_in_simulated_time(file: Path) -> None:
+    command = [sys.executable, "-m", "fairhaul", "lab", "shell", str(file), "--engine", "linux"]
+    sends = "iperf3 -J -t 3 -c $FAIRHAUL_PEER"
+    words = ["--host", "near", "--receiver", "iperf3 -s", "--", "sh", "-c", sends]
+    done = subprocess.run([*command, *words], check=True, capture_output=True, text=True)
+    ends = json.loads(done.stdout)["end"]
+    # 10 Mbit/s, of which the headers and time stamps of packets of 1000 B take 52 B.
+    assert 8e6 < ends["sum_received"]["bits_per_second"] < 9.6e6
 
 
 def test_an_unusable_program_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
