@@ -51,7 +51,7 @@ def lacking() -> str | None:
 
 REASON = lacking()
 needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
-# Runs in Linux in simulated time, too, where an ordinary user is root (tests/test_kernel_in_linux.py).
+# Runs in Linux in simulated time, too, where any user is root (tests/test_kernel_in_linux.py).
 in_linux = pytest.mark.in_linux
 
 

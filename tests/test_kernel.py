@@ -314,7 +314,6 @@ def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
     assert lost["100 ms"] > lost["10 ms"]
 
 
-@in_linux
 @needs_kernel
 def test_every_port_passes_the_trial(kernel: Pair) -> None:
     before = state()

@@ -1,4 +1,4 @@
-"""eBPF ports in the kernel of Linux in simulated time, as any user: what `tests/test_kernel.py` shows as root."""
+"""eBPF ports in the kernel of Linux in simulated time, as any user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def test_a_port_is_installed_changed_and_removed_as_any_user() -> None:
     done = inside("sh", "-c", steps)
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(done.stdout)["twins"]
-    assert (found["name"], found["state"], found["parameters"]["c"]) == ("fh_fhstcp", "installed", 5000)
+    assert (found["name"], found["state"], found["parameters"]["c"]) == (
+        "fh_fhstcp",
+        "installed",
+        5000,
+    )
     assert "remove fh_fhstcp from the kernel" in done.stderr
 
 
@@ -46,7 +50,9 @@ def test_a_port_is_installed_changed_and_removed_as_any_user() -> None:
 def test_the_kernel_in_the_program_accepts_every_port() -> None:
     done = inside(PYTHON, "-m", "fairhaul", "kernel", "verify", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["works"] == [one["name"] for one in host.ask({"do": "list"})["twins"]]
+    assert json.loads(done.stdout)["works"] == [
+        one["name"] for one in host.ask({"do": "list"})["twins"]
+    ]
 
 
 @needs_linux

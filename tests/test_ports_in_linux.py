@@ -1,4 +1,4 @@
-"""eBPF ports in Linux in simulated time: parameters of each flow, and equality with the interpreter."""
+"""eBPF ports in Linux in simulated time: each flow's parameters, and what every call does."""
 
 from __future__ import annotations
 
@@ -28,8 +28,22 @@ def text(path: str, controller: str) -> str:
 @pytest.mark.parametrize(
     ("port", "operations"),
     [
-        ("fhstcp", {"cong_avoid", "init", "min_tso_segs", "release", "set_state", "ssthresh", "undo_cwnd"}),
-        ("bbr3", {"cong_control", "init", "min_tso_segs", "release", "set_state", "ssthresh", "undo_cwnd"}),
+        (
+            "fhstcp",
+            {"cong_avoid", "init", "min_tso_segs", "release", "set_state", "ssthresh", "undo_cwnd"},
+        ),
+        (
+            "bbr3",
+            {
+                "cong_control",
+                "init",
+                "min_tso_segs",
+                "release",
+                "set_state",
+                "ssthresh",
+                "undo_cwnd",
+            },
+        ),
     ],
 )
 def test_the_kernel_and_the_interpreter_do_the_same_in_every_call(
@@ -59,7 +73,9 @@ def test_recording_the_calls_changes_nothing(tmp_path: Path) -> None:
 def test_two_flows_of_a_port_have_parameters_of_their_own() -> None:
     scenario = text("queue", 'kind = "fhstcp", c = 5').replace("50 Mbit", "20 Mbit")
     head, one, two = scenario.split("[[flow]]")
-    scenario = "[[flow]]".join([head, one, two.replace("c = 5", "c = 40").replace("80 ms", "40 ms")])
+    scenario = "[[flow]]".join(
+        [head, one, two.replace("c = 5", "c = 40").replace("80 ms", "40 ms")]
+    )
     slow, fast = fairhaul.run(scenario, engine="linux").measures[0]["flows"]
     assert fast["goodput_bps"] > 1.5 * slow["goodput_bps"]
 
@@ -69,7 +85,9 @@ def test_an_object_of_a_user_runs_with_its_variables() -> None:
     file = bpf_object("aimd")
     goodputs = []
     for a in (1000, 4000):
-        found = fairhaul.run(text("losses", f'kind = "bpf", object = "{file}", a = {a}'), engine="linux")
+        found = fairhaul.run(
+            text("losses", f'kind = "bpf", object = "{file}", a = {a}'), engine="linux"
+        )
         goodputs.append(sum(flow["goodput_bps"] for flow in found.measures[0]["flows"]))
     assert goodputs[1] > 1.1 * goodputs[0]
 

@@ -1,4 +1,4 @@
-"""Has Linux in simulated time record the calls of an eBPF object, and the interpreter repeat them."""
+"""Has Linux in simulated time record the calls of an eBPF object, which are then repeated."""
 
 from __future__ import annotations
 

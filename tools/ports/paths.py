@@ -1,4 +1,4 @@
-"""The scenarios in which calls are compared: a clean path, one that loses and reorders packets, and one with timeouts."""
+"""The scenarios in which calls are compared: a clean path, losses and reordering, and outages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ duration = "40 s"
 [bottleneck]
 rate     = "5 Mbit/s"
 delay    = "10 ms"
-queue    = { kind = "red", capacity = 60, min_threshold = 10, max_threshold = 30 }
+queue    = { kind = "red", capacity = "60 packets" }
 schedule = [
     { at = "10 s", loss = 1 }, { at = "11 s", loss = 0 },
     { at = "20 s", rate = "0 bit/s" }, { at = "22 s", rate = "10 Mbit/s" },
@@ -54,11 +54,11 @@ OTHERS: Mapping[str, Mapping[str, int]] = {
     "scalable": {"a": 20_000, "b": 250_000},
     "synctcp": {"always": 1, "tie_rises": 1},
 }
-"""Parameters of the second flow; those that have none are not listed."""
+"""Parameters of the second flow, for each port that has parameters."""
 
 
 def scenario(path: str, controller: str, values: Mapping[str, int] = {}) -> str:
-    """Give a scenario with two flows of a port, which have different parameters and round trips.
+    """Give a scenario with two flows of a port, with different parameters and round-trip times.
 
     Args:
         path: the name of the path.
