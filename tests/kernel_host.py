@@ -51,6 +51,8 @@ def lacking() -> str | None:
 
 REASON = lacking()
 needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+# Runs in Linux in simulated time, too, where any user is root (tests/test_kernel_in_linux.py).
+in_linux = pytest.mark.in_linux
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from tests.kernel_host import (
     PYTHON,
     Pair,
     hosts,
+    in_linux,
     locked,
     needs_kernel,
     pair,
@@ -92,6 +93,7 @@ def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None
     assert c["unit"] == "0.001/s"
 
 
+@in_linux
 @needs_kernel
 def test_a_flow_is_listed_and_changed_and_continues_when_its_port_is_removed(kernel: Pair) -> None:
     installed(kernel, "fhstcp", "--as", ONE, "--set", "c=20/s")
@@ -177,6 +179,7 @@ def test_removing_all_reports_the_owners_of_the_ports(kernel: Pair) -> None:
     assert not kernel.place.exists()
 
 
+@in_linux
 @needs_kernel
 def test_a_killed_installation_is_cleared_away(kernel: Pair) -> None:
     before = state()
@@ -196,6 +199,7 @@ def test_a_killed_installation_is_cleared_away(kernel: Pair) -> None:
         assert settled(before) == before
 
 
+@in_linux
 @needs_kernel
 def test_defaults_and_routes_are_reported_made_and_undone(kernel: Pair) -> None:
     before = state()
@@ -222,6 +226,7 @@ def test_defaults_and_routes_are_reported_made_and_undone(kernel: Pair) -> None:
     assert settled(before) == before
 
 
+@in_linux
 @needs_kernel
 def test_the_literal_factor_is_no_default(kernel: Pair) -> None:
     literal = ("install", "fhstcp", "--as", ONE, "--default", "--set", "factor_floor=0")
@@ -234,6 +239,7 @@ def test_the_literal_factor_is_no_default(kernel: Pair) -> None:
     removed(kernel)
 
 
+@in_linux
 @needs_kernel
 def test_a_port_with_high_loss_is_removed(kernel: Pair) -> None:
     installed(kernel, "scalable", "--as", ONE)
@@ -252,6 +258,7 @@ def test_a_port_with_high_loss_is_removed(kernel: Pair) -> None:
     sh("ip", "netns", "exec", kernel.near, "tc", "qdisc", "del", "dev", "wire", "root")
 
 
+@in_linux
 @needs_kernel
 def test_a_port_with_low_loss_stays(kernel: Pair) -> None:
     installed(kernel, "scalable", "--as", ONE)
@@ -272,6 +279,7 @@ def test_a_port_with_low_loss_stays(kernel: Pair) -> None:
     removed(kernel)
 
 
+@in_linux
 @needs_kernel
 @pytest.mark.parametrize("microseconds", [False, True])
 def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
@@ -316,6 +324,7 @@ def test_every_port_passes_the_trial(kernel: Pair) -> None:
     assert settled(before) == before
 
 
+@in_linux
 @needs_kernel
 def test_missing_root_is_reported_with_the_reasons(kernel: Pair) -> None:
     for words in (("install", "reno", "--as", ONE), ("remove", "--all"), ("verify",)):
@@ -328,6 +337,7 @@ def test_missing_root_is_reported_with_the_reasons(kernel: Pair) -> None:
     assert "without root" in done.stderr
 
 
+@in_linux
 @needs_kernel
 @pytest.mark.parametrize("name", NEEDED)
 def test_each_capability_that_is_named_is_needed(kernel: Pair, name: str) -> None:
@@ -336,6 +346,7 @@ def test_each_capability_that_is_named_is_needed(kernel: Pair, name: str) -> Non
     assert error.count("CAP_") == 1
 
 
+@in_linux
 @needs_kernel
 def test_the_capabilities_that_are_named_are_enough(kernel: Pair) -> None:
     words = ("kernel", "install", "reno", "--as", ONE, "--namespace", kernel.far)
@@ -362,6 +373,7 @@ def test_the_units_for_systemd_say_what_works(kernel: Pair) -> None:
     assert settled(before) == before
 
 
+@in_linux
 @needs_kernel
 def test_a_kernel_without_types_is_refused(kernel: Pair) -> None:
     hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$@"'
@@ -382,6 +394,7 @@ def test_a_kernel_without_controllers_as_bpf_is_refused(kernel: Pair, tmp_path: 
     assert "Linux 6.4" in error
 
 
+@in_linux
 @needs_kernel
 def test_a_name_that_is_used_is_refused(kernel: Pair) -> None:
     installed(kernel, "reno", "--as", ONE)
@@ -447,6 +460,7 @@ def test_an_object_of_a_user_is_installed_as_it_is(kernel: Pair) -> None:
     removed(kernel)
 
 
+@in_linux
 @needs_kernel
 def test_unknown_words_get_the_nearest_valid_ones(kernel: Pair) -> None:
     assert 'did you mean "fhstcp"?' in refused(kernel, "install", "fhtcp", "--as", ONE)

@@ -26,7 +26,7 @@ import pytest
 
 from fairhaul import host
 from tests.compiled import compiled_by_clang
-from tests.kernel_host import PYTHON, locked, needs_kernel, settled, sh, state, wait_for
+from tests.kernel_host import PYTHON, in_linux, locked, needs_kernel, settled, sh, state, wait_for
 
 NUMBER = os.getpid()
 ONE, TWO = f"fh_{NUMBER:x}_1", f"fh_{NUMBER:x}_2"
@@ -229,6 +229,7 @@ def _defaults(namespace: str) -> tuple[str, str]:
     return default, sh("ip", "-n", namespace, "route", "show", "table", "all")
 
 
+@in_linux
 @needs_kernel
 def test_a_record_that_was_not_written_completely_is_removed(store: Store) -> None:
     store.place.mkdir(mode=0o700)
@@ -239,6 +240,7 @@ def test_a_record_that_was_not_written_completely_is_removed(store: Store) -> No
 # --- Several users
 
 
+@in_linux
 @needs_kernel
 def test_two_users_install_and_remove_at_once_and_keep_what_the_other_has(store: Store) -> None:
     users = {ONE: store.by(ADA), TWO: store.by(BOB)}
@@ -267,6 +269,7 @@ def test_two_users_install_and_remove_at_once_and_keep_what_the_other_has(store:
     assert changed.status == 2
 
 
+@in_linux
 @needs_kernel
 def test_of_two_users_who_want_one_name_the_second_hears_who_has_it(store: Store) -> None:
     while True:
@@ -284,6 +287,7 @@ def test_of_two_users_who_want_one_name_the_second_hears_who_has_it(store: Store
     assert "another fairhaul is installing" in first.warnings + second.warnings
 
 
+@in_linux
 @needs_kernel
 def test_an_ordinary_user_cannot_hold_up_an_installation_or_read_its_folder(store: Store) -> None:
     store.installed(ONE)
@@ -304,6 +308,7 @@ def test_an_ordinary_user_cannot_hold_up_an_installation_or_read_its_folder(stor
         holder.wait()
 
 
+@in_linux
 @needs_kernel
 def test_only_the_word_of_root_about_the_owner_counts(base: Path) -> None:
     # A user who has the capabilities, and a store of his own, but is not root.
@@ -330,6 +335,7 @@ def test_only_the_word_of_root_about_the_owner_counts(base: Path) -> None:
 # --- The environment of the caller
 
 
+@in_linux
 @needs_kernel
 def test_programs_are_not_looked_up_in_the_path_of_the_caller(store: Store, tmp_path: Path) -> None:
     fake, marker = tmp_path / "ip", tmp_path / "marker"
@@ -382,6 +388,7 @@ def _capabilities(program: Path) -> None:
     os.setxattr(program, "security.capability", value)
 
 
+@in_linux
 @needs_kernel
 def test_programs_that_it_starts_can_gain_no_capabilities(store: Store) -> None:
     store.installed(ONE)
@@ -449,6 +456,7 @@ def test_only_a_regular_file_with_a_controller_is_loaded(store: Store, tmp_path:
     assert not store.place.exists()
 
 
+@in_linux
 @needs_kernel
 def test_an_object_that_others_can_change_is_reported(store: Store, tmp_path: Path) -> None:
     shared = tmp_path / "shared.bpf.o"
@@ -463,6 +471,7 @@ def test_an_object_that_others_can_change_is_reported(store: Store, tmp_path: Pa
         assert f"can be changed by {who}" in done.warnings, done.lines
 
 
+@in_linux
 @needs_kernel
 def test_a_name_is_never_a_path_an_option_or_a_line(store: Store) -> None:
     secret = store.place.parent / "secret.json"
@@ -490,6 +499,7 @@ def test_a_name_is_never_a_path_an_option_or_a_line(store: Store) -> None:
     secret.unlink()
 
 
+@in_linux
 @needs_kernel
 def test_a_pipe_among_the_namespaces_blocks_nothing(store: Store) -> None:
     # In mounts of its own, because other programs of this host would wait for this pipe.
@@ -500,6 +510,7 @@ def test_a_pipe_among_the_namespaces_blocks_nothing(store: Store) -> None:
     assert "it is a file, and no namespace" in there.install(ONE, namespaces=["pipe"]).error
 
 
+@in_linux
 @needs_kernel
 def test_a_folder_of_another_user_is_no_store(base: Path) -> None:
     trap = base / "trap"
@@ -524,6 +535,7 @@ def test_a_folder_of_another_user_is_no_store(base: Path) -> None:
     trap.unlink()
 
 
+@in_linux
 @needs_kernel
 def test_what_other_programs_have_in_the_folder_stays(store: Store) -> None:
     store.installed(ONE)
@@ -559,6 +571,7 @@ def test_what_other_programs_have_in_the_folder_stays(store: Store) -> None:
     assert store.removed().warnings == ""
 
 
+@in_linux
 @needs_kernel
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"name": "../../etc/x"}', "[" * 100_000])
 def test_a_damaged_record_does_not_prevent_removal(store: Store, text: str) -> None:

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::process;
 
 use nix::mount::{MsFlags, mount};
+use nix::sys::termios::{OutputFlags, SetArg, tcgetattr, tcsetattr};
 use nix::unistd::{dup2_stdin, dup2_stdout, setsid};
 
 use super::variables::TERMINAL;
@@ -50,7 +51,14 @@ fn prepare(inherited: &mut Inherited) -> io::Result<()> {
     dup2_stdout(&answers)?;
     // The terminal becomes that of this session, so that its keys are signals.
     setsid()?;
-    let terminal = if has_keyboard()? { CONSOLE } else { STREAMS };
+    let has_keyboard = has_keyboard()?;
+    if !has_keyboard {
+        let mut settings = tcgetattr(io::stderr())?;
+        // Standard error is no terminal outside, where the kernel's console would end lines with two characters.
+        settings.output_flags.remove(OutputFlags::OPOST);
+        tcsetattr(io::stderr(), SetArg::TCSANOW, &settings)?;
+    }
+    let terminal = if has_keyboard { CONSOLE } else { STREAMS };
     for number in [TERMINAL.0, TERMINAL.1] {
         let opened = OwnedFd::from(File::options().read(true).write(true).open(terminal)?);
         inherited.add(opened, number)?;

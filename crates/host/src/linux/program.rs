@@ -145,13 +145,18 @@ impl Program<'_> {
             .arg(joined("init=", &itself))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(if self.console.is_some() { Stdio::inherit() } else { Stdio::piped() });
+            .stderr(if self.has_program() { Stdio::inherit() } else { Stdio::piped() });
         sys::end_with_parent(&mut command);
         sys::without_randomization(&mut command);
         let child = command.spawn()?;
         // The program alone holds them from now on, so that their other ends notice when it ends.
         self.files.clear();
         Ok((child, answers))
+    }
+
+    /// Whether a program of the user runs in it, which may write to standard error.
+    fn has_program(&self) -> bool {
+        self.console.is_some() || self.files.iter().any(|(variable, _)| *variable == variables::OUTPUT)
     }
 
     /// The parameter of its console.

@@ -1,0 +1,72 @@
+"""eBPF ports in the kernel of Linux in simulated time, as any user."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairhaul import host
+from tests.compiled import compiled_by_clang
+from tests.inside_linux import inside
+from tests.linux_program import needs_linux
+
+OBJECTS = Path(__file__).parent / "objects"
+PYTHON = sys.executable
+
+# A program of the kind sock_ops for the connections of a group of processes.
+SOCKOPS = """\
+mkdir /run/bpf /run/cgroup
+mount -t bpf bpf /run/bpf && mount -t cgroup2 none /run/cgroup && mkdir /run/cgroup/flows || exit 1
+bpftool prog load "$1" /run/bpf/choose || exit 1
+bpftool cgroup attach /run/cgroup/flows sock_ops pinned /run/bpf/choose || exit 1
+iperf3 -J -c $FAIRHAUL_PEER -t 1 | grep sender_tcp_congestion
+echo $$ > /run/cgroup/flows/cgroup.procs
+iperf3 -J -c $FAIRHAUL_PEER -t 1 | grep sender_tcp_congestion
+"""
+
+
+@needs_linux
+def test_a_port_is_installed_changed_and_removed_as_any_user() -> None:
+    fairhaul = f"{PYTHON} -m fairhaul kernel"
+    steps = (
+        f"{fairhaul} install fhstcp >&2 && {fairhaul} set fhstcp c=5/s >&2 && "
+        f"{fairhaul} status --json && {fairhaul} remove --all >&2"
+    )
+    done = inside("sh", "-c", steps)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["twins"]
+    assert (found["name"], found["state"], found["parameters"]["c"]) == (
+        "fh_fhstcp",
+        "installed",
+        5000,
+    )
+    assert "remove fh_fhstcp from the kernel" in done.stderr
+
+
+@needs_linux
+def test_the_kernel_in_the_program_accepts_every_port() -> None:
+    done = inside(PYTHON, "-m", "fairhaul", "kernel", "verify", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["works"] == [
+        one["name"] for one in host.ask({"do": "list"})["twins"]
+    ]
+
+
+@needs_linux
+@pytest.mark.parametrize("file", ["test_kernel", "test_threats"])
+def test_the_tests_of_the_kernel_pass_in_linux(file: str) -> None:
+    options = ("-m", "in_linux", "-p", "no:cacheprovider", "-q")
+    done = inside(PYTHON, "-m", "pytest", *options, f"tests/{file}.py")
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
+    assert "skipped" not in done.stdout, done.stdout
+
+
+@needs_linux
+def test_programs_of_the_kind_sock_ops_choose_a_controller() -> None:
+    choose = compiled_by_clang(OBJECTS / "sockops.bpf.c", "sockops")
+    done = inside("sh", "-c", SOCKOPS, "sh", choose, receivers=("iperf3 -s",))
+    assert done.returncode == 0, done.stderr
+    assert [line.split('"')[3] for line in done.stdout.splitlines()] == ["cubic", "scalable"]
