@@ -1,6 +1,6 @@
-"""Runs a program under a filter that forbids new user namespaces, as containers have it.
+"""Runs a program under a filter that forbids new user namespaces, or ptrace, as containers have it.
 
-python seccomp.py PROGRAM [ARGUMENT]...
+python seccomp.py [--ptrace] PROGRAM [ARGUMENT]...
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import os
 import platform
 import struct
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 FILTER = Path(__file__)
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE = 38, 22, 2
-# The number of the system call unshare, by the machine.
+# The numbers of the system calls unshare and ptrace, by the machine.
 UNSHARE = {"x86_64": 272, "aarch64": 97}
+PTRACE = {"x86_64": 101, "aarch64": 117}
 NEW_USER = 0x10000000
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
 # Instructions of the filter: load a word, jump if equal, jump if a bit is set, return.
@@ -27,6 +29,18 @@ class Program(ctypes.Structure):
     """The kernel's `sock_fprog`."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def forbid_ptrace() -> None:
+    """Have ptrace fail with EPERM, in this process and all that it starts."""
+    _install(
+        [
+            (LOAD, 0, 0, 0),
+            (EQUAL, 0, 1, PTRACE[platform.machine()]),
+            (RETURN, 0, 0, FAIL | errno.EPERM),
+            (RETURN, 0, 0, ALLOW),
+        ]
+    )
 
 
 def forbid() -> None:
@@ -40,6 +54,10 @@ def forbid() -> None:
         (RETURN, 0, 0, FAIL | errno.EPERM),
         (RETURN, 0, 0, ALLOW),
     ]
+    _install(instructions)
+
+
+def _install(instructions: Sequence[tuple[int, int, int, int]]) -> None:
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
     program = Program(len(instructions), code)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -50,5 +68,10 @@ def forbid() -> None:
 
 
 if __name__ == "__main__":
-    forbid()
-    os.execvp(sys.argv[1], sys.argv[1:])
+    words = sys.argv[1:]
+    if words[0] == "--ptrace":
+        words = words[1:]
+        forbid_ptrace()
+    else:
+        forbid()
+    os.execvp(words[0], words)

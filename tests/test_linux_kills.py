@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,12 +23,9 @@ TRIALS = [drawn(number, 39) for number in range(2 * len(PARTS))]
 
 
 def test_the_status_says_how_a_run_ended() -> None:
-    def status(part: kills.Part, how: kills.signal.Signals) -> tuple[int, ...]:
-        return expected(
-            Trial(command=kills.RUN, part=part, how=how, after_s=0, pick=0)
-        )
+    def status(part: kills.Part, how: signal.Signals) -> tuple[int, ...]:
+        return expected(Trial(command=kills.RUN, part=part, how=how, after_s=0, pick=0))
 
-    signal = kills.signal
     assert status("terminal", signal.SIGINT) == (130,)
     assert status("command", signal.SIGTERM) == (143,)
     assert status("command", signal.SIGKILL) == (-9,)

@@ -84,8 +84,6 @@ FACTS: Mapping[Engine, Facts] = {
     )
 }
 ENGINES: tuple[Engine, ...] = tuple(FACTS)
-# Controllers written in Python have no sender but the simulator's, nor has a trace of packets.
-SIMULATED: Engine = "sim"
 
 
 def repeats(engine: Engine, seeds: int | None) -> int:

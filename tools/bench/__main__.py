@@ -48,7 +48,7 @@ def main() -> None:
     "--only", type=Parts(), default="", help="Parts to run, separated by commas; by default all."
 )
 def run(only: list[str]) -> None:
-    """Run the bench: workloads, scaling, memory, queues, ledger, the report and the kernel."""
+    """Run the bench: workloads, scaling, memory, queues, ledger, the report, the kernel, Linux."""
     from tools.bench import cost
     from tools.bench.parts import COUNTING
 

@@ -75,6 +75,30 @@ AIMS = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class LinuxAim:
+    """The targets of a workload of the engine `linux`.
+
+    They are the processor time of a data packet and of all of them, and the part of the link used.
+    """
+
+    packet_us: float | None = None
+    cpu_s: float | None = None
+    used_percent: float | None = None
+
+
+LINUX = (
+    Load(name="100 Mbit/s", what="1 cubic, 40 ms, 10 s, single packets", file="linux-100m"),
+    Load(name="10 Gbit/s", what="1 cubic, 10 ms, 10 s, offload", file="linux-10g"),
+    Load(name="100 Gbit/s", what="1 cubic, 10 ms, 1 s, 9000 B, offload", file="linux-100g"),
+)
+LINUX_AIMS = {
+    "100 Mbit/s": LinuxAim(packet_us=20),
+    "10 Gbit/s": LinuxAim(cpu_s=25, used_percent=90),
+    "100 Gbit/s": LinuxAim(cpu_s=25, used_percent=90),
+}
+
+
 def at_rate(load: Load, gbit: float, seconds: float, rtt_s: float, flows: int) -> Load:
     """Give `load` on a link of another rate, with another number of flows."""
     settings = {

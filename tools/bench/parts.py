@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools import names
-from tools.bench import Row, cost, kernel, loads, queues
+from tools.bench import Row, cost, kernel, linux, loads, queues
 from tools.bench.loads import Load
 from tools.bench.timing import CALENDAR, ENGINE, RINGS, best, once
 
@@ -180,6 +180,7 @@ PARTS: Mapping[str, Part] = {
     "ledger": ledger,
     "report": report,
     "kernel": kernel.measure,
+    "linux": linux.measure,
 }
 
 # The parts that count instructions, and therefore need valgrind.

@@ -1,4 +1,4 @@
-"""`python -m tools.repeat`: whether runs in Linux repeat, and whether stopped ones leave anything."""
+"""`python -m tools.repeat`: whether runs in Linux repeat, and what stopped runs leave."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def main(context: click.Context, count: int, seed: int, jobs: int | None) -> Non
 
 @main.command("kills")
 @click.option("--count", type=click.IntRange(min=1), default=30, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of what is stopped, and when.")
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="Of what is stopped, and when."
+)
 @click.option("--first", type=int, default=0, show_default=True, help="Number of the first trial.")
 def stop(count: int, seed: int, first: int) -> None:
     """Stop runs at drawn moments, and name what they leave and what they report wrongly."""

@@ -207,7 +207,7 @@ def _has_begun(process: int) -> bool:
 
 
 def _of_part(part: Part, command: int, place: Path) -> list[int]:
-    """The processes of a part; of a program, those that it started are its children."""
+    """The processes of a part; of a program, its children are the processes that it started."""
     if part in {"terminal", "command"}:
         return [command]
     name = "fairhaul-host" if part == "host" else "linux"
@@ -219,7 +219,7 @@ def _of_part(part: Part, command: int, place: Path) -> list[int]:
 
 
 def of(place: Path) -> dict[int, str]:
-    """The processes of a trial, with the names of their programs; not those that have ended."""
+    """The processes of a trial that have not ended, with the names of their programs."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -94,8 +94,9 @@ pub fn replay(record: &[u8], object: &[u8], controller: Option<&str>) -> Result<
     let mut variables: BTreeMap<(&str, &str), &[u8]> = BTreeMap::new();
     while !reader.rest.is_empty() {
         let call = reader.call(&layout)?;
-        let operation = Operation::named(call.operation)
-            .ok_or_else(|| Error::new(format!("the kernel called {}, which is unknown here", call.operation)))?;
+        let operation = Operation::named(call.operation).ok_or_else(|| {
+            Error::new(format!("the kernel called {}, which is unknown here", call.operation))
+        })?;
         for piece in call.pieces.iter().filter(|piece| piece.kind == VARIABLES) {
             variables.insert((call.controller, piece.name), piece.bytes);
             let of_it = sockets.values_mut().filter(|known| known.controller == call.controller);
@@ -169,9 +170,7 @@ impl Socket {
     fn take_variables(&mut self, map: &str, bytes: &[u8]) -> Result<(), Error> {
         let section = self.program.sections.iter().find(|(section, _)| map.ends_with(section.as_str()));
         let Some((_, &address)) = section else { return Ok(()) };
-        (address..)
-            .zip(bytes)
-            .try_for_each(|(place, byte)| self.machine.memory.set(place, 1, (*byte).into()))
+        (address..).zip(bytes).try_for_each(|(place, byte)| self.machine.memory.set(place, 1, (*byte).into()))
     }
 
     /// Repeats a call, and compares everything after it. What differed is then taken from the kernel, so that a difference
@@ -227,7 +226,12 @@ impl Socket {
         }
     }
 
-    fn compare_storage(&mut self, call: &Call<'_>, piece: &Piece<'_>, result: &mut Replayed) -> Result<(), Error> {
+    fn compare_storage(
+        &mut self,
+        call: &Call<'_>,
+        piece: &Piece<'_>,
+        result: &mut Replayed,
+    ) -> Result<(), Error> {
         let words = self.storage_mut();
         if words.len() != piece.bytes.len().div_ceil(8) {
             return Err(Error::new(format!("{} is a storage in the kernel only", piece.name)));
@@ -246,7 +250,8 @@ impl Layout {
         let names = line.strip_prefix(TITLE).ok_or_else(|| Error::new("it is no record of calls"))?;
         let mut layout = Layout { socket: Vec::new(), ack: Vec::new(), rate: Vec::new() };
         for name in names.split_whitespace() {
-            let field = recorded(name).ok_or_else(|| Error::new(format!("{name} is no field of sockets here")))?;
+            let field =
+                recorded(name).ok_or_else(|| Error::new(format!("{name} is no field of sockets here")))?;
             match SAMPLES.iter().position(|sample| *sample == field.of) {
                 None => layout.socket.push(field),
                 Some(0) => layout.ack.push(field),

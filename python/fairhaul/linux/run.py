@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul import RunError, Scenario, _core, host
-from fairhaul.host import Line, ask
+from fairhaul.host import Line, Refused, ask
 from fairhaul.host_run import HostRun, OnEvent, opened, written
 from fairhaul.linux.cache import Program, program
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # the kernel chooses by itself grows with memory up to here.
 MEMORY_MB = 4096
 MEMORY_STEP_MB = 1024
+# What the kernel can address as an ordinary program.
+MOST_MEMORY_MB = 262_144
 # What a packet takes of the memory of a sender beside its bytes (MAX_TCP_HEADER and struct
 # skb_shared_info, together rounded up to a power of two, and struct sk_buff), and the part of all
 # memory that the kernel gives to TCP (`tcp_mem`).
@@ -68,13 +70,23 @@ def chosen() -> Program:
 
 @cache
 def _found(version: str | None) -> Program:
-    return program(version)
+    found = program(version)
+    # Results are kept under the digest of the program, so it has to be the one that runs.
+    if hashlib.sha256(found.path.read_bytes()).hexdigest() != found.sha256:
+        raise Refused(
+            f"the program {found.path} is not the one that was built there (its SHA-256 differs); "
+            f"build it again: {found.command}"
+        )
+    return found
 
 
 def memory_mb(scenario: Scenario) -> int:
     """Give the memory of the program, as large as that of usual hosts unless more is required.
 
     It is a number of the scenario alone, because TCP's buffers depend on it.
+
+    Raises:
+        Refused: it is more than the program can have.
     """
     in_flight = dict(scenario.estimate())["in_flight"]
     flows = json.loads(scenario.describe())["flows"]
@@ -82,7 +94,14 @@ def memory_mb(scenario: Scenario) -> int:
     # The kernel doubles the size of a buffer that is requested.
     requested = sum(2 * (flow[key] or 0) for flow in flows for key in BUFFERS)
     needed_mb = max(2 * in_flight * _occupied_bytes(largest), requested) / TCP_PART / 2**20
-    return max(MEMORY_MB, MEMORY_STEP_MB * math.ceil(needed_mb / MEMORY_STEP_MB))
+    memory = max(MEMORY_MB, MEMORY_STEP_MB * math.ceil(needed_mb / MEMORY_STEP_MB))
+    if memory > MOST_MEMORY_MB:
+        raise Refused(
+            f"{scenario.title}: Linux would need {memory} MB of memory for the packets in flight "
+            f"and the buffers, and has at most {MOST_MEMORY_MB} MB in simulated time; reduce "
+            "rates, round-trip times, send_buffer or receive_buffer"
+        )
+    return memory
 
 
 def identity(scenario: Scenario) -> str:
@@ -119,7 +138,10 @@ def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
     Raises:
         Refused: there is no program, or it cannot run one of the scenarios.
     """
-    asked = [written(scenario) for scenario in scenarios]
+    asked = []
+    for scenario in scenarios:
+        memory_mb(scenario)
+        asked.append(written(scenario))
     program = {"program": str(chosen().path), "memory_mb": MEMORY_MB}
     ask({"do": "linux_ready", **program, "scenarios": asked})
 

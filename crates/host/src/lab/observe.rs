@@ -67,7 +67,11 @@ impl Observer {
             let rtt = info.srtt.filter(|_| sampled_at.is_none());
             let state = TcpState { rtt, ..info.tcp_state() };
             let state = match self.senders.get(&connection).map(|sender| sender.last.1) {
-                Some(TcpState { mode, recovery_end, .. }) => TcpState { mode, recovery_end, ..state },
+                Some(last) => {
+                    let is_same = (last.ca_state, last.ssthresh) == (state.ca_state, state.ssthresh);
+                    let recovery_end = last.recovery_end.filter(|_| is_same);
+                    TcpState { mode: last.mode, recovery_end, ..state }
+                }
                 None => state,
             };
             self.record(now, connection, &state, sampled_at.is_some());
@@ -123,9 +127,11 @@ fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'sta
     let entered = |state: CaState| now.ca_state == state && before.ca_state != state;
     let recovered = before.ca_state.is_recovering() && !now.ca_state.is_recovering();
     // One recovery ends and the next begins with the same packet. A controller may leave its threshold as it is.
+    // After a poll, which does not know the end of a recovery, the next sample says only what it is.
+    let ends_differ = before.recovery_end.is_some() && now.recovery_end != before.recovery_end;
     let again = sampled
         && [before.ca_state, now.ca_state] == [CaState::Recovery; 2]
-        && (now.ssthresh != before.ssthresh || now.recovery_end != before.recovery_end);
+        && (now.ssthresh != before.ssthresh || ends_differ);
     if again {
         events.extend(["recovered", "reduction"]);
     } else if now.timeouts != before.timeouts || entered(CaState::Loss) {
@@ -241,6 +247,23 @@ mod tests {
         let stays =
             [state(20, open, 7), state(20, recovery, 7), state(20, recovery, 9), state(20, recovery, 9)];
         assert_eq!(events(stays), expected);
+    }
+
+    /// No packet arrives for 10 ms after the one that begins a recovery.
+    #[test]
+    fn a_recovery_that_a_poll_detects_first_is_one() {
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+        let state = |ssthresh, state, end| {
+            let state = info(20, Some(ssthresh), state);
+            (TcpState { recovery_end: Some(end), ..state.tcp_state() }, state)
+        };
+        observer.on_sample(at(10), 0, &state(20, CaState::Open, 7).0);
+        observer.on_poll(at(30), 0, &state(10, CaState::Recovery, 9).1);
+        observer.on_sample(at(32), 0, &state(10, CaState::Recovery, 9).0);
+        observer.on_sample(at(34), 0, &state(10, CaState::Open, 9).0);
+        let record = observer.close().0.close("lab", Vec::new());
+        let events: Vec<(f64, &str)> = record.events.iter().map(|e| (e.t_s, e.kind)).collect();
+        assert_eq!(events, [(0.03, "reduction"), (0.034, "recovered")]);
     }
 
     #[test]

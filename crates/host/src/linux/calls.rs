@@ -68,7 +68,8 @@ pub fn compare_calls(asked: &LinuxCalls) -> Result<Value> {
             fs::write(path, bytes).when(path.display())?;
         }
     }
-    let replayed = replay(&calls, &object, Some(&controller)).map_err(|error| Error::failed(error.to_string()))?;
+    let replayed =
+        replay(&calls, &object, Some(&controller)).map_err(|error| Error::failed(error.to_string()))?;
     Ok(described(&controller, &replayed))
 }
 

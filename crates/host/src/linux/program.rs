@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -58,7 +58,11 @@ impl Program<'_> {
     pub fn run(mut self, request: &Value, duration_s: Option<f64>) -> Result<Value> {
         let clock = memory_file("clock", &[0; CLOCK_BYTES]).when("memory for the clock of the program")?;
         let (child, answers) = self.start(request, &clock).map_err(|error| self.refusal(&error))?;
-        let watched = Watched { process: Pid::from_raw(child.id() as i32), clock: &clock, most_still_s: most_still_s() };
+        let watched = Watched {
+            process: Pid::from_raw(child.id() as i32),
+            clock: &clock,
+            most_still_s: most_still_s(),
+        };
         let ended = AtomicBool::new(false);
         let (last, still) = thread::scope(|scope| {
             let watch = scope.spawn(|| watched.watch(duration_s, &ended));
@@ -80,18 +84,42 @@ impl Program<'_> {
             }
             Some(last) if last["refused"] == json!(true) => Err(Error::refused(text(&last["error"]))),
             Some(last) if last["error"].is_string() => Err(Error::failed(text(&last["error"]))),
-            _ => Err(Error::failed(format!(
-                "the program {} ended without an answer ({}){}",
-                self.path.display(),
-                output.status,
-                written(&output.stderr)
-            ))),
+            _ => Err(self.early_end(output.status, String::from_utf8_lossy(&output.stderr).trim())),
         }
     }
 
     /// Why it did not start.
     fn refusal(&self, error: &io::Error) -> Error {
-        Error::refused(format!("the program {} cannot be started: {error}", self.path.display()))
+        let path = self.path.display();
+        let remedy = match error.kind() {
+            io::ErrorKind::PermissionDenied => format!(
+                ". Its file is not executable (chmod +x {path}), or its file system is mounted noexec (findmnt -T {path}); \
+                 with XDG_CACHE_HOME=FOLDER, fairhaul linux build writes it elsewhere"
+            ),
+            io::ErrorKind::NotFound => "; build it: fairhaul linux build".into(),
+            _ => String::new(),
+        };
+        Error::refused(format!("the program {path} cannot be started: {error}{remedy}"))
+    }
+
+    /// Why it ended without an answer; `text`: what it wrote. A refusal if it had not begun.
+    fn early_end(&self, status: ExitStatus, text: &str) -> Error {
+        let path = self.path.display();
+        let wrote = if text.is_empty() { String::new() } else { format!("; it wrote: {text}") };
+        let ended = format!("the program {path} ended without an answer ({status}){wrote}");
+        if text.contains("ptrace") {
+            return Error::refused(format!(
+                "the program {path} executes processes by ptrace, which is forbidden here. A container has to allow it \
+                 (docker run --cap-add SYS_PTRACE), and sysctl kernel.yama.ptrace_scope has to be less than 3{wrote}"
+            ));
+        }
+        if text.starts_with("fairhaul: ") {
+            return Error::refused(format!(
+                "{ended}. Fairhaul's program and its library are of different versions, or one is missing: install \
+                 Fairhaul again, and build the program again: fairhaul linux build"
+            ));
+        }
+        Error::failed(ended)
     }
 
     fn start(&mut self, request: &Value, clock: &File) -> io::Result<(Child, PipeReader)> {
@@ -137,14 +165,6 @@ impl Program<'_> {
             Some((input, output)) => format!("con0=fd:{},fd:{}", inherited(input)?, inherited(output)?),
             None => "con0=null,fd:2".into(),
         })
-    }
-}
-
-/// What a program wrote before it ended, as the end of a sentence.
-fn written(stderr: &[u8]) -> String {
-    match String::from_utf8_lossy(stderr).trim() {
-        "" => String::new(),
-        text => format!("; it wrote: {text}"),
     }
 }
 
@@ -215,7 +235,8 @@ impl Watched<'_> {
     /// The processor time of the program and of its child processes, which execute the processes in it. Those that have
     /// ended do not count, so that it may become less; it then begins anew.
     fn processor_time_s(&self) -> f64 {
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.process)).unwrap_or_default();
+        let children =
+            fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.process)).unwrap_or_default();
         let children = children.split_whitespace().filter_map(|child| child.parse().ok()).map(Pid::from_raw);
         children.chain([self.process]).filter_map(|process| sys::processor_time_s(process).ok()).sum()
     }
