@@ -54,7 +54,7 @@ def test_the_kernel_and_the_interpreter_do_the_same_in_every_call(
     assert found["differences"] == 0
     assert set(found["operations"]) == operations
     assert found["calls"] > 5000
-    assert found["changed"] > found["calls"] / 2
+    assert found["changed"] > 1000
     # Only the pointer to the storage of the socket, where a port has one.
     assert (found["outside"] == 0) == (port != "bbr3")
 

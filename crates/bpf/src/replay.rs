@@ -333,3 +333,49 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 fn damaged() -> Error {
     Error::new("the record of calls is damaged")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: &str = "fairhaul calls 1 tcp_sock.snd_cwnd ack_sample.rtt_us rate_sample.losses rate_sample.rtt_us\n";
+
+    /// A call of `ssthresh` by a socket of one field: the header, 1 + 13 words before and after, and a piece of 9 bytes.
+    fn recorded_call() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut text = |text: &str| bytes.extend([text.as_bytes(), &[0; 16][text.len()..]].concat());
+        text("ssthresh");
+        text("fh_1_0");
+        let header = [77, 1, 2, 3, 4, 5, 5, 0, 1 << 32];
+        let words = header.into_iter().chain([10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let words = words.chain([10, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(words.flat_map(u64::to_le_bytes));
+        bytes.extend([b"x.data".as_slice(), &[0; 10], &1_u32.to_le_bytes(), &9_u32.to_le_bytes()].concat());
+        bytes.extend([1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn a_call_is_read_as_it_was_written() {
+        let bytes = [NAMES.as_bytes(), &recorded_call()].concat();
+        let mut reader = Reader { rest: &bytes };
+        let layout = Layout::of(reader.line().unwrap()).unwrap();
+        assert_eq!((layout.socket.len(), layout.ack.len(), layout.rate.len()), (1, 1, 2));
+        let call = reader.call(&layout).unwrap();
+        assert_eq!((call.operation, call.controller, call.socket), ("ssthresh", "fh_1_0", 77));
+        assert_eq!((call.arguments, call.result, call.outside), ([1, 2, 3, 4, 5], 5, 0));
+        assert_eq!((call.before[0], call.after[0], call.after[1]), (10, 10, 6));
+        let [piece] = &call.pieces[..] else { panic!("it has one piece") };
+        assert_eq!((piece.name, piece.kind, piece.bytes), ("x.data", VARIABLES, &[1, 2, 3, 4, 5, 6, 7, 8, 9][..]));
+        assert!(reader.rest.is_empty());
+    }
+
+    #[test]
+    fn a_record_that_was_cut_and_an_unknown_field_are_errors() {
+        let whole = recorded_call();
+        let layout = Layout::of(NAMES.trim_end()).unwrap();
+        assert!((0..whole.len()).all(|length| Reader { rest: &whole[..length] }.call(&layout).is_err()));
+        assert!(Layout::of("fairhaul calls 1 tcp_sock.nothing").is_err());
+        assert!(Layout::of("something else").is_err());
+    }
+}

@@ -6,11 +6,13 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "the block says why it is sound")]
 fn main() -> ExitCode {
+    if fairhaul_host::linux::is_first_process() {
+        // It has inherited nothing. Before it mounts /proc, the files there are those of the machine, and looking at them
+        // would make the run depend on how many descriptors its starter has passed on.
+        fairhaul_host::linux::first_process(fairhaul_host::Inherited::default())
+    }
     // SAFETY: the process has done nothing before this call, so it has opened nothing.
     let inherited = unsafe { fairhaul_host::Inherited::at_start() };
-    if fairhaul_host::linux::is_first_process() {
-        fairhaul_host::linux::first_process(inherited)
-    }
     fairhaul_host::answer(std::io::stdin(), inherited)
 }
 
