@@ -1,6 +1,7 @@
 //! Carries packets between the hosts of a run: the emulated network, the packets that are due, and the texts that the
 //! program and the process of the hosts exchange.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
@@ -24,6 +25,9 @@ mod text {
     pub const CALLS: u32 = 5;
 }
 
+/// How much of each packet is carried if no program of the user reads its payload (`FAIRHAUL_HEADERS`).
+const HEADERS: usize = 256;
+
 /// A packet that is due.
 #[derive(Clone, Copy, Debug)]
 struct Due {
@@ -42,6 +46,8 @@ pub struct Carrier {
     connections: u32,
     /// The cards of hosts, by number.
     cards: Vec<Card>,
+    /// Whether payload is carried.
+    has_payload: bool,
     /// The buffer in which packets of a burst are split.
     scratch: Vec<u8>,
     /// When the run begins; packets before are carried at its beginning.
@@ -72,10 +78,18 @@ impl Carrier {
         let cards = asked.iter().flat_map(|asked| {
             (0..).zip(&asked.hosts).map(|(host, settings)| Card::new(settings, host, asked.seed))
         });
+        let cards = cards.collect();
+        let connections = asked.as_ref().map_or(0, |asked| asked.connections);
+        let mut network = asked.map(|asked| asked.network);
+        let has_payload = [variables::INPUT, variables::KEYBOARD].iter().any(|name| env::var_os(name).is_some());
+        if let Some(network) = network.as_mut().filter(|_| !has_payload) {
+            network.keep_only(HEADERS);
+        }
         Ok(Carrier {
-            cards: cards.collect(),
-            connections: asked.as_ref().map_or(0, |asked| asked.connections),
-            network: asked.map(|asked| asked.network),
+            cards,
+            connections,
+            network,
+            has_payload,
             scratch: Vec::new(),
             origin_ns: 0,
             due: Vec::new(),
@@ -103,10 +117,10 @@ impl Carrier {
             let left = self.network.as_mut().and_then(|network| network.leave_kernel(mark, packet, now));
             return left.map_or(now_ns, |left| wake_ns(self.origin_ns, left));
         }
-        let Carrier { network, cards, scratch, origin_ns, .. } = self;
+        let Carrier { network, cards, scratch, origin_ns, has_payload, .. } = self;
         let (Some(network), Some(card)) = (network, cards.get_mut(usize::from(host))) else { return now_ns };
         let mut left = now;
-        split_packet(packet, segment, scratch, |packet| {
+        split_packet(packet, segment, *has_payload, scratch, |packet| {
             left = card.send(Bytes(packet.len() as u64), now);
             network.accept(host, packet, left);
         });
@@ -149,12 +163,18 @@ impl Carrier {
         next.map(|at| wake_ns(*origin_ns, at))
     }
 
-    /// Takes the next packet that is due: the number of its device, its mark, and the packet.
-    pub fn receive(&mut self) -> Option<(u8, u32, &[u8])> {
+    /// Takes the next packet that is due: the number of its device, its mark, its length, and what is carried of it.
+    pub fn receive(&mut self) -> Option<(u8, u32, u32, &[u8])> {
         let Due { device, mark, begin } = *self.due.get(self.taken)?;
         self.taken += 1;
         let end = self.due.get(self.taken).map_or(self.bytes.len(), |next| next.begin);
-        Some((device, mark, &self.bytes[begin..end]))
+        let bytes = &self.bytes[begin..end];
+        let length = match *bytes {
+            // The length of an IP packet is in its header.
+            [_, _, high, low, ..] if !self.has_payload => u32::from(u16::from_be_bytes([high, low])),
+            _ => bytes.len() as u32,
+        };
+        Some((device, mark, length, bytes))
     }
 
     /// A text for the process of the hosts. Reading the network's result ends the network.

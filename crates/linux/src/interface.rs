@@ -11,7 +11,7 @@ use super::carrier::Carrier;
 use super::outputs::shared_clock;
 
 /// Counted up with every change of [`Interface`].
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// A time that never comes.
 const NEVER: u64 = u64::MAX;
 
@@ -122,8 +122,8 @@ extern "C" fn advance(now_ns: u64) -> u64 {
 
 unsafe extern "C" fn receive(packet: *mut DuePacket) -> i32 {
     with(|carrier| {
-        let Some((host, mark, bytes)) = carrier.receive() else { return 0 };
-        let due = DuePacket { bytes: bytes.as_ptr(), length: bytes.len() as u32, host: host.into(), mark };
+        let Some((host, mark, length, bytes)) = carrier.receive() else { return 0 };
+        let due = DuePacket { bytes: bytes.as_ptr(), length, host: host.into(), mark };
         // SAFETY: the device passes a place for a packet.
         unsafe { packet.write(due) };
         1

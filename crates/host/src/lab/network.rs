@@ -72,6 +72,8 @@ pub struct Network {
     counts: NetworkCounts,
     /// Of receivers that acknowledge every packet at once: from when it was due until they have answered.
     answers: Histogram,
+    /// How much of each packet is kept.
+    kept: usize,
     ledger: Ledger,
 }
 
@@ -97,8 +99,14 @@ impl Network {
             dropped: Vec::new(),
             counts: NetworkCounts::default(),
             answers: Histogram::default(),
+            kept: usize::MAX,
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
+    }
+
+    /// Keeps this much of the beginning of each packet, for hosts that read no payload.
+    pub fn keep_only(&mut self, bytes: usize) {
+        self.kept = bytes;
     }
 
     /// A host has sent a packet at `now`, which must not run backwards. A packet of no connection is not carried.
@@ -207,7 +215,7 @@ impl Network {
         let packet = &mut self.packets[slot as usize];
         packet.travel = travel;
         packet.bytes.clear();
-        packet.bytes.extend_from_slice(bytes);
+        packet.bytes.extend_from_slice(&bytes[..bytes.len().min(self.kept)]);
         slot
     }
 

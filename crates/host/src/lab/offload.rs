@@ -46,21 +46,29 @@ pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8])) {
     let Some((prefix, packet)) = handed.split_at_checked(PREFIX) else { return };
     let size = usize::from(u16::from_ne_bytes([prefix[4], prefix[5]]));
     let size = if prefix[1] & !REDUCED == SEGMENTS { size } else { 0 };
-    split_packet(packet, size, scratch, each);
+    split_packet(packet, size, true, scratch, each);
 }
 
 /// Splits a packet into segments with `size` bytes of payload, of which the last may have fewer, and calls `each` for each
-/// of them. A size of 0 stands for one segment.
-pub fn split_packet(packet: &[u8], size: usize, scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])) {
+/// of them. A size of 0 stands for one segment. Unless it `copies` the payload, that of several segments is undefined.
+pub fn split_packet(
+    packet: &[u8],
+    size: usize,
+    copies: bool,
+    scratch: &mut Vec<u8>,
+    mut each: impl FnMut(&[u8]),
+) {
     let many = |parts: &Parts| size > 0 && packet.len() - parts.payload > size;
     let Some(parts) = Parts::of(packet).filter(many) else { return each(packet) };
     let header = &packet[..parts.payload];
     let chunks = packet[parts.payload..].chunks(size);
     let last = chunks.len() - 1;
     for (number, chunk) in chunks.enumerate() {
-        scratch.clear();
-        scratch.extend_from_slice(header);
-        scratch.extend_from_slice(chunk);
+        scratch.resize(header.len() + chunk.len(), 0);
+        scratch[..header.len()].copy_from_slice(header);
+        if copies {
+            scratch[header.len()..].copy_from_slice(chunk);
+        }
         let id = word(packet, 4).wrapping_add(number as u16);
         let sequence = double(packet, parts.tcp + 4).wrapping_add((number * size) as u32);
         scratch[4..6].copy_from_slice(&id.to_be_bytes());
@@ -277,6 +285,21 @@ mod tests {
         let whole = handed(1, 1448, 0, ACK);
         assert_eq!(cut(&whole), [whole[PREFIX..].to_vec()]);
         assert!(cut(&whole[..PREFIX - 1]).is_empty());
+    }
+
+    #[test]
+    fn without_payload_segments_have_the_same_headers_and_lengths() {
+        let handed = handed(7, 2500, 1000, ACK | PSH);
+        let packet = &handed[PREFIX..];
+        let cut = |copies| {
+            let mut segments = Vec::new();
+            split_packet(packet, 1000, copies, &mut vec![9; 80], |segment| {
+                segments.push((segment.len(), segment[..40].to_vec()));
+            });
+            segments
+        };
+        assert_eq!(cut(false), cut(true));
+        assert_eq!(cut(true).iter().map(|segment| segment.0).collect::<Vec<_>>(), [1040, 1040, 540]);
     }
 
     #[test]

@@ -8,9 +8,14 @@
 #define FAIRHAUL_H
 
 /* Counted up with every change of `struct fairhaul_path`. */
-#define FAIRHAUL_INTERFACE 2
+#define FAIRHAUL_INTERFACE 3
 /* A time that never comes. */
 #define FAIRHAUL_NEVER (~0ULL)
+/*
+ * Where no program of the user runs, nothing reads the payload of packets: only this much of each, with all headers, is
+ * copied, and the rest is undefined.
+ */
+#define FAIRHAUL_HEADERS 256
 
 /* Texts that the device passes between the library and the process that runs the hosts. */
 enum fairhaul_text {

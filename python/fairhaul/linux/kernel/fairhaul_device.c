@@ -33,8 +33,8 @@
 #include "fairhaul.h"
 
 enum { MOST_HOSTS = 16, MOST_QUEUES = 16, LARGEST_PACKET = 65535, LARGEST_WRITE = 1 << 18, LARGEST_READ = 1 << 16 };
-/* The room for a packet in half a page, and what is read of the headers of a longer one. */
-enum { HALF_PAGE = 2048 - 320 - 64, HEADERS = 256 };
+/* The room for a packet in half a page. */
+enum { HALF_PAGE = 2048 - 320 - 64 };
 /* What the card of a host holds, packets or bursts, as common drivers have by default. */
 enum { CARD_RING = 512 };
 
@@ -85,18 +85,25 @@ static void start_at(struct hrtimer *timer, u64 time)
 	hrtimer_start(timer, ns_to_ktime(time), HRTIMER_MODE_ABS_HARD);
 }
 
+/* How much of a packet is carried. */
+static unsigned int carried(unsigned int length)
+{
+	return fairhaul_has_programs() ? length : min_t(unsigned int, length, FAIRHAUL_HEADERS);
+}
+
 /*
  * A packet in the buffers of a card: half a page for one of Ethernet's usual size, whole pages behind its headers for a
  * longer one, as common drivers have them. What a packet occupies limits the window that its receiver offers.
  */
 static struct sk_buff *buffered(struct net_device *device, const struct fairhaul_packet *packet)
 {
-	unsigned int head = packet->length <= HALF_PAGE ? packet->length : HEADERS, at;
+	unsigned int head = packet->length <= HALF_PAGE ? packet->length : FAIRHAUL_HEADERS, at;
+	unsigned int valid = carried(packet->length);
 	struct sk_buff *skb = netdev_alloc_skb(device, head);
 
 	if (!skb)
 		return NULL;
-	skb_put_data(skb, packet->bytes, head);
+	memcpy(skb_put(skb, head), packet->bytes, min(head, valid));
 	for (at = head; at < packet->length; at += PAGE_SIZE) {
 		unsigned int length = min_t(unsigned int, packet->length - at, PAGE_SIZE);
 		struct page *page = dev_alloc_page();
@@ -105,7 +112,8 @@ static struct sk_buff *buffered(struct net_device *device, const struct fairhaul
 			kfree_skb(skb);
 			return NULL;
 		}
-		memcpy(page_address(page), packet->bytes + at, length);
+		if (at < valid)
+			memcpy(page_address(page), packet->bytes + at, length);
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0, length, PAGE_SIZE);
 	}
 	return skb;
@@ -232,7 +240,7 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	}
 	local_irq_save(flags);
 	if (skb_is_nonlinear(skb)) {
-		skb_copy_bits(skb, 0, linear, skb->len);
+		skb_copy_bits(skb, 0, linear, carried(skb->len));
 		bytes = linear;
 	}
 	now = ktime_get_ns();

@@ -25,7 +25,7 @@ impl Network {
         let ecn = Headers::read(bytes).map_or(packet.at_link.ecn, |headers| headers.ecn);
         let marked = ecn == Ecn::Marked && packet.at_link.ecn != Ecn::Marked;
         stored.bytes.clear();
-        stored.bytes.extend_from_slice(bytes);
+        stored.bytes.extend_from_slice(&bytes[..bytes.len().min(self.kept)]);
         stored.travel.headers.ecn = ecn;
         let port = &mut self.ports[link as usize];
         let departure = port.pass(packet.at_link, arrived, marked, begins, &mut self.ledger);
