@@ -338,7 +338,8 @@ fn damaged() -> Error {
 mod tests {
     use super::*;
 
-    const NAMES: &str = "fairhaul calls 1 tcp_sock.snd_cwnd ack_sample.rtt_us rate_sample.losses rate_sample.rtt_us\n";
+    const NAMES: &str =
+        "fairhaul calls 1 tcp_sock.snd_cwnd ack_sample.rtt_us rate_sample.losses rate_sample.rtt_us\n";
 
     /// A call of `ssthresh` by a socket of one field: the header, 1 + 13 words before and after, and a piece of 9 bytes.
     fn recorded_call() -> Vec<u8> {
@@ -366,7 +367,10 @@ mod tests {
         assert_eq!((call.arguments, call.result, call.outside), ([1, 2, 3, 4, 5], 5, 0));
         assert_eq!((call.before[0], call.after[0], call.after[1]), (10, 10, 6));
         let [piece] = &call.pieces[..] else { panic!("it has one piece") };
-        assert_eq!((piece.name, piece.kind, piece.bytes), ("x.data", VARIABLES, &[1, 2, 3, 4, 5, 6, 7, 8, 9][..]));
+        assert_eq!(
+            (piece.name, piece.kind, piece.bytes),
+            ("x.data", VARIABLES, &[1, 2, 3, 4, 5, 6, 7, 8, 9][..])
+        );
         assert!(reader.rest.is_empty());
     }
 

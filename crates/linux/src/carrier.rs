@@ -81,7 +81,8 @@ impl Carrier {
         let cards = cards.collect();
         let connections = asked.as_ref().map_or(0, |asked| asked.connections);
         let mut network = asked.map(|asked| asked.network);
-        let has_payload = [variables::INPUT, variables::KEYBOARD].iter().any(|name| env::var_os(name).is_some());
+        let has_payload =
+            [variables::INPUT, variables::KEYBOARD].iter().any(|name| env::var_os(name).is_some());
         if let Some(network) = network.as_mut().filter(|_| !has_payload) {
             network.keep_only(HEADERS);
         }

@@ -78,7 +78,11 @@ fn programs() -> (BTreeSet<u32>, BTreeSet<u32>) {
     let ours = processes.filter(|process| {
         *process != process::id() && is_ours(*process) && (all_users || is_of_this_user(*process))
     });
-    ours.partition(|process| is_orphan(&text(*process, "environ"), parent(*process)))
+    let (suspects, at_work): (BTreeSet<u32>, BTreeSet<u32>) =
+        ours.partition(|process| is_orphan(&text(*process, "environ"), parent(*process)));
+    // The processes of a program have its environment, but the program is their parent.
+    let orphans = suspects.into_iter().filter(|process| !descends(*process, &at_work)).collect();
+    (orphans, at_work)
 }
 
 /// Whether a process is one of this program, or the program that is Linux, or one of its processes.
