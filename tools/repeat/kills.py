@@ -100,7 +100,9 @@ def expected(trial: Trial) -> tuple[int, ...]:
         return (-signal.SIGKILL,)
     if trial.part in {"terminal", "command"}:
         return (128 + trial.how,)
-    return (1,)
+    # To the program in a shell, the end of the child process that executes it is a wrong access.
+    is_program = trial.part == "child" and trial.command[0] == SHELL[0]
+    return (1, 128 + signal.SIGSEGV) if is_program else (1,)
 
 
 def drawn(number: int, seed: int) -> Trial:
@@ -207,7 +209,7 @@ def _has_begun(process: int) -> bool:
 
 
 def _of_part(part: Part, command: int, place: Path) -> list[int]:
-    """The processes of a part; of a program, its children are the processes that it started."""
+    """The processes of a part; the children of a program are the processes that it started."""
     if part in {"terminal", "command"}:
         return [command]
     name = "fairhaul-host" if part == "host" else "linux"
@@ -219,7 +221,7 @@ def _of_part(part: Part, command: int, place: Path) -> list[int]:
 
 
 def of(place: Path) -> dict[int, str]:
-    """The processes of a trial that have not ended, with the names of their programs."""
+    """The processes of a trial, with the names of their programs, until they end."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
