@@ -32,7 +32,7 @@ iperf3 -J -c $FAIRHAUL_PEER -t 1 | grep sender_tcp_congestion
 def test_a_port_is_installed_changed_and_removed_as_any_user() -> None:
     fairhaul = f"{PYTHON} -m fairhaul kernel"
     steps = (
-        f"{fairhaul} install fhstcp >&2 && {fairhaul} set fhstcp c=5/s >&2 && "
+        f"{fairhaul} install fhstcp >&2 && {fairhaul} set fh_fhstcp c=5/s >&2 && "
         f"{fairhaul} status --json && {fairhaul} remove --all >&2"
     )
     done = inside("sh", "-c", steps)
