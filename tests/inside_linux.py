@@ -30,7 +30,7 @@ TOOLS = "/usr/sbin:/sbin"
 
 
 def inside(
-    *command: str | Path, receivers: tuple[str, ...] = (), seconds: float = 1200
+    *command: str | Path, receivers: tuple[str, ...] = (), seconds: float = 3600
 ) -> subprocess.CompletedProcess[str]:
     """Run a command at the sender of a flow in Linux in simulated time, in the folder of the tests.
 

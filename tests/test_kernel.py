@@ -279,7 +279,6 @@ def test_a_port_with_low_loss_stays(kernel: Pair) -> None:
     removed(kernel)
 
 
-@in_linux
 @needs_kernel
 @pytest.mark.parametrize("microseconds", [False, True])
 def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
