@@ -93,7 +93,6 @@ def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None
     assert c["unit"] == "0.001/s"
 
 
-@in_linux
 @needs_kernel
 def test_a_flow_is_listed_and_changed_and_continues_when_its_port_is_removed(kernel: Pair) -> None:
     installed(kernel, "fhstcp", "--as", ONE, "--set", "c=20/s")
