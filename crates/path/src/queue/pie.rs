@@ -137,7 +137,33 @@ impl Pie {
             }
             self.update(busy_until.since(self.next_update));
             self.next_update += self.given.update;
+            self.skip_certain(now, busy_until);
         }
+    }
+
+    /// Skips updates up to `now` that leave the probability at 1, behind an update at which the queue emptied until
+    /// `busy_until` as it does now: with slow links and short intervals there can be millions of them between two arrivals.
+    /// While the queue only empties, the delay falls by an interval at each update, so the probability cannot fall as long
+    /// as alpha (delay - target) exceeds beta times the interval; two intervals are kept as a margin for rounding.
+    fn skip_certain(&mut self, now: Time, busy_until: Time) {
+        let PieState { target_s, alpha, beta, p, .. } = self.state;
+        let every = self.given.update;
+        if p < 1.0 || alpha <= 0.0 || self.next_update > now {
+            return;
+        }
+        let least_s = target_s + beta * every.as_secs() / alpha + 2.0 * every.as_secs();
+        let left = busy_until.since(self.next_update);
+        let falls_s = left.as_secs() - least_s;
+        if falls_s < 0.0 {
+            return;
+        }
+        let count = ((falls_s / every.as_secs()) as u64).min(now.since(self.next_update) / every + 1);
+        if count == 0 {
+            return;
+        }
+        self.state.delay_s = (left - every * (count - 1)).as_secs();
+        self.burst = self.burst.saturating_sub(every * count);
+        self.next_update += every * count;
     }
 
     fn update(&mut self, delay: Span) {
@@ -235,6 +261,26 @@ mod tests {
         (state.p, state.delay_s) = (0.5, 0.0);
         state.update(0.0);
         close(state.p, (0.5 - 0.001_875) * 0.98);
+    }
+
+    /// A queue that empties for 20 s, in one step and in steps of 3 ms.
+    #[test]
+    fn updates_that_change_nothing_are_skipped_and_all_others_are_made() {
+        let busy_until = at(20_000);
+        let (mut late, mut often) = (pie(&[]), pie(&[]));
+        for pie in [&mut late, &mut often] {
+            (pie.state.p, pie.state.delay_s, pie.burst) = (0.9, 20.0, Span::from_ms(150));
+        }
+        late.catch_up(at(19_990), busy_until);
+        for ms in (0..=19_990).step_by(3) {
+            // With at most one update for each step there is nothing to skip.
+            often.catch_up(at(ms), busy_until);
+        }
+        often.catch_up(at(19_990), busy_until);
+        assert_eq!(late.state.p.to_bits(), often.state.p.to_bits());
+        assert_eq!(late.state.delay_s.to_bits(), often.state.delay_s.to_bits());
+        assert_eq!((late.burst, late.next_update), (often.burst, often.next_update));
+        assert!(late.state.p < 1.0, "the end of the queue is not skipped: {}", late.state.p);
     }
 
     #[test]
