@@ -344,7 +344,7 @@ def test_objects_of_users_run_in_the_kernel_as_in_the_simulator() -> None:
         assert shares[0] < shares[1]
         assert min(shares) > 0.01
     question["flow"] = [{"name": "a", "rtt": "30 ms", "controller": "mine"}]
-    with pytest.raises(host.Refused, match=r'"mine": the lab runs .* only as eBPF objects'):
+    with pytest.raises(host.Refused, match=r'"mine": a kernel runs .* only as eBPF objects'):
         package.run(question, engine="lab", controllers={"mine": ClassOfPython})
 
 
