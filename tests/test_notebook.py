@@ -47,11 +47,13 @@ def test_there_is_a_notebook_for_each_kind_of_user() -> None:
 
 def test_the_first_steps_say_what_they_should(executed: Callable[[Path], Any]) -> None:
     notebook = executed(DOCS / "first-steps.ipynb")
-    said = [
+    outputs = [
         output.get("text") or output["data"]["text/plain"]
         for cell in notebook.cells
         for output in cell.get("outputs", ())
     ]
+    # On a busy machine a run takes long enough for a line of progress.
+    said = [text for text in outputs if not text.startswith("\r")]
     assert all(cell.outputs for cell in notebook.cells[4:] if cell.cell_type == "code")
     assert "near" in said[0]
     assert said[1].endswith("\nstationary\n")
