@@ -27,8 +27,6 @@ use crate::namespace;
 const PROGRAM: &str = "fairhaul-host";
 /// The name of the program of the engine `linux`, which has the variable of its request.
 const LINUX: &str = "linux";
-/// The environment variable with the process that started this program.
-const PARENT: &str = "FAIRHAUL_PARENT=";
 /// The time in which a killed process must end.
 const DIES: Duration = Duration::from_secs(5);
 
@@ -103,7 +101,10 @@ fn is_of_this_user(process: u32) -> bool {
 /// Whether the process that started a process, by its environment, is no longer its parent; false if the
 /// environment does not name one.
 fn is_orphan(environment: &str, parent: Option<u32>) -> bool {
-    let started = environment.split('\0').find_map(|variable| variable.strip_prefix(PARENT)?.parse().ok());
+    let started = environment.split('\0').find_map(|variable| {
+        let (name, value) = variable.split_once('=')?;
+        value.parse().ok().filter(|_| name == variables::PARENT)
+    });
     started.is_some() && started != parent
 }
 

@@ -84,15 +84,13 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
         env::set_current_dir(folder).when(folder.display())?;
     }
     let mut environment = vec![("FAIRHAUL_PEER".into(), peer), ("FAIRHAUL_FLOW".into(), flow.name.clone())];
+    environment.extend(request.environment.iter().flatten().cloned());
     let processes = NamespacedProcesses {
         sender: &running.host(route.from).namespace,
         receiver: &running.host(route.to).namespace,
         command: &request.command,
         receivers: &request.receivers,
-        environment: {
-            environment.extend(request.environment.iter().flatten().cloned());
-            &environment
-        },
+        environment: &environment,
     };
     let ended = processes.run(input, output).when(&request.command[0]);
     let (_, passed) = running.finish().when("cannot forward packets")?;

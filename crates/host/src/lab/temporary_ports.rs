@@ -32,7 +32,8 @@ pub struct TemporaryPorts {
 }
 
 /// Loads what the controllers of `flows` need: an eBPF port of each that has one, except for Reno, which the kernel has
-/// itself, and for those with which a scenario requests the kernel's own, where it has them; and the objects of users. Without root nothing can be loaded, and the plan of the lab refuses what is missing.
+/// itself, and for those with which a scenario requests the kernel's own, where it has them; and the objects of users.
+/// Without root nothing can be loaded, and the plan of the lab refuses what is missing.
 ///
 /// # Errors
 /// A refusal if an eBPF port cannot implement what the scenario requests, or an object has no such parameter; a failure

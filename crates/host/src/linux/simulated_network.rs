@@ -1,7 +1,5 @@
 //! The network of a request, as the library in the program builds it.
 
-use fairhaul_experiment::Scenario;
-
 use crate::error::Result;
 use crate::lab::host_settings::HostSettings;
 use crate::lab::network::Network;
@@ -26,14 +24,12 @@ impl SimulatedNetwork {
     /// # Errors
     /// It is not a request that has a network, or its scenario has mistakes.
     pub fn of(request: &[u8]) -> Result<Option<SimulatedNetwork>> {
-        let (scenario, flow): (Scenario, _) = match linux_request(&String::from_utf8_lossy(request))? {
+        let (layout, grid) = match linux_request(&String::from_utf8_lossy(request))? {
             LinuxRequest::Ready => return Ok(None),
-            LinuxRequest::Run(scenario) => (scenario, None),
-            LinuxRequest::Shell(scenario, flow) => (scenario, Some(flow)),
-        };
-        let (layout, grid) = match flow {
-            None => (simulated_layout(&scenario), scenario.grid()),
-            Some(flow) => (simulated_layout_around(&scenario, flow), scenario.grid()),
+            LinuxRequest::Run(scenario) => (simulated_layout(&scenario), scenario.grid()),
+            LinuxRequest::Shell(scenario, flow) => {
+                (simulated_layout_around(&scenario, flow), scenario.grid())
+            }
         };
         let connections = layout.connections.len() as u32;
         let network = Network::new(&layout, grid);
