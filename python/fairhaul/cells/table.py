@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairhaul.engines import Engine
-
 PACKET = 1500
 # Not measured: two slow starts, and their overshoot.
 WARMUP_S = 10.0
@@ -46,14 +44,8 @@ class Cell:
         path = f"{self.rate_mbps}M-{rtts}ms-{self.buffer_bdp:g}bdp{loss}"
         return f"{'+'.join(self.controllers)}-{path}"
 
-    def scenario(self, measured_s: float, engine: Engine = "sim") -> dict[str, Any]:
-        """Give the scenario that an engine runs; all are the same except for the noise of hosts.
-
-        Hosts of the simulator have a random processing time of up to one packet time by default,
-        and those of the lab are real. Without it, exact times repeat the same phase in every cycle.
-        """
-        noise_us = 8 * PACKET / self.rate_mbps
-        noisy = {"host": {"noise": f"uniform 0 s..{noise_us:g} us"}} if engine == "linux" else {}
+    def scenario(self, measured_s: float) -> dict[str, Any]:
+        """Give the scenario, which is the same for all engines."""
         mean_s = sum(self.rtts_ms) / len(self.rtts_ms) / 1000
         packets = round(self.buffer_bdp * self.rate_mbps * 1e6 * mean_s / 8 / PACKET)
         flows = [
@@ -62,7 +54,6 @@ class Cell:
                 "controller": CONTROLLERS[controller],
                 "rtt": f"{rtt} ms",
                 "start": f"{index} s",
-                **noisy,
             }
             for index, (controller, rtt) in enumerate(
                 zip(self.controllers, self.rtts_ms, strict=True)

@@ -145,7 +145,7 @@ def _plan(
 
 def _refuse_if_impossible(engine: Engine, cells: Sequence[Cell]) -> None:
     if cells:
-        refuse_if_impossible(engine, [read_one(cell.scenario(LEAST_S, engine)) for cell in cells])
+        refuse_if_impossible(engine, [read_one(cell.scenario(LEAST_S)) for cell in cells])
 
 
 def _prediction(cell: Cell) -> list[Job]:
@@ -155,7 +155,7 @@ def _prediction(cell: Cell) -> list[Job]:
 def _jobs(cell: Cell, cycle_s: float | None, repeats: int, engine: Engine) -> list[Job]:
     # What the kernel does is not changed by another build of the simulator.
     by = _core.__version__ if FACTS[engine].kernel else None
-    scenario = read_one(cell.scenario(measured_s(cycle_s), engine))
+    scenario = read_one(cell.scenario(measured_s(cycle_s)))
     return jobs_of(scenario, repeats, engine, "cell figures", by)
 
 

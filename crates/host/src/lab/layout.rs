@@ -51,6 +51,8 @@ pub struct FlowPath {
     pub from: u8,
     /// The host of the receiver.
     pub to: u8,
+    /// The longest random processing time at the sender; order is kept. Zero where real hosts have their own.
+    pub overhead: Span,
     /// The hops of data.
     pub forward: Vec<Hop>,
     /// The hops of acknowledgements.
@@ -107,6 +109,7 @@ impl Dumbbell {
         let route = FlowPath {
             from: 0,
             to: 1,
+            overhead: Span::ZERO,
             forward: vec![Hop::Link(0)],
             reverse: vec![Hop::Link(1)],
             metrics: Metrics::default(),

@@ -9,7 +9,7 @@ mod in_kernel;
 use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, Wire};
-use fairhaul_units::{Ecn, Span, Time};
+use fairhaul_units::{Chance, Ecn, Span, Time};
 
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
@@ -44,10 +44,28 @@ struct ConnectionState {
     /// Its own wires, by hop of the forward and of the reverse path, and the packets on them.
     wires: [Vec<Option<(Wire, Lane)>>; 2],
     account: Account,
+    /// Of a sender with a processing time, from its first packet on.
+    departures: Option<Departures>,
+}
+
+/// When the data of a connection leave its sender, which takes a random time to process each packet.
+#[derive(Clone, Debug)]
+struct Departures {
+    chance: Chance,
+    last: Time,
+}
+
+impl Departures {
+    /// A packet that the sender hands over at `now` leaves it, after those before, at this time.
+    fn next(&mut self, overhead: Span, now: Time) -> Time {
+        self.last = self.last.max(now + self.chance.span(overhead));
+        self.last
+    }
 }
 
 /// See the module.
 pub struct Network {
+    seed: u64,
     routes: Vec<FlowPath>,
     /// The link that counts the payload of each flow.
     bottlenecks: Vec<Option<u32>>,
@@ -84,6 +102,7 @@ impl Network {
         let ports = (0..).zip(&layout.links);
         let mut events = EventQueue::default();
         Network {
+            seed: layout.seed,
             ports: ports.map(|(link, spec)| LinkPort::new(spec, link, layout.seed, counts_bytes)).collect(),
             kernel_queues: KernelQueues::of(&layout.links),
             services: vec![None; layout.links.len()],
@@ -116,10 +135,23 @@ impl Network {
             return;
         };
         self.counts.read += 1;
-        self.count_sent(&headers, flow, forward, now);
-        let travel = Travel { headers, flow, forward, hop: 0, sent: now };
+        let leaves = if forward { self.departure(headers.from.1, flow, now) } else { now };
+        self.count_sent(&headers, flow, forward, leaves);
+        let travel = Travel { headers, flow, forward, hop: 0, sent: leaves };
         let slot = self.keep(travel, &bytes[..headers.size as usize]);
-        self.events.step(self.sent, slot, now);
+        self.events.step(self.sent, slot, leaves);
+    }
+
+    /// When a packet of a sender, handed over at `now`, leaves it.
+    fn departure(&mut self, connection: u32, flow: u32, now: Time) -> Time {
+        let overhead = self.routes[flow as usize].overhead;
+        if overhead.is_zero() {
+            return now;
+        }
+        let chance = || Chance::stream(self.seed, "overhead", connection.into());
+        let connection_state = self.connections[connection as usize].get_or_insert_default();
+        let new = || Departures { chance: chance(), last: Time::ZERO };
+        connection_state.departures.get_or_insert_with(new).next(overhead, now)
     }
 
     /// Processes all events up to `until`; calls `deliver` for each packet that reaches a host, with the host and
@@ -396,6 +428,32 @@ mod tests {
         network.accept(1, &segment(1, 0, 2, 1, 0), at(500));
         assert_eq!(given(&mut network, at(10_999)), [(0, 10_540)]);
         assert_eq!(given(&mut network, at(20_000)), [(1, 11_000), (1, 12_000)]);
+    }
+
+    #[test]
+    fn a_processing_time_delays_data_by_less_than_its_range_and_keeps_their_order() {
+        let mut layout = layout();
+        layout.links.iter_mut().for_each(|link| link.rate = Rate::from_bps(8_000_000_000).expect("not zero"));
+        layout.routes[0].overhead = Span::from_ms(2);
+        let mut network = network(&layout);
+        for number in 0..100 {
+            let now = at(1000 * u64::from(number));
+            network.accept(0, &segment(0, 1, 0, number, 960), now);
+            network.accept(0, &segment(0, 1, 1, number, 960), now);
+            network.accept(1, &segment(1, 0, 0, 1, 0), now);
+        }
+        let (mut late, mut others) = (Vec::new(), 0);
+        network.advance(at(1_000_000), |host, bytes, due| {
+            if host == 1 && Headers::read(bytes).expect("it is a packet").from.1 == 0 {
+                late.push(due - at(1000 * late.len() as u64) - Span::from_us(10_001));
+            } else {
+                others += 1;
+            }
+        });
+        assert_eq!((late.len(), others), (100, 200));
+        assert!(late.iter().all(|late| *late < Span::from_us(2010)), "{late:?}");
+        assert!(late.iter().any(|late| *late > Span::from_us(1800)), "{late:?}");
+        assert!(late.iter().any(|late| *late < Span::from_us(200)), "{late:?}");
     }
 
     #[test]

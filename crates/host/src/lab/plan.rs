@@ -65,7 +65,12 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
 /// The layout for `scenario` in the engine `linux`, without asking what the kernel can do.
 pub fn simulated_layout(scenario: &Scenario) -> Layout {
     let planned = fairhaul_experiment::plan(scenario);
-    layout(scenario, planned.iter().map(|transfer| transfer.flow).collect(), Mode::Exact)
+    let connections = planned.iter().map(|transfer| transfer.flow).collect();
+    let mut layout = layout(scenario, connections, Mode::Exact);
+    for (route, flow) in layout.routes.iter_mut().zip(&scenario.flows) {
+        route.overhead = flow.overhead;
+    }
+    layout
 }
 
 fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Result<Plan> {
@@ -129,7 +134,9 @@ pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout>
 
 /// The same in the engine `linux`, without asking what the kernel can do.
 pub fn simulated_layout_around(scenario: &Scenario, number: u32) -> Layout {
-    layout_around(scenario, number, Mode::Exact)
+    let mut layout = layout_around(scenario, number, Mode::Exact);
+    layout.routes.iter_mut().for_each(|route| route.overhead = scenario.flows[number as usize].overhead);
+    layout
 }
 
 fn layout_around(scenario: &Scenario, number: u32, mode: Mode) -> Layout {
@@ -192,6 +199,7 @@ fn route(flow: &Flow, hosts: &Hosts) -> FlowPath {
     FlowPath {
         from: hosts.sender(flow),
         to: hosts.receiver(flow),
+        overhead: Span::ZERO,
         forward: flow.forward.clone(),
         reverse: flow.reverse.clone(),
         metrics: Metrics {
