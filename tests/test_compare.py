@@ -13,7 +13,7 @@ from fairhaul.comparison.answer import size_text
 from fairhaul.comparison.numbers import harm, settled
 from fairhaul.comparison.plan import Done
 from fairhaul.comparison.question import Transport, read_question
-from fairhaul.durations import duration_text, rough_duration_text
+from fairhaul.durations import duration_text, left_text, rough_duration_text
 
 from .conftest import Fairhaul
 
@@ -286,4 +286,7 @@ def test_durations_and_sizes_are_written_in_large_units() -> None:
     assert [duration_text(s) for s in (0.8333, 59.94, 60, 3725, 2 * 86_400 + 7200)] == [
         *("0.833 s", "59.9 s", "1 min", "1 h 2 min", "2 d 2 h"),
     ]
+    # What has only begun, and what has ended, is not estimated.
+    parts = (0.0, 0.01, 0.25, 1.0)
+    assert [left_text(30.0, part) for part in parts] == ["", "", ", about 1.5 min left", ""]
     assert [size_text(b) for b in (10**12, 2_500_000, 999)] == ["1 TB", "2.5 MB", "999 B"]

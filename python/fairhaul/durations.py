@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # From the largest unit down; a length is written in two neighbouring units.
 UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+# Of which part on work shows how long the rest takes.
+LEAST_PART = 0.02
 
 
 def rough_duration_text(seconds: float) -> str:
@@ -21,3 +23,13 @@ def duration_text(seconds: float) -> str:
     (large, large_name), (small, small_name) = UNITS[at : at + 2]
     whole, rest = divmod(round(seconds / small), large // small)
     return f"{whole} {large_name} {rest} {small_name}" if rest else f"{whole} {large_name}"
+
+
+def left_text(spent_s: float, part: float) -> str:
+    """Write how long the rest of some work takes if this part of it took so long, after a comma.
+
+    The beginning of work says little of its rest, so the text is empty there, and at its end.
+    """
+    if not LEAST_PART <= part < 1:
+        return ""
+    return f", about {rough_duration_text(spent_s * (1 - part) / part)} left"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.durations import rough_duration_text
+from fairhaul.durations import left_text
 
 if TYPE_CHECKING:
     from fairhaul._core import Scenario
@@ -128,9 +128,7 @@ def progress() -> OnProgress | None:
             return
         shown_s = now_s
         line = f"{state.finished}/{state.runs} runs, {100 * state.part:.0f} %"
-        if 0 < state.part < 1:
-            left_s = (now_s - begun_s) * (1 - state.part) / state.part
-            line += f", about {rough_duration_text(left_s)} left"
+        line += left_text(now_s - begun_s, state.part)
         print(f"\r{line:{WIDTH}}", end="\n" if is_last else "", file=sys.stderr, flush=True)
 
     return on_progress

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from fairhaul.durations import rough_duration_text
+from fairhaul.durations import left_text
 from fairhaul.printable import printable
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def _lines(name: str) -> Show:
             return
         last_s = time.monotonic()
         spent_s = time.monotonic() - begun_s
-        line = f"fairhaul: {name}: {text()}, {100 * part:.0f} %"
-        if 0 < part < 1:
-            line += f", about {rough_duration_text(spent_s * (1 - part) / part)} left"
+        line = f"fairhaul: {name}: {text()}, {100 * part:.0f} %{left_text(spent_s, part)}"
         print(printable(line), file=sys.stderr, flush=True)
 
     return show

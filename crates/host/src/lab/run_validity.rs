@@ -105,8 +105,10 @@ pub struct Lag {
 pub struct RoundTrip {
     /// The name of the flow.
     pub name: String,
-    /// The round-trip time of the smallest packets on an empty path.
+    /// The round-trip time of the smallest packets on an empty path, where its delay is the shortest.
     pub asked_s: f64,
+    /// What the path itself may add without a queue: jitter, aggregation, and delays that are longer at times.
+    pub added_s: f64,
     /// The shortest round-trip time that the kernel measured.
     pub seen_s: f64,
 }
@@ -250,13 +252,15 @@ fn reasons_of_real_time(scenario: &Scenario, evidence: &Evidence, trips: &[Round
         ));
     }
     // A flow behind a full queue never measures the path without one, so the flow nearest to it decides.
-    if let Some(trip) = trips.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
-        && ratio(trip) > 1.0 + slack(trip)
+    let excess = |trip: &RoundTrip| (trip.seen_s - trip.added_s) / trip.asked_s;
+    if let Some(trip) = trips.iter().min_by(|a, b| excess(a).total_cmp(&excess(b)))
+        && excess(trip) > 1.0 + slack(trip)
     {
-        let RoundTrip { name, asked_s, seen_s } = trip;
+        let RoundTrip { name, asked_s, added_s, seen_s } = trip;
+        let added = if *added_s > 0.0 { format!(" and up to {added_s:.6} s more") } else { String::new() };
         reasons.push(format!(
             "no flow measured its path without queueing delay: \"{name}\" measured {seen_s:.6} s instead of \
-             {asked_s:.6} s"
+             {asked_s:.6} s{added}"
         ));
     }
     reasons
@@ -264,20 +268,31 @@ fn reasons_of_real_time(scenario: &Scenario, evidence: &Evidence, trips: &[Round
 
 fn round_trips(scenario: &Scenario, shortest: &[Option<Span>]) -> Vec<RoundTrip> {
     let trip = |(flow, shortest): (&fairhaul_experiment::Flow, &Option<Span>)| {
-        let hops = flow.forward.iter().chain(&flow.reverse);
-        let asked = hops.fold(Span::ZERO, |sum, hop| {
-            let (rate, delay) = match *hop {
-                Hop::Access { rate, delay } => (rate, delay),
+        let (mut asked, mut added) = (Span::ZERO, Span::ZERO);
+        for hop in flow.forward.iter().chain(&flow.reverse) {
+            match *hop {
+                Hop::Access { rate, delay } => asked += delay + rate.on_wire(REQUEST),
                 Hop::Link(link) => {
                     let link = &scenario.links[link as usize];
-                    (link.rate, link.delay)
+                    let (least, most) = delays(link);
+                    asked += least + link.rate.on_wire(REQUEST);
+                    added += most - least;
                 }
-            };
-            sum + delay + rate.on_wire(REQUEST)
-        });
-        Some(RoundTrip { name: flow.name.clone(), asked_s: asked.as_secs(), seen_s: (*shortest)?.as_secs() })
+            }
+        }
+        let (asked_s, added_s) = (asked.as_secs(), added.as_secs());
+        Some(RoundTrip { name: flow.name.clone(), asked_s, added_s, seen_s: (*shortest)?.as_secs() })
     };
     scenario.flows.iter().zip(shortest).filter_map(trip).collect()
+}
+
+/// The shortest and the longest time that a packet without a queue takes from one end of a link to the other.
+fn delays(link: &LinkSpec) -> (Span, Span) {
+    let each = || std::iter::once(link.delay).chain(link.schedule.delays.iter().map(|change| change.1));
+    let (least, most) = (each().min(), each().max());
+    let jitter = link.impair.jitter.map_or(Span::ZERO, |rule| rule.most);
+    let held = link.impair.aggregate.map_or(Span::ZERO, |rule| rule.every);
+    (least.unwrap_or(link.delay), most.unwrap_or(link.delay) + jitter + held)
 }
 
 fn link_uses(scenario: &Scenario, record: &Record) -> Vec<LinkUse> {
@@ -310,6 +325,7 @@ mod tests {
     use super::*;
     use crate::lab::network_counts::NetworkCounts;
     use fairhaul_experiment::{Ledger, grid, read};
+    use fairhaul_path::impair::{AggregateRule, JitterRule};
 
     fn scenario() -> Scenario {
         let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"80 Mbit/s\"\ndelay = \"10 ms\"\n\
@@ -325,7 +341,17 @@ mod tests {
 
     /// The same; `late` are the lag and the time until receivers answered.
     fn validity_with(late: [Span; 2], load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
-        let scenario = scenario();
+        validity_on(&scenario(), late, load, seen, failure)
+    }
+
+    /// The same, for that scenario.
+    fn validity_on(
+        scenario: &Scenario,
+        late: [Span; 2],
+        load: f64,
+        seen: Span,
+        failure: Option<&str>,
+    ) -> RunValidity {
         let [lag, answers] = late.map(|late| {
             let mut histogram = Histogram::default();
             // One packet in fifty is late.
@@ -349,7 +375,7 @@ mod tests {
         let windows = Windows::Packets { lost_samples: 0 };
         let (mode, as_root, devices) = (Mode::Exact, true, DeviceKind::Tun);
         let evidence = Evidence { passed, results, shortest, machine, mode, windows, as_root, devices };
-        RunValidity::of(&scenario, &[0], &record, &evidence)
+        RunValidity::of(scenario, &[0], &record, &evidence)
     }
 
     #[test]
@@ -378,5 +404,28 @@ mod tests {
         one(validity(on_time, idle, Span::from_ms(43), None), "no flow measured its path");
         one(validity(on_time, idle, Span::from_ms(37), None), "less than that of its path");
         one(validity(on_time, idle, seen, Some("reset")), "flow \"F\": connection 0 failed: reset");
+    }
+
+    #[test]
+    fn what_the_path_itself_adds_is_no_queueing_delay() {
+        let of = |seen_ms: u64, change: &dyn Fn(&mut LinkSpec)| {
+            let mut scenario = scenario();
+            change(&mut scenario.links[0]);
+            validity_on(&scenario, [Span::ZERO; 2], 0.1, Span::from_ms(seen_ms), None).reasons
+        };
+        let jitter = |link: &mut LinkSpec| {
+            link.impair.jitter = Some(JitterRule { most: Span::from_ms(30), keeps_order: true });
+        };
+        let held = |link: &mut LinkSpec| {
+            link.impair.aggregate = Some(AggregateRule { every: Span::from_ms(25), from: Time::ZERO });
+        };
+        let longer = |link: &mut LinkSpec| link.schedule.delays = vec![(Time::ZERO, Span::from_ms(50))];
+        for (change, most) in [(&jitter as &dyn Fn(&mut LinkSpec), 70), (&held, 65), (&longer, 80)] {
+            assert_eq!(of(most, change), Vec::<String>::new());
+            let reasons = of(most + 5, change);
+            assert!(reasons.len() == 1 && reasons[0].contains(" and up to 0.0"), "{reasons:?}");
+        }
+        let shorter = |link: &mut LinkSpec| link.schedule.delays = vec![(Time::ZERO, Span::from_ms(2))];
+        assert_eq!(of(32, &shorter), Vec::<String>::new());
     }
 }
