@@ -18,7 +18,7 @@ fn scenario(text: &str) -> Scenario {
 /// A run that counts, with its record.
 fn answer(scenario: &Scenario) -> RunResult {
     common::until_it_counts(|| {
-        let answer = run(scenario, &Twins::new()).expect("real hosts can do it");
+        let answer = run(scenario, &Twins::new(), None).expect("real hosts can do it");
         let RunResult { validity, .. } = &answer;
         eprintln!(
             "{}: {}",

@@ -1,0 +1,177 @@
+"""The packet trace of a run in Linux, compared with its record and with that of the simulator."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fairhaul.record import Record, write
+from fairhaul.runs import for_each
+from fairhaul.scenario import read_one
+from fairhaul.trace import traced
+from fairhaul.trace import write as write_trace
+from tests.linux_program import needs_linux
+from tests.test_linux_engine import same
+
+LOSSY: Mapping[str, Any] = {
+    "title": "A lossy path",
+    "duration": "5 s",
+    "warmup": "0 s",
+    "packet": "1500 B",
+    "profile": "linux",
+    "bottleneck": {
+        "rate": "10 Mbit/s",
+        "delay": "10 ms",
+        "queue": {"kind": "droptail", "capacity": "1 bdp"},
+        "loss": 0.005,
+        "duplicate": 0.002,
+    },
+    "flow": [
+        {"name": "near", "rtt": "40 ms", "controller": "reno"},
+        {"name": "far", "rtt": "60 ms", "controller": "cubic", "start": "0.5 s"},
+    ],
+}
+SHORT = {"kind": "short", "rate": "10 /s", "size": "50 kB"}
+
+
+def recorded(engine: str = "linux", trace: str | None = "near", **flow: Any) -> Record:
+    """Run the scenario with some keys of the first flow changed."""
+    first, *others = LOSSY["flow"]
+    scenario = read_one({**LOSSY, "flow": [{**first, **flow}, *others]})
+    (record,) = for_each([scenario], lambda _, record: record, trace=trace, engine=engine)  # type: ignore[arg-type]
+    return record
+
+
+def rows(record: Record, *what: str) -> pl.DataFrame:
+    """Give the rows of these events, without those that open connections."""
+    return traced(record, "near").rows.filter(pl.col("what").is_in(what), ~pl.col("opens"))
+
+
+def check_counts(record: Record) -> None:
+    """Compare the packets in a trace with the counters of its flow."""
+    series = record.flow_series.filter(pl.col("flow").cast(pl.String) == "near")
+    assert rows(record, "sent").height == series["sent"].sum() > 0
+    assert rows(record, "sent")["again"].sum() == series["retransmitted"].sum() > 0
+    assert rows(record, "dropped").height == series["lost"].sum() > 0
+    assert rows(record, "received")["payload"].sum() == series["delivered_bytes"].sum()
+    # Every packet arrived or was dropped, except those that were on their way at the end.
+    copied = series["copied"].sum()
+    left = rows(record, "sent").height + copied - rows(record, "received", "dropped").height
+    assert 0 <= left < 200
+    # What receivers have acknowledged is the payload that arrived in order.
+    offsets = traced(record, "near").offsets()
+    acknowledged = rows(record, "ack_sent").group_by("connection").agg(pl.col("number").max())
+    in_order = sum(offsets[connection][number] for connection, number in acknowledged.iter_rows())
+    assert in_order == series["goodput_bytes"].sum()
+    assert record.trace is not None
+    assert record.trace["t_s"].is_sorted()
+
+
+@needs_linux
+def test_the_packets_and_the_recoveries_are_those_of_the_record() -> None:
+    record = recorded()
+    check_counts(record)
+    taken = rows(record, "ack_received")
+    again = rows(record, "sent").filter("again")["t_s"]
+    events = record.event.filter(pl.col("flow").cast(pl.String) == "near")
+    reductions = events.filter(pl.col("kind").cast(pl.String) == "reduction")
+    assert reductions.height >= 5
+    for event, window in reductions.select("t_s", "value").iter_rows():
+        # A sample is taken as a packet arrives, and shows what the packet before it has done.
+        before = taken.filter(pl.col("t_s") < event - 2e-9).tail(1)
+        assert abs(taken["t_s"] - event).min() < 2e-9
+        assert before["cwnd_packets"].item() == window
+        assert ((before["t_s"].item() <= again) & (again <= event)).any()
+
+
+@needs_linux
+def test_transfers_whose_packets_are_not_full_have_their_bytes() -> None:
+    record = recorded(traffic=SHORT)
+    check_counts(record)
+    sizes = rows(record, "sent")["payload"]
+    assert sizes.max() == 1448
+    assert (sizes < 1448).any()
+    assert rows(record, "sent")["connection"].n_unique() > 20
+
+
+@needs_linux
+def test_the_record_is_the_same_with_a_trace_and_the_trace_every_time(tmp_path: Path) -> None:
+    for name, trace in (("without", None), ("with", "near"), ("again", "near")):
+        record = recorded(trace=trace)
+        place = tmp_path / name
+        write(record, place)
+        if trace is not None:
+            write_trace(record, trace, "csv", tmp_path / f"{name}.csv")
+    assert same(tmp_path / "without", tmp_path / "with")
+    assert (tmp_path / "with.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+
+
+@needs_linux
+def test_the_trace_has_the_form_of_the_simulators() -> None:
+    records = {engine: recorded(engine) for engine in ("sim", "linux")}
+    sim, linux = (record.trace for record in records.values())
+    assert sim is not None and linux is not None  # noqa: PT018
+    assert linux.schema == sim.schema
+    for what in sim["what"].cast(pl.String).unique():
+        counts = [rows(record, what).height for record in records.values()]
+        # Another sender on the same path: as many packets, within the spread of its losses.
+        assert counts[1] == pytest.approx(counts[0], rel=0.5, abs=20), what
+    opening = {
+        engine: traced(record, "near").rows.filter("opens")["what"].to_list()
+        for engine, record in records.items()
+    }
+    assert opening["linux"] == opening["sim"] == ["sent", "received", "ack_sent", "ack_received"]
+    first = {
+        engine: rows(record, "sent").head(10)["number", "again", "ecn", "cwr"]
+        for engine, record in records.items()
+    }
+    assert first["linux"].equals(first["sim"])
+    acknowledged = rows(records["linux"], "ack_received")
+    # Of the last one nothing is known but what the last poll says.
+    assert acknowledged["cwnd_packets"].null_count() <= 1
+    assert acknowledged["cwnd_packets"].min() >= 1
+    # A hundred polls in each second, and about 830 packets with 420 acknowledgements.
+    assert acknowledged["srtt_s"].count() > 300
+    assert acknowledged["srtt_s"].is_between(0.04, 0.2).all()
+    assert any(acknowledged["sack"] != "")
+
+
+@needs_linux
+@pytest.mark.parametrize("flow", [{}, {"traffic": SHORT}])
+def test_wireshark_finds_no_error_in_what_linux_sends(flow: Any, tmp_path: Path) -> None:
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        pytest.skip("tshark is not installed (Debian: tshark)")
+    record = recorded(**flow)
+    capture = tmp_path / "near.pcapng"
+    write_trace(record, "near", "pcapng", capture)
+    command = [tshark, "-r", str(capture), "-T", "fields", "-e", "ip.len"]
+
+    def lengths(condition: str) -> list[int]:
+        done = subprocess.run([*command, "-Y", condition], capture_output=True, check=True)
+        return [int(line) for line in done.stdout.split()]
+
+    at_sender = traced(record, "near").rows.filter(pl.col("what").is_in(["sent", "ack_received"]))
+    assert lengths("tcp") == at_sender["bytes"].to_list()
+    assert lengths("tcp.analysis.retransmission") != []
+    assert lengths("_ws.malformed || _ws.expert.severity == error") == []
+    assert lengths("tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment") == []
+
+
+@needs_linux
+def test_datagrams_are_numbered_in_the_order_in_which_they_were_sent(tmp_path: Path) -> None:
+    record = recorded(controller=None, traffic={"kind": "cbr", "rate": "2 Mbit/s"})
+    series = record.flow_series.filter(pl.col("flow").cast(pl.String) == "near")
+    sent = rows(record, "sent")
+    assert sent["number"].to_list() == list(range(sent.height))
+    assert sent.height == series["sent"].sum() > 500
+    assert rows(record, "dropped").height == series["lost"].sum() > 0
+    assert rows(record, "received")["payload"].sum() == series["delivered_bytes"].sum()
+    for form in ("pcapng", "qlog"):
+        write_trace(record, "near", form, tmp_path / form)
