@@ -41,9 +41,10 @@ SHORT = {"kind": "short", "rate": "10 /s", "size": "50 kB"}
 
 
 def recorded(engine: str = "linux", trace: str | None = "near", **flow: Any) -> Record:
-    """Run the scenario with some keys of the first flow changed."""
+    """Run the scenario with some keys of the first flow changed, or removed."""
     first, *others = LOSSY["flow"]
-    scenario = read_one({**LOSSY, "flow": [{**first, **flow}, *others]})
+    changed = {key: value for key, value in {**first, **flow}.items() if value is not None}
+    scenario = read_one({**LOSSY, "flow": [changed, *others]})
     (record,) = for_each([scenario], lambda _, record: record, trace=trace, engine=engine)  # type: ignore[arg-type]
     return record
 
@@ -95,7 +96,7 @@ def test_transfers_whose_packets_are_not_full_have_their_bytes() -> None:
     record = recorded(traffic=SHORT)
     check_counts(record)
     sizes = rows(record, "sent")["payload"]
-    assert sizes.max() == 1448
+    assert (sizes <= 1448).all()
     assert (sizes < 1448).any()
     assert rows(record, "sent")["connection"].n_unique() > 20
 
@@ -135,7 +136,7 @@ def test_the_trace_has_the_form_of_the_simulators() -> None:
     acknowledged = rows(records["linux"], "ack_received")
     # Of the last one nothing is known but what the last poll says.
     assert acknowledged["cwnd_packets"].null_count() <= 1
-    assert acknowledged["cwnd_packets"].min() >= 1
+    assert (acknowledged["cwnd_packets"].drop_nulls() >= 1).all()
     # A hundred polls in each second, and about 830 packets with 420 acknowledgements.
     assert acknowledged["srtt_s"].count() > 300
     assert acknowledged["srtt_s"].is_between(0.04, 0.2).all()

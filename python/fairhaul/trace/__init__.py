@@ -10,8 +10,8 @@ next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack`
 The packets of a connection are numbered in the order in which they were first sent. In the engine
 `linux`, where a packet may have less than a full payload, a retransmission has the number of the
 packet that its first byte was in. `cwnd_packets` is there what the kernel has at the next packet
-that arrives, and `srtt_s` is known 100 times a second, when the kernel is asked for it; elsewhere
-it is null.
+that arrives, and `srtt_s` is known 100 times a second, when a run polls the kernel; elsewhere it
+is null.
 """
 
 from __future__ import annotations
