@@ -66,9 +66,9 @@ def check_counts(record: Record) -> None:
     left = rows(record, "sent").height + copied - rows(record, "received", "dropped").height
     assert 0 <= left < 200
     # What receivers have acknowledged is the payload that arrived in order.
-    offsets = traced(record, "near").offsets()
+    offset = traced(record, "near").offset
     acknowledged = rows(record, "ack_sent").group_by("connection").agg(pl.col("number").max())
-    in_order = sum(offsets[connection][number] for connection, number in acknowledged.iter_rows())
+    in_order = sum(offset(connection, number) for connection, number in acknowledged.iter_rows())
     assert in_order == series["goodput_bytes"].sum()
     assert record.trace is not None
     assert record.trace["t_s"].is_sorted()

@@ -17,7 +17,7 @@ is null.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairhaul.engines import FACTS
 
@@ -54,19 +54,14 @@ class Traced:
     has_options: bool
     """Whether what packets have beside 40 bytes of headers and payload are options of TCP."""
 
-    def offsets(self) -> dict[int, list[int]]:
-        """Give, for each connection, where its packets begin, bytes, and where the last one ends.
+    offsets: Mapping[int, Sequence[int]]
+    """Where the packets of each connection begin, and where the last one ends, bytes; empty in the
+    simulator, where all packets but the last are full."""
 
-        Not all packets are full: an application may have had no more data.
-        """
-        of_packet = ["connection", "number"]
-        sent = self.rows.filter(what="sent", opens=False)
-        first = sent.unique(of_packet, keep="first", maintain_order=True).sort(of_packet)
-        offsets: dict[int, list[int]] = {}
-        for connection, payload in first.select("connection", "payload").iter_rows():
-            begins = offsets.setdefault(connection, [0])
-            begins.append(begins[-1] + payload)
-        return offsets
+    def offset(self, connection: int, number: int) -> int:
+        """Give where packet `number` of a connection begins, bytes."""
+        begins = self.offsets.get(connection)
+        return number * self.payload if begins is None else begins[min(number, len(begins) - 1)]
 
 
 def write(record: Record, flow: str, form: str, file: Path) -> None:
@@ -119,16 +114,25 @@ def traced(record: Record, flow: str) -> Traced:
         datagrams=datagrams,
         ecn=bool(described.get("ecn")),
         has_options=facts.kernel and not datagrams,
+        offsets=_offsets(rows) if facts.kernel and not datagrams else {},
     )
+
+
+def _offsets(rows: pl.DataFrame) -> dict[int, list[int]]:
+    """Give where packets begin, by the payload with which each was first sent."""
+    of_packet = ["connection", "number"]
+    sent = rows.filter(what="sent", opens=False)
+    first = sent.unique(of_packet, keep="first", maintain_order=True).sort(of_packet)
+    offsets: dict[int, list[int]] = {}
+    for connection, number, payload in first.select(*of_packet, "payload").iter_rows():
+        begins = offsets.setdefault(connection, [0])
+        # A packet that the sender's own queue dropped may never have been seen.
+        begins += begins[-1:] * (number + 1 - len(begins))
+        begins.append(begins[-1] + payload)
+    return offsets
 
 
 def runs(sack: str) -> list[tuple[int, int]]:
     """Read the `sack` column: the first packet of each run, and the first after it."""
     pairs = (run.split("-") for run in sack.split())
     return [(int(first), int(after)) for first, after in pairs]
-
-
-def offset(offsets: Mapping[int, Sequence[int]], row: Mapping[str, Any], number: int) -> int:
-    """Give where packet `number` of the connection of a row begins, bytes."""
-    begins = offsets.get(row["connection"], [0])
-    return begins[min(number, len(begins) - 1)]

@@ -21,11 +21,13 @@ documentation (RFC 5737).
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairhaul.trace import HEADER, Traced, offset, runs
+from fairhaul.trace import HEADER, Traced, runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SENDER, RECEIVER = bytes([192, 0, 2, 1]), bytes([198, 51, 100, 1])
 PORT = 5001
@@ -41,9 +43,6 @@ NO_OPTION = b"\x01"
 # Maximum segment size, then SACK permitted and window scale, padded to four bytes.
 OPTIONS = struct.pack("!BBHBBBBBBBB", 2, 4, 0, 1, 1, 4, 2, 1, 3, 3, WINDOW_SCALE)
 
-# Where the packets of each connection begin.
-Offsets = Mapping[int, Sequence[int]]
-
 
 def capture(traced: Traced) -> bytes:
     """Give the capture of a trace."""
@@ -51,7 +50,6 @@ def capture(traced: Traced) -> bytes:
         return _datagrams(traced)
     # The request asks with both flags, the answer agrees with one [RFC 3168, 6.1.1].
     asks, agrees = (ECE | CWR, ECE) if traced.ecn else (0, 0)
-    offsets = traced.offsets()
     parts = [_section(), _interface()]
     at_sender = traced.rows.filter(traced.rows["what"].is_in(["sent", "ack_received"]))
     for row in at_sender.iter_rows(named=True):
@@ -60,7 +58,7 @@ def capture(traced: Traced) -> bytes:
             opens = _request if outgoing else _answer
             segment = opens(row, traced.segment, asks if outgoing else agrees)
         else:
-            segment = (_data if outgoing else _ack)(row, offsets)
+            segment = (_data if outgoing else _ack)(row, traced)
         size = row["bytes"] if traced.has_options else 0
         packet, length = _packet(segment, size, outgoing=outgoing)
         parts.append(_enhanced(row["t_s"], packet, length))
@@ -104,10 +102,10 @@ def _answer(row: Mapping[str, Any], size: int, agrees: int) -> _Segment:
     return _Segment(port=_port(row), sequence=0, acknowledged=1, flags=flags, options=options)
 
 
-def _data(row: Mapping[str, Any], offsets: Offsets) -> _Segment:
+def _data(row: Mapping[str, Any], traced: Traced) -> _Segment:
     return _Segment(
         port=_port(row),
-        sequence=1 + offset(offsets, row, row["number"]),
+        sequence=1 + traced.offset(row["connection"], row["number"]),
         acknowledged=1,
         flags=ACK | PSH | (CWR if row["cwr"] else 0),
         carried=row["payload"],
@@ -115,13 +113,13 @@ def _data(row: Mapping[str, Any], offsets: Offsets) -> _Segment:
     )
 
 
-def _ack(row: Mapping[str, Any], offsets: Offsets) -> _Segment:
+def _ack(row: Mapping[str, Any], traced: Traced) -> _Segment:
     return _Segment(
         port=_port(row),
         sequence=1,
-        acknowledged=1 + offset(offsets, row, row["number"]),
+        acknowledged=1 + traced.offset(row["connection"], row["number"]),
         flags=ACK | (ECE if row["ece"] else 0),
-        options=_blocks(row, offsets),
+        options=_blocks(row, traced),
     )
 
 
@@ -133,9 +131,10 @@ def _open(size: int) -> bytes:
     return OPTIONS[:2] + struct.pack("!H", size) + OPTIONS[4:]
 
 
-def _blocks(row: Mapping[str, Any], offsets: Offsets) -> bytes:
+def _blocks(row: Mapping[str, Any], traced: Traced) -> bytes:
     """Give the SACK option for the `sack` column."""
-    edges = [1 + offset(offsets, row, edge) for run in runs(row["sack"]) for edge in run]
+    sacked = (edge for run in runs(row["sack"]) for edge in run)
+    edges = [1 + traced.offset(row["connection"], edge) for edge in sacked]
     if not edges:
         return b""
     packed = b"".join(struct.pack("!I", edge & 0xFFFFFFFF) for edge in edges)

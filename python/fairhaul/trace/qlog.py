@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.trace import Traced, offset, runs
+from fairhaul.trace import Traced, runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 
 def log(traced: Traced, flow: str) -> str:
     """Give the log of the first connection of a trace of `flow`, as JSON text."""
-    rows, offsets = traced.rows, traced.offsets()
+    rows = traced.rows
     first = rows.filter((rows["connection"] == rows["connection"].min()) & ~rows["opens"])
-    events = []
-    for row in first.iter_rows(named=True):
-        begins = 0 if traced.datagrams else offset(offsets, row, row["number"])
-        events += _events(row, begins, traced)
+    events = [event for row in first.iter_rows(named=True) for event in _events(row, traced)]
     trace = {
         "title": flow,
         "vantage_point": {"name": flow, "type": "client"},
@@ -38,11 +35,10 @@ def log(traced: Traced, flow: str) -> str:
     )
 
 
-def _events(row: Mapping[str, Any], begins: int, traced: Traced) -> list[dict[str, Any]]:
-    """Give the events of a row, whose data begin at this byte."""
+def _events(row: Mapping[str, Any], traced: Traced) -> list[dict[str, Any]]:
     match row["what"]:
         case "sent":
-            frame = _datagram(row) if traced.datagrams else _stream(row, begins)
+            frame = _datagram(row) if traced.datagrams else _stream(row, traced)
             return [_event(row, "transport:packet_sent", _packet(row, [frame]))]
         case "dropped":
             header = {"packet_type": "1RTT", "packet_number": row["number"]}
@@ -72,11 +68,11 @@ def _packet(row: Mapping[str, Any], frames: list[dict[str, Any]]) -> dict[str, A
     }
 
 
-def _stream(row: Mapping[str, Any], begins: int) -> dict[str, Any]:
+def _stream(row: Mapping[str, Any], traced: Traced) -> dict[str, Any]:
     return {
         "frame_type": "stream",
         "stream_id": 0,
-        "offset": begins,
+        "offset": traced.offset(row["connection"], row["number"]),
         "length": row["payload"],
     }
 
