@@ -38,10 +38,7 @@ pub struct RunResult {
 /// # Errors
 /// A refusal if real hosts cannot run it; a failure if this machine cannot create the hosts.
 pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<RunResult> {
-    can_be_made()?;
-    if traced.is_some() && !SimulatedPath::is_here() {
-        return Err(Error::refused("packets are traced only where time is simulated, not in the lab"));
-    }
+    can_be_made(traced)?;
     let Plan { layout, transfers } = plan(scenario, twins)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = scenario.grid();
@@ -52,7 +49,7 @@ pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<Ru
     let (as_root, devices) = (capabilities::lacking().is_empty(), lab.devices());
     let mut samples = SampleSource::of(devices, as_root, &senders);
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
-    let mut windows = traced.map(TracedWindows::new);
+    let mut traced = TracedWindows::new(traced, flows.clone());
     let before = MachineCounters::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
     let running = lab.start(clock, grid).when("cannot start the network")?;
@@ -63,10 +60,10 @@ pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<Ru
     let mut poll = |now, connection, info: &Info| {
         for sample in samples.taken().into_iter().filter(sends) {
             observer.on_sample(clock.at(sample.at_ns), sample.connection, &sample.state);
-            windows.iter_mut().for_each(|windows| windows.on_sample(clock, &flows, &sample));
+            traced.on_sample(clock, &sample);
         }
         observer.on_poll(now, connection, info);
-        windows.iter_mut().for_each(|windows| windows.on_poll(now, &flows, connection, info));
+        traced.on_poll(now, connection, info);
     };
     let results =
         traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
@@ -80,16 +77,9 @@ pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<Ru
     record.events = observed.events;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
-    let mut trace = passed.trace.take();
-    if let (Some(trace), Some(mut windows)) = (&mut trace, windows) {
-        // Those since the last poll, which no record has.
-        samples
-            .taken()
-            .iter()
-            .filter(|sample| sends(sample))
-            .for_each(|s| windows.on_sample(clock, &flows, s));
-        windows.complete(trace);
-    }
+    // Samples since the last poll, which no record has.
+    samples.taken().iter().filter(|sample| sends(sample)).for_each(|sample| traced.on_sample(clock, sample));
+    passed.trace.iter_mut().for_each(|trace| traced.complete(trace));
     let windows = samples.windows()?;
     let evidence = Evidence {
         passed: &passed,
@@ -102,11 +92,14 @@ pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<Ru
         devices,
     };
     let validity = RunValidity::of(scenario, &flows, &record, &evidence);
-    Ok(RunResult { record, validity, trace })
+    Ok(RunResult { record, validity, trace: passed.trace })
 }
 
-/// Whether hosts can be created here at all.
-fn can_be_made() -> Result<()> {
+/// Whether hosts can be created here at all, and the packets of a flow be traced if one is `traced`.
+fn can_be_made(traced: Option<u32>) -> Result<()> {
+    if traced.is_some() && !SimulatedPath::is_here() {
+        return Err(Error::refused("packets are traced only where time is simulated, not in the lab"));
+    }
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::refused("the lab needs root, or a user namespace in which this process is root"));
     }

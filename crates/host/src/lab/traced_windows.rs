@@ -19,7 +19,10 @@ const MOST_SAMPLES: usize = 1_000_000;
 /// What is known of the senders of a flow.
 #[derive(Clone, Debug)]
 pub struct TracedWindows {
-    flow: u32,
+    /// Its flow; without one, nothing is kept.
+    flow: Option<u32>,
+    /// The flow of each connection.
+    flows: Vec<u32>,
     /// By time, as the kernel samples them: the connection and the window.
     samples: Vec<(f64, u32, f64)>,
     /// By time: the connection, the window and the smoothed round-trip time.
@@ -27,29 +30,29 @@ pub struct TracedWindows {
 }
 
 impl TracedWindows {
-    /// Nothing is known yet of the senders of `flow`.
-    pub fn new(flow: u32) -> TracedWindows {
-        TracedWindows { flow, samples: Vec::new(), polls: Vec::new() }
+    /// Nothing is known yet of the senders of `flow`, if one is traced; `flows`: the flow of each connection.
+    pub fn new(flow: Option<u32>, flows: Vec<u32>) -> TracedWindows {
+        TracedWindows { flow, flows, samples: Vec::new(), polls: Vec::new() }
     }
 
-    /// A packet arrives at a sender; `flows`: the flow of each connection.
-    pub fn on_sample(&mut self, clock: Clock, flows: &[u32], sample: &ProbeSample) {
+    /// A packet arrives at a sender.
+    pub fn on_sample(&mut self, clock: Clock, sample: &ProbeSample) {
         let ProbeSample { at_ns, connection, state, .. } = sample;
-        if flows[*connection as usize] == self.flow && self.samples.len() < MOST_SAMPLES {
+        if self.traces(*connection) && self.samples.len() < MOST_SAMPLES {
             self.samples.push((clock.at(*at_ns).as_secs(), *connection, state.cwnd.into()));
         }
     }
 
     /// The sender of a connection is polled.
-    pub fn on_poll(&mut self, now: Time, flows: &[u32], connection: u32, info: &Info) {
-        if flows[connection as usize] == self.flow && self.polls.len() < MOST_SAMPLES {
+    pub fn on_poll(&mut self, now: Time, connection: u32, info: &Info) {
+        if self.traces(connection) && self.polls.len() < MOST_SAMPLES {
             let srtt_s = info.srtt.map_or(f64::NAN, Span::as_secs);
             self.polls.push((now.as_secs(), connection, info.cwnd.into(), srtt_s));
         }
     }
 
     /// Writes what is known into the rows of the acknowledgements that senders have taken.
-    pub fn complete(mut self, trace: &mut PacketTrace) {
+    pub fn complete(&mut self, trace: &mut PacketTrace) {
         self.samples.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0)));
         self.polls.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0)));
         let mut taken: Vec<&mut PacketRow> =
@@ -61,6 +64,11 @@ impl TracedWindows {
             windows_of_samples(rows, samples);
             windows_of_polls(rows, of(&self.polls, connection, |poll| poll.1));
         }
+    }
+
+    /// Whether a connection belongs to the flow.
+    fn traces(&self, connection: u32) -> bool {
+        self.flow.is_some_and(|flow| self.flows[connection as usize] == flow)
     }
 }
 
@@ -128,7 +136,7 @@ mod tests {
     }
 
     /// What is known after each acknowledgement: the window and the smoothed round-trip time in milliseconds, or zero.
-    fn completed(windows: TracedWindows, rows: Vec<PacketRow>) -> Vec<(u32, u32)> {
+    fn completed(mut windows: TracedWindows, rows: Vec<PacketRow>) -> Vec<(u32, u32)> {
         let mut trace = PacketTrace { rows, full: false };
         windows.complete(&mut trace);
         let known = |value: f64| if value.is_nan() { 0 } else { value.round() as u32 };
@@ -139,7 +147,8 @@ mod tests {
         let s = |ms: u64| ms as f64 / 1000.0;
         let samples = samples.iter().map(|(ms, connection, cwnd)| (s(*ms), *connection, f64::from(*cwnd)));
         let polls = polls.iter().map(|(ms, connection, cwnd)| (s(*ms), *connection, f64::from(*cwnd), 0.04));
-        TracedWindows { flow: 0, samples: samples.collect(), polls: polls.collect() }
+        let (samples, polls) = (samples.collect(), polls.collect());
+        TracedWindows { flow: Some(0), flows: vec![0; 2], samples, polls }
     }
 
     #[test]
