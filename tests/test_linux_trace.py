@@ -53,6 +53,18 @@ def recorded(engine: str = "linux", trace: str | None = "near", **flow: Any) -> 
     return record
 
 
+@pytest.fixture(scope="module")
+def lossy() -> Record:
+    """The record of the scenario as it is."""
+    return recorded()
+
+
+@pytest.fixture(scope="module")
+def short() -> Record:
+    """That of transfers whose packets are not all full."""
+    return recorded(traffic=SHORT)
+
+
 def rows(record: Record, *what: str) -> pl.DataFrame:
     """Give the rows of these events, without those that open connections."""
     return traced(record, "near").rows.filter(pl.col("what").is_in(what), ~pl.col("opens"))
@@ -79,12 +91,11 @@ def check_counts(record: Record) -> None:
 
 
 @needs_linux
-def test_the_packets_and_the_recoveries_are_those_of_the_record() -> None:
-    record = recorded()
-    check_counts(record)
-    taken, sent = rows(record, "ack_received"), rows(record, "sent")
+def test_the_packets_and_the_recoveries_are_those_of_the_record(lossy: Record) -> None:
+    check_counts(lossy)
+    taken, sent = rows(lossy, "ack_received"), rows(lossy, "sent")
     again = sent.filter("again")["t_s"]
-    of_flow = record.event.filter(pl.col("flow").cast(pl.String) == "near")
+    of_flow = lossy.event.filter(pl.col("flow").cast(pl.String) == "near")
     events = of_flow.select("t_s", pl.col("kind").cast(pl.String), "value").rows()
     ends = {t_s for t_s, kind, _ in events if kind == "recovered"}
     last_sent, counts = -1, {"reduction": 0, "recovered": 0}
@@ -109,30 +120,30 @@ def test_the_packets_and_the_recoveries_are_those_of_the_record() -> None:
 
 
 @needs_linux
-def test_transfers_whose_packets_are_not_full_have_their_bytes() -> None:
-    record = recorded(traffic=SHORT)
-    check_counts(record)
-    sizes = rows(record, "sent")["payload"]
+def test_transfers_whose_packets_are_not_full_have_their_bytes(short: Record) -> None:
+    check_counts(short)
+    sizes = rows(short, "sent")["payload"]
     assert (sizes <= 1448).all()
     assert (sizes < 1448).any()
-    assert rows(record, "sent")["connection"].n_unique() > 20
+    assert rows(short, "sent")["connection"].n_unique() > 20
 
 
 @needs_linux
-def test_the_record_is_the_same_with_a_trace_and_the_trace_every_time(tmp_path: Path) -> None:
-    for name, trace in (("without", None), ("with", "near"), ("again", "near")):
-        record = recorded(trace=trace)
-        place = tmp_path / name
-        write(record, place)
-        if trace is not None:
-            write_trace(record, trace, "csv", tmp_path / f"{name}.csv")
+def test_the_record_is_the_same_with_a_trace_and_the_trace_every_time(
+    lossy: Record, tmp_path: Path
+) -> None:
+    records = {"without": recorded(trace=None), "with": lossy, "again": recorded()}
+    for name, record in records.items():
+        write(record, tmp_path / name)
+        if record.trace is not None:
+            write_trace(record, "near", "csv", tmp_path / f"{name}.csv")
     assert same(tmp_path / "without", tmp_path / "with")
     assert (tmp_path / "with.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
 
 
 @needs_linux
-def test_the_trace_has_the_form_of_the_simulators() -> None:
-    records = {engine: recorded(engine) for engine in ("sim", "linux")}
+def test_the_trace_has_the_form_of_the_simulators(lossy: Record) -> None:
+    records = {"sim": recorded("sim"), "linux": lossy}
     sim, linux = (record.trace for record in records.values())
     assert sim is not None and linux is not None  # noqa: PT018
     assert linux.schema == sim.schema
@@ -161,12 +172,14 @@ def test_the_trace_has_the_form_of_the_simulators() -> None:
 
 
 @needs_linux
-@pytest.mark.parametrize("flow", [{}, {"traffic": SHORT}])
-def test_wireshark_finds_no_error_in_what_linux_sends(flow: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["lossy", "short"])
+def test_wireshark_finds_no_error_in_what_linux_sends(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     tshark = shutil.which("tshark")
     if tshark is None:
         pytest.skip("tshark is not installed (Debian: tshark)")
-    record = recorded(**flow)
+    record = request.getfixturevalue(name)
     capture = tmp_path / "near.pcapng"
     write_trace(record, "near", "pcapng", capture)
     command = [tshark, "-r", str(capture), "-T", "fields", "-e", "ip.len"]
