@@ -97,7 +97,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[PretendedHost]:
         return made.program
 
     def received(scenario: Scenario, _: bytes) -> _core.Outcome:
-        return _core.Run(scenario, None).run()
+        return _core.Run(scenario, made.requests[-1].get("trace")).run()
 
     monkeypatch.setattr(engine, "_found", found)
     monkeypatch.setattr(engine, "ask", made.ask)

@@ -23,6 +23,7 @@ from fairhaul.host import Refused
 from fairhaul.linux import run as linux
 from fairhaul.record import read
 from fairhaul.run_pool import RunPool
+from fairhaul.runs import for_each
 from fairhaul.scenario import ScenarioError, read_one
 from fairhaul.store import jobs_of
 from fairhaul.sweeps import cluster
@@ -183,6 +184,35 @@ def test_several_engines_are_side_by_side_and_in_folders_of_their_names(
     # What cannot run in Linux is refused before the simulator runs.
     made.refuses = "no kernel has it"
     assert status_of(["run", str(file), "--engine", "sim,linux"]) == 2
+
+
+def test_a_trace_is_beside_the_record_of_each_engine(
+    file: Path, tmp_path: Path, made: PretendedHost
+) -> None:
+    out = tmp_path / "out"
+    words = ("--engine", "sim,linux", "--seeds", "2", "--trace", "far", "--format", "csv")
+    assert status_of(["run", str(file), *words, "--report", "--out", str(out)]) == 0
+    assert [one["trace"] for one in made.requests if one["do"] == "linux"] == [1, 1]
+    places = [f"{engine}/00{n}-two-flows-seed-{n}" for engine in ("sim", "linux") for n in (1, 2)]
+    for place in places:
+        assert (out / place / "far.csv").stat().st_size > 1000
+        assert read(out / place).meta["trace_is_full"] is False
+    assert (out / "report.html").is_file()
+    (record,) = for_each([read_one(file)], lambda _, record: record, trace="near", engine="linux")
+    assert record.trace is not None
+    assert made.requests[-1]["trace"] == 0
+
+
+@pytest.mark.parametrize("engines", ["lab", "sim,linux,lab"])
+def test_the_lab_traces_no_packets(
+    file: Path, tmp_path: Path, engines: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--engine", engines, "--trace", "far", "--out", str(tmp_path / "out")]
+    assert status_of(["run", str(file), *words]) == 2
+    assert "the lab traces no packets; the simulator and Linux in" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ScenarioError, match="the lab traces no packets"):
+        for_each([read_one(file)], lambda _, record: record, trace="near", engine="lab")
 
 
 def test_runs_of_several_engines_go_on_where_they_ended(

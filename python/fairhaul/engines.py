@@ -84,6 +84,10 @@ FACTS: Mapping[Engine, Facts] = {
     )
 }
 ENGINES: tuple[Engine, ...] = tuple(FACTS)
+# Why there is no packet trace where time is real.
+NO_TRACE = (
+    "the lab traces no packets; the simulator and Linux in simulated time do (--engine sim,linux)"
+)
 
 
 def repeats(engine: Engine, seeds: int | None) -> int:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairhaul import _core, lab
-from fairhaul.engines import FACTS, Engine
+from fairhaul.engines import FACTS, NO_TRACE, Engine
 from fairhaul.linux import run as linux
 from fairhaul.memory import per_run
 from fairhaul.record import SCHEMA, Record
-from fairhaul.scenario import Scenario, flow_index, label, variant
+from fairhaul.scenario import Scenario, ScenarioError, flow_index, label, variant
 from fairhaul.studio import source_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,13 @@ class RunPool:
     def __init__(
         self, plan: Sequence[Scenario], trace: str | None, engine: Engine, jobs: int
     ) -> None:
-        """Prepare the runs; nothing starts yet."""
+        """Prepare the runs; nothing starts yet.
+
+        Raises:
+            ScenarioError: a scenario has no flow `trace`, or the engine traces no packets.
+        """
+        if trace is not None and FACTS[engine].real_time:
+            raise ScenarioError(NO_TRACE)
         self.jobs = jobs
         self.failure: BaseException | None = None
         """Why the first run failed that did."""
@@ -128,7 +134,7 @@ class RunPool:
 
     def _prepared(self, scenario: Scenario, traced: int | None) -> EngineRun:
         if self._program is not None:
-            return linux.Run(scenario, self._program)
+            return linux.Run(scenario, self._program, traced)
         if self._engine == "lab":
             return lab.Run(scenario)
         return _core.Run(scenario, traced, self._memory)

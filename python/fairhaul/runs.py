@@ -203,7 +203,7 @@ def for_each(
         then: called in the thread of its run with the index in `plan` and the record.
         jobs: the number of runs at a time; by default one per core, and one in the lab.
         on_progress: called with the progress about ten times a second, in the calling thread.
-        trace: the name of a flow whose packets the records hold as a trace; simulator only.
+        trace: the name of a flow whose packets the records hold as a trace; not in the lab.
         engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
             machine's kernel in real time.
         failed: called in the thread of a run that failed, with its index and the error; the other
@@ -213,7 +213,8 @@ def for_each(
         The results of `then`, in the order of `plan`.
 
     Raises:
-        ScenarioError: a scenario has no flow `trace`, or does not fit into memory.
+        ScenarioError: a scenario has no flow `trace`, or does not fit into memory, or the engine
+            traces no packets.
         Refused: the lab cannot run a scenario here; nothing was changed.
         RunError: a run failed, and there is no `failed`; all others were stopped.
     """

@@ -10,6 +10,7 @@ mod json;
 mod kernel_only;
 mod ledger;
 mod listing;
+mod packet_trace;
 mod plan;
 mod read;
 mod receiver_clock;
@@ -27,10 +28,11 @@ pub use host::HostSettings;
 pub use kernel_only::RUNS_WITH;
 pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
+pub use packet_trace::{PacketRecorder, PacketRow, PacketTrace, PacketWhat, from_lines, to_lines};
 pub use plan::{NextTransfer, Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable, read, read_with};
 pub use receiver_clock::ReceiverClock;
-pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
+pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
 pub use scenario::{
     Expectation, Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start,
 };

@@ -5,7 +5,7 @@
 //! its length. Bins have the length of the tick and an edge at the end of the warm-up, so that
 //! figures over [warmup, duration] need no bin to be split.
 
-use fairhaul_units::{Ecn, Span, Time};
+use fairhaul_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::json;
@@ -114,64 +114,6 @@ pub struct EventRow {
     pub flow: u32,
     /// See `kind`.
     pub value: f64,
-}
-
-/// What happened to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketWhat {
-    /// A data packet left its sender.
-    Sent,
-    /// A data packet reached the receiver.
-    Received,
-    /// A data packet was dropped on its way.
-    Dropped,
-    /// An acknowledgement left the receiver.
-    AckSent,
-    /// An acknowledgement reached the sender.
-    AckReceived,
-    /// An acknowledgement was dropped on its way.
-    AckDropped,
-}
-
-impl PacketWhat {
-    /// Every kind, in the order of `index`.
-    pub const WORDS: [&str; 6] = ["sent", "received", "dropped", "ack_sent", "ack_received", "ack_dropped"];
-
-    /// Its place in [`WORDS`](Self::WORDS).
-    pub fn index(self) -> usize {
-        self as usize
-    }
-}
-
-/// One packet of a flow at one place, where a run was asked for a packet trace.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PacketRow {
-    /// When, seconds.
-    pub t_s: f64,
-    /// What happened to it.
-    pub what: PacketWhat,
-    /// Number of its connection in the plan.
-    pub connection: u32,
-    /// Its number; of an acknowledgement, the next packet that the receiver waits for.
-    pub number: u64,
-    /// Bytes on the wire.
-    pub size: u32,
-    /// Whether it opens the connection, or answers that.
-    pub opens: bool,
-    /// Whether it was sent before.
-    pub retransmitted: bool,
-    /// Its codepoint, there and then.
-    pub ecn: Ecn,
-    /// Whether it says that the window was reduced.
-    pub cwr: bool,
-    /// Whether it echoes a mark.
-    pub ece: bool,
-    /// Runs of packets that an acknowledgement reports: the first, and the first after it.
-    pub blocks: Vec<(u64, u64)>,
-    /// The sender's window after an acknowledgement, packets; else not a number.
-    pub cwnd_packets: f64,
-    /// Its smoothed round-trip time after an acknowledgement, seconds; else not a number.
-    pub srtt_s: f64,
 }
 
 /// The answer of an engine to a scenario.

@@ -39,13 +39,13 @@ mod laboratory {
         };
         let settings: Vec<(String, String)> = arguments.map(split).collect();
         let scenario = read(&text, &file, &settings).map_err(|mistakes| mistakes.to_string())?.base;
-        let answer = run(&scenario, &Twins::new()).map_err(|error| error.to_string())?;
+        let answer = run(&scenario, &Twins::new(), None).map_err(|error| error.to_string())?;
         print(&scenario, &answer);
         Ok(())
     }
 
     fn print(scenario: &Scenario, answer: &RunResult) {
-        let RunResult { record, validity } = answer;
+        let RunResult { record, validity, .. } = answer;
         let first = (0..record.grid.len())
             .find(|bin| record.grid.start(*bin) >= Time::ZERO + scenario.warmup)
             .unwrap_or_default();

@@ -91,8 +91,8 @@ pub fn respond_to(text: &str, mut inherited: Inherited) -> ExitCode {
 pub enum LinuxRequest {
     /// A question, which has no network.
     Ready,
-    /// A run of a scenario.
-    Run(Scenario),
+    /// A run of a scenario, with the number of a flow whose packets are traced.
+    Run(Scenario, Option<u32>),
     /// A program at the sender of the flow with this number.
     Shell(Scenario, u32),
 }
@@ -103,7 +103,7 @@ pub enum LinuxRequest {
 /// It has no network, or its scenario has mistakes.
 pub fn linux_request(text: &str) -> Result<LinuxRequest> {
     match parsed(text)?.request {
-        HostRequest::Lab(run) => run.scenario.read().map(LinuxRequest::Run),
+        HostRequest::Lab(run) => Ok(LinuxRequest::Run(run.scenario.read()?, run.trace)),
         HostRequest::Shell(shell) => {
             let scenario = shell.scenario.read()?;
             let number = lab::shell::number(&scenario, &shell.host)?;

@@ -18,7 +18,7 @@ fn scenario(text: &str) -> Scenario {
 /// A run that counts, with its record.
 fn answer(scenario: &Scenario) -> RunResult {
     common::until_it_counts(|| {
-        let answer = run(scenario, &Twins::new()).expect("real hosts can do it");
+        let answer = run(scenario, &Twins::new(), None).expect("real hosts can do it");
         let RunResult { validity, .. } = &answer;
         eprintln!(
             "{}: {}",
@@ -66,7 +66,7 @@ fn two_round_trips_share_a_dumbbell() {
         controller = "cubic"
         "#,
     );
-    let RunResult { record, validity } = answer(&scenario);
+    let RunResult { record, validity, .. } = answer(&scenario);
     let goodputs = [goodput(&scenario, &record, 0), goodput(&scenario, &record, 1)];
     let sum = goodputs[0] + goodputs[1];
     eprintln!("{goodputs:?}");
@@ -116,7 +116,7 @@ fn a_parking_lot_is_full_on_both_links() {
     let links = link("a", "b") + &link("b", "c");
     let flows = flow("long", "a", "c") + &flow("first", "a", "b") + &flow("second", "b", "c");
     let scenario = scenario(&[head, &nodes, &links, &flows].concat());
-    let RunResult { record, validity } = answer(&scenario);
+    let RunResult { record, validity, .. } = answer(&scenario);
     let goodputs: Vec<f64> = (0..3).map(|flow| goodput(&scenario, &record, flow)).collect();
     eprintln!("{goodputs:?}");
     // Of 1000 bytes on the wire, 948 are payload.
@@ -227,7 +227,7 @@ fn a_gigabit_is_carried_packet_by_packet() {
         assert!(device.contains("gso_max_segs 1 "), "{device}");
     }
     drop(lab);
-    let RunResult { record, validity } = answer(&scenario);
+    let RunResult { record, validity, .. } = answer(&scenario);
     let goodput = goodput(&scenario, &record, 0);
     eprintln!("{:.1} Mbit/s, {:.4} acknowledgements per packet", goodput / 1e6, acknowledgements(&record));
     assert_eq!(validity.mode, Mode::Exact);
@@ -248,7 +248,7 @@ fn a_gigabit_of_smaller_packets_over_100_ms_is_filled() {
     }
     let _alone = common::alone();
     let scenario = gigabit("1000 B", 100, 10);
-    let RunResult { record, validity } = answer(&scenario);
+    let RunResult { record, validity, .. } = answer(&scenario);
     assert_eq!(validity.mode, Mode::Fast);
     let goodput = goodput(&scenario, &record, 0);
     eprintln!("{:.1} Mbit/s, {:.4} acknowledgements per packet", goodput / 1e6, acknowledgements(&record));
@@ -280,7 +280,7 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
         ecn = true
         "#,
     );
-    let RunResult { record, validity } = answer(&scenario);
+    let RunResult { record, validity, .. } = answer(&scenario);
     let sum = |of: fn(&fairhaul_experiment::LinkRow) -> u64| record.links[0].iter().map(of).sum::<u64>();
     let (marked, dropped) = (sum(|row| row.marked), sum(|row| row.dropped));
     assert!(marked > 2 && dropped == 0, "{marked} {dropped}");
@@ -314,7 +314,7 @@ fn a_router_counts_real_flows() {
         controller = "reno"
         "#,
     );
-    let RunResult { record, validity } = answer(&scenario);
+    let RunResult { record, validity, .. } = answer(&scenario);
     let names: Vec<&str> = scenario.links[0].queue.entry.gauges.iter().map(|gauge| gauge.name).collect();
     let late = record.grid.len() / 2;
     let mean = |name| {
@@ -352,7 +352,7 @@ fn every_acknowledgement_is_sampled() {
         delayed_ack = false
         "#,
     );
-    let RunResult { record, validity } = answer(&scenario);
+    let RunResult { record, validity, .. } = answer(&scenario);
     assert!(validity.valid && validity.windows == Windows::Packets { lost_samples: 0 }, "{validity:?}");
     // One round-trip sample for every packet that was acknowledged, of 8000 in 5 s.
     let samples: u64 = record.flows[0].iter().map(|row| row.rtt_samples).sum();

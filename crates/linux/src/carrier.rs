@@ -183,10 +183,11 @@ impl Carrier {
         match text {
             text::REQUEST => &self.request,
             text::NETWORK => {
-                if let Some(network) = self.network.take() {
+                if let Some(mut network) = self.network.take() {
                     let result = NetworkResult {
                         counts: network.counts(),
                         in_order: (0..self.connections).map(|number| network.in_order(number)).collect(),
+                        trace: network.take_trace(),
                         record: network.close().close("linux", Vec::new()),
                     };
                     self.result = serde_json::to_vec(&result).expect("a result has no keys but strings");

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use fairhaul_experiment::{Record, Scenario as Question, printable};
-use fairhaul_sim::{Control, PacketTrace, RunError as Failure};
+use arrow_schema::ArrowError;
+use fairhaul_experiment::{PacketTrace, Record, Scenario as Question, from_lines, printable};
+use fairhaul_sim::{Control, RunError as Failure};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -113,19 +114,20 @@ pub fn failure(question: &Question, why: &Failure) -> PyErr {
     }
 }
 
-/// Reads the record of a run of `scenario` in another process, which is JSON.
+/// Reads the record of a run of `scenario` in another process, and its packet trace if there is one: a line of JSON each.
 #[pyfunction]
 pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<Outcome> {
     let question = scenario.question();
     let title = printable(&question.title);
     let wrong = |why: String| RunError::new_err(format!("{title}: the record is damaged: {why}"));
-    let record = Record::from_json(record).map_err(wrong)?;
+    let (record, trace) = from_lines(record).map_err(wrong)?;
     if (record.flows.len(), record.links.len()) != (question.flows.len(), question.links.len()) {
         return Err(wrong("it belongs to another scenario".into()));
     }
     let tables = tables(&question, &record, || true).map_err(|error| wrong(error.to_string()))?;
     let tables = tables.expect("nothing ends it");
-    Outcome::new(py, &record, tables, None)
+    let trace = trace.map(|trace| Ok((packets(&trace.rows)?, trace.full))).transpose();
+    Outcome::new(py, &record, tables, trace.map_err(|error: ArrowError| wrong(error.to_string()))?)
 }
 
 /// The result of a run.

@@ -4,7 +4,7 @@ mod paused;
 
 use std::sync::Arc;
 
-use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
+use fairhaul_experiment::{PacketRecorder, Record, Scenario, Transfer, TransferRow, plan_while};
 use fairhaul_path::queue::Queued;
 use fairhaul_units::Time;
 
@@ -14,7 +14,6 @@ use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
 use crate::grain::Trains;
 use crate::network::Network;
-use crate::packet_trace::TraceRecorder;
 use crate::route::{self, Reach, Route, Routes};
 
 /// Events between two checks of the limits of a run.
@@ -101,12 +100,12 @@ impl Engine {
 
     /// Records the packet trace of `flow`.
     pub fn tracing(mut self, flow: u32) -> Engine {
-        self.network.trace = Some(TraceRecorder::new(flow, self.network.ledger.end()));
+        self.network.trace = Some(PacketRecorder::new(flow, self.network.ledger.end()));
         self
     }
 
     /// Runs to the end: the record, and the packet trace.
-    pub fn run(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
+    pub fn run(mut self) -> Result<(Record, Option<PacketRecorder>), RunError> {
         // Rows of the packet trace are kept in the order of the clock.
         let in_order = self.network.trace.is_some();
         self.advance(self.network.ledger.end(), in_order, |_| false)?;
@@ -360,7 +359,7 @@ impl Engine {
     }
 
     /// Closes the ledger and checks that no packet was lost or made uncounted.
-    fn close(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
+    fn close(mut self) -> Result<(Record, Option<PacketRecorder>), RunError> {
         let mut waiting = vec![0u64; self.connections.len()];
         self.network.each_serial(|serial| waiting[serial as usize] += 1);
         for (serial, connection) in self.connections.iter_mut().enumerate() {

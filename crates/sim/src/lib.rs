@@ -22,6 +22,5 @@ mod waiting_ack;
 
 pub use control::{Control, RunError};
 pub use fairhaul_cc::Observed;
-pub use packet_trace::PacketTrace;
 pub use run::{guarded, run, run_traced};
 pub use simulation::{FlowState, Pause, Simulation};

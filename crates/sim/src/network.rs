@@ -1,6 +1,6 @@
 //! What connections share: the links, the event queue and the ledger.
 
-use fairhaul_experiment::{Flow, Grid, Ledger, Scenario, Traffic};
+use fairhaul_experiment::{Flow, Grid, Ledger, PacketRecorder, Scenario, Traffic};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkPacket, LinkPort};
 use fairhaul_units::{Data, Time};
@@ -9,7 +9,6 @@ use crate::control::Control;
 use crate::event_key::EventKey;
 use crate::event_queue::{EventQueue, SlotId};
 use crate::limits::RunLimits;
-use crate::packet_trace::TraceRecorder;
 use crate::queued_packet::QueuedPacket;
 use crate::rings::Rings;
 use crate::route::Routes;
@@ -71,7 +70,7 @@ pub struct Network {
     /// Their heads are in the event queue.
     pub rings: Rings,
     pub ledger: Ledger,
-    pub trace: Option<TraceRecorder>,
+    pub trace: Option<PacketRecorder>,
     pub limits: RunLimits,
 }
 

@@ -4,11 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use fairhaul_cc::Fault;
-use fairhaul_experiment::{Record, Scenario};
+use fairhaul_experiment::{PacketTrace, Record, Scenario};
 
 use crate::control::{Control, RunError};
 use crate::engine::Engine;
-use crate::packet_trace::PacketTrace;
 
 /// Runs `scenario` in simulated time. The same scenario gives the same record on every machine.
 ///

@@ -123,8 +123,8 @@ RENAMED = {"--on": "--engine"}
 @click.option(
     "--trace",
     metavar="FLOW",
-    help="Write a trace of every packet of this flow beside the record; requires --out or "
-    "--report.",
+    help="Write a trace of every packet of this flow beside each record, in the simulator and in "
+    "Linux in simulated time; requires --out or --report.",
 )
 @click.option(
     "--format",
@@ -168,12 +168,12 @@ def run(  # noqa: PLR0913, PLR0917
     run 5 times unless --seeds is given.
     """
     from fairhaul.cli.records import Ways, free_place, measure_all, planned
-    from fairhaul.engines import repeats
+    from fairhaul.engines import FACTS, NO_TRACE, repeats
     from fairhaul.scenario import with_seeds
 
     if trace is not None:
-        if engines != ("sim",):
-            raise click.BadParameter("only the simulator traces packets", param_hint="--trace")
+        if any(FACTS[engine].real_time for engine in engines):
+            raise click.BadParameter(NO_TRACE, param_hint="--trace")
         if out is None and not report_:
             raise click.BadParameter("a trace requires --out DIR or --report", param_hint="--trace")
     if grain is not None:

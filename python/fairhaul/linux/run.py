@@ -149,9 +149,9 @@ def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
 class Run:
     """One run of a scenario in simulated time, with the interface of a run in the simulator."""
 
-    def __init__(self, scenario: Scenario, used: Program) -> None:
-        """Prepare a run; nothing happens yet."""
-        self._scenario, self._program = scenario, used
+    def __init__(self, scenario: Scenario, used: Program, traced: int | None = None) -> None:
+        """Prepare a run; nothing happens yet. `traced`: the index of a flow for a packet trace."""
+        self._scenario, self._program, self._traced = scenario, used, traced
         self._run = HostRun(scenario)
         self.reached_s = 0.0
         """How far the run has come, in seconds of simulated time."""
@@ -174,7 +174,12 @@ class Run:
             Stopped: `stop` was called.
         """
         memory = memory_mb(self._scenario)
-        request = {"do": "linux", "program": str(self._program.path), "memory_mb": memory}
+        request: dict[str, Any] = {
+            "do": "linux",
+            "program": str(self._program.path),
+            "memory_mb": memory,
+            "trace": self._traced,
+        }
         notes, outcome = self._run.run(request, self._take)
         self.cpu_s = float(notes.pop("cpu_s"))
         if not (trust := notes["trust"])["valid"]:

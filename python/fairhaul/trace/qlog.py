@@ -4,7 +4,8 @@ qlog was made for QUIC; TCP's data packets become its 1-RTT packets with one str
 acknowledgements become packets with an ACK frame. Datagrams become 1-RTT packets with one DATAGRAM
 frame [RFC 9221], and are not acknowledged. A dropped packet is logged as lost at the time of its
 drop, which a real sender learns only later. Only the first connection of the flow is logged,
-because a qlog trace has one vantage point and one connection.
+because a qlog trace has one vantage point and one connection. The window and the round-trip time
+are in the log where the trace has them.
 """
 
 from __future__ import annotations
@@ -12,21 +13,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.trace import is_datagrams, runs, with_payload
+from fairhaul.trace import Traced, runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
 
-
-def log(table: pl.DataFrame, flow: str, described: Mapping[str, Any]) -> str:
-    """Give the log of the first connection of a trace, as JSON text."""
-    datagrams = is_datagrams(described)
-    table, payload = with_payload(table, described)
-    first = table.filter((table["connection"] == table["connection"].min()) & ~table["opens"])
-    rows = first.iter_rows(named=True)
-    events = [event for row in rows for event in _events(row, payload, datagrams)]
+def log(traced: Traced, flow: str) -> str:
+    """Give the log of the first connection of a trace of `flow`, as JSON text."""
+    rows = traced.rows
+    first = rows.filter((rows["connection"] == rows["connection"].min()) & ~rows["opens"])
+    events = [event for row in first.iter_rows(named=True) for event in _events(row, traced)]
     trace = {
         "title": flow,
         "vantage_point": {"name": flow, "type": "client"},
@@ -38,23 +35,23 @@ def log(table: pl.DataFrame, flow: str, described: Mapping[str, Any]) -> str:
     )
 
 
-def _events(row: Mapping[str, Any], payload: int, datagrams: bool) -> list[dict[str, Any]]:
+def _events(row: Mapping[str, Any], traced: Traced) -> list[dict[str, Any]]:
     match row["what"]:
         case "sent":
-            frame = _datagram(row) if datagrams else _stream(row, payload)
+            frame = _datagram(row) if traced.datagrams else _stream(row, traced)
             return [_event(row, "transport:packet_sent", _packet(row, [frame]))]
         case "dropped":
             header = {"packet_type": "1RTT", "packet_number": row["number"]}
             return [_event(row, "recovery:packet_lost", {"header": header})]
         case "ack_received":
-            metrics = {
-                "congestion_window": round(row["cwnd_packets"] * payload),
-                "smoothed_rtt": row["srtt_s"] * 1000,
-            }
-            return [
-                _event(row, "transport:packet_received", _packet(row, [_acknowledged(row)])),
-                _event(row, "recovery:metrics_updated", metrics),
-            ]
+            metrics: dict[str, float] = {}
+            if row["cwnd_packets"] is not None:
+                metrics["congestion_window"] = round(row["cwnd_packets"] * traced.payload)
+            if row["srtt_s"] is not None:
+                metrics["smoothed_rtt"] = row["srtt_s"] * 1000
+            received = _event(row, "transport:packet_received", _packet(row, [_acknowledged(row)]))
+            changed = _event(row, "recovery:metrics_updated", metrics)
+            return [received, changed] if metrics else [received]
         case _:
             return []
 
@@ -71,11 +68,11 @@ def _packet(row: Mapping[str, Any], frames: list[dict[str, Any]]) -> dict[str, A
     }
 
 
-def _stream(row: Mapping[str, Any], payload: int) -> dict[str, Any]:
+def _stream(row: Mapping[str, Any], traced: Traced) -> dict[str, Any]:
     return {
         "frame_type": "stream",
         "stream_id": 0,
-        "offset": row["number"] * payload,
+        "offset": traced.offset(row["connection"], row["number"]),
         "length": row["payload"],
     }
 

@@ -5,8 +5,9 @@
 //! of a packet.
 
 mod in_kernel;
+mod tracing;
 
-use fairhaul_experiment::{Grid, Hop, Ledger};
+use fairhaul_experiment::{Grid, Hop, Ledger, PacketTrace};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, Wire};
 use fairhaul_units::{Chance, Ecn, Span, Time};
@@ -19,6 +20,7 @@ use super::kernel_queue::KernelQueues;
 use super::layout::{FlowPath, Layout};
 use super::network_counts::NetworkCounts;
 use super::queued_packet::QueuedPacket;
+use tracing::PacketTracer;
 
 /// A packet in flight.
 #[derive(Clone, Debug)]
@@ -92,6 +94,8 @@ pub struct Network {
     answers: Histogram,
     /// How much of each packet is kept.
     kept: usize,
+    /// The trace of a flow, if one was requested.
+    tracer: Option<PacketTracer>,
     ledger: Ledger,
 }
 
@@ -119,6 +123,7 @@ impl Network {
             counts: NetworkCounts::default(),
             answers: Histogram::default(),
             kept: usize::MAX,
+            tracer: None,
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
     }
@@ -126,6 +131,16 @@ impl Network {
     /// Keeps this much of the beginning of each packet, for hosts that read no payload.
     pub fn keep_only(&mut self, bytes: usize) {
         self.kept = bytes;
+    }
+
+    /// Records the packet trace of `flow` from now on.
+    pub fn trace(&mut self, flow: u32) {
+        self.tracer = Some(PacketTracer::new(flow, self.ledger.end()));
+    }
+
+    /// Ends the packet trace, and returns it if there is one.
+    pub fn take_trace(&mut self) -> Option<PacketTrace> {
+        self.tracer.take().map(PacketTracer::close)
     }
 
     /// A host has sent a packet at `now`, which must not run backwards. A packet of no connection is not carried.
@@ -138,7 +153,11 @@ impl Network {
         let leaves = if forward { self.departure(headers.from.1, flow, now) } else { now };
         self.count_sent(&headers, flow, forward, leaves);
         let travel = Travel { headers, flow, forward, hop: 0, sent: leaves };
-        let slot = self.keep(travel, &bytes[..headers.size as usize]);
+        let bytes = &bytes[..headers.size as usize];
+        let slot = self.keep(travel, bytes);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.sent(slot, &travel, bytes);
+        }
         self.events.step(self.sent, slot, leaves);
     }
 
@@ -261,7 +280,7 @@ impl Network {
             deliver(headers.to.0, bytes, now);
             let travel = *travel;
             self.count_delivered(&travel, now);
-            return self.free.push(slot);
+            return self.release(slot, true, now);
         };
         travel.hop += 1;
         let connection = headers.from.1;
@@ -339,7 +358,15 @@ impl Network {
             self.ledger.lost(flow, self.packets[packet.slot as usize].travel.sent, when);
         }
         self.counts.dropped += 1;
-        self.free.push(packet.slot);
+        self.release(packet.slot, false, when);
+    }
+
+    /// A packet has reached its host, or was dropped: its slot is free.
+    fn release(&mut self, slot: u32, arrived: bool, now: Time) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.ends(slot, &self.packets[slot as usize].travel, arrived, now);
+        }
+        self.free.push(slot);
     }
 
     /// A packet leaves a link, which may lose, mark or duplicate it.
@@ -358,12 +385,15 @@ impl Network {
         let lane = self.behind[link as usize];
         self.events.step(lane, slot, arrives);
         if let Some(PacketInFlight { travel, bytes }) = copy {
-            let slot = self.keep(travel, &bytes);
+            let second = self.keep(travel, &bytes);
             self.counts.copied += 1;
+            if let Some(tracer) = &mut self.tracer {
+                tracer.copied(slot, second);
+            }
             if travel.forward && travel.headers.carries_data() {
                 self.ledger.copied(travel.flow, travel.sent, arrives);
             }
-            self.events.step(lane, slot, arrives);
+            self.events.step(lane, second, arrives);
         }
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use fairhaul_experiment::{Grid, Record};
+use fairhaul_experiment::{Grid, PacketTrace, Record};
 use fairhaul_units::{Span, Time};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -90,6 +90,8 @@ pub struct Passed {
     pub unseen: u64,
     /// Features that were missing and that the router did without.
     pub warnings: Vec<String>,
+    /// The packet trace, where time is simulated and one was requested.
+    pub trace: Option<PacketTrace>,
 }
 
 impl Lab {
@@ -182,8 +184,9 @@ impl Running {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
             Carrier::Program(path) => {
-                let NetworkResult { record, counts, in_order } = path.finish()?;
-                let passed = Passed { counts, in_order, unseen: unseen(&self.hosts)?, ..Passed::default() };
+                let NetworkResult { record, counts, in_order, trace } = path.finish()?;
+                let unseen = unseen(&self.hosts)?;
+                let passed = Passed { counts, in_order, unseen, trace, ..Passed::default() };
                 Ok((record, passed))
             }
         }
@@ -224,6 +227,7 @@ impl Router {
             load: used.as_secs() / ran.as_secs(),
             unseen: unseen(&self.hosts)?,
             warnings,
+            trace: None,
         };
         Ok((self.network.close().close("lab", Vec::new()), passed))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow};
+use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
@@ -14,8 +14,10 @@ use super::plan::{Plan, plan};
 use super::router::Lab;
 use super::run_validity::{Evidence, RunValidity};
 use super::sample_source::SampleSource;
+use super::simulated_path::SimulatedPath;
 use super::tcp_info::Info;
 use super::tcp_probe::ProbeSample;
+use super::traced_windows::TracedWindows;
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
 use crate::error::{Context, Error, Result};
 use crate::kernel::capabilities;
@@ -27,14 +29,16 @@ pub struct RunResult {
     pub record: Record,
     /// Whether the run is valid.
     pub validity: RunValidity,
+    /// The packet trace, if one was requested.
+    pub trace: Option<PacketTrace>,
 }
 
-/// Runs `scenario` on hosts of this kernel, in its time.
+/// Runs `scenario` on hosts of this kernel, in its time; `traced`: the flow whose packets the emulated network traces.
 ///
 /// # Errors
 /// A refusal if real hosts cannot run it; a failure if this machine cannot create the hosts.
-pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
-    can_be_made()?;
+pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<RunResult> {
+    can_be_made(traced)?;
     let Plan { layout, transfers } = plan(scenario, twins)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = scenario.grid();
@@ -45,6 +49,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     let (as_root, devices) = (capabilities::lacking().is_empty(), lab.devices());
     let mut samples = SampleSource::of(devices, as_root, &senders);
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
+    let mut traced = TracedWindows::new(traced, flows.clone());
     let before = MachineCounters::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
     let running = lab.start(clock, grid).when("cannot start the network")?;
@@ -55,12 +60,14 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     let mut poll = |now, connection, info: &Info| {
         for sample in samples.taken().into_iter().filter(sends) {
             observer.on_sample(clock.at(sample.at_ns), sample.connection, &sample.state);
+            traced.on_sample(clock, &sample);
         }
         observer.on_poll(now, connection, info);
+        traced.on_poll(now, connection, info);
     };
     let results =
         traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
-    let (mut record, passed) = running.finish().when("cannot forward packets")?;
+    let (mut record, mut passed) = running.finish().when("cannot forward packets")?;
     let machine = MachineCounters::now()?.since(&before);
     let results = results.when("cannot start threads")?;
     let (observed, shortest) = observer.close();
@@ -70,6 +77,9 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     record.events = observed.events;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
+    // Samples since the last poll, which no record has.
+    samples.taken().iter().filter(|sample| sends(sample)).for_each(|sample| traced.on_sample(clock, sample));
+    passed.trace.iter_mut().for_each(|trace| traced.complete(trace));
     let windows = samples.windows()?;
     let evidence = Evidence {
         passed: &passed,
@@ -82,11 +92,14 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
         devices,
     };
     let validity = RunValidity::of(scenario, &flows, &record, &evidence);
-    Ok(RunResult { record, validity })
+    Ok(RunResult { record, validity, trace: passed.trace })
 }
 
-/// Whether hosts can be created here at all.
-fn can_be_made() -> Result<()> {
+/// Whether hosts can be created here at all, and the packets of a flow be traced if one is `traced`.
+fn can_be_made(traced: Option<u32>) -> Result<()> {
+    if traced.is_some() && !SimulatedPath::is_here() {
+        return Err(Error::refused("packets are traced only where time is simulated, not in the lab"));
+    }
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::refused("the lab needs root, or a user namespace in which this process is root"));
     }

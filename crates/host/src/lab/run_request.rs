@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fairhaul_bpf::BpfKind;
 use fairhaul_cc::{OwnKind, OwnKinds};
-use fairhaul_experiment::{Scenario, read_with};
+use fairhaul_experiment::{Scenario, read_with, to_lines};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -28,8 +28,11 @@ use crate::user_namespace;
 pub struct RunRequest {
     /// What is run.
     pub scenario: RequestedScenario,
-    /// The file for the record, as JSON.
+    /// The file for the record, as JSON; the packet trace follows it.
     record: PathBuf,
+    /// The number of the flow whose packets are traced; only where time is simulated.
+    #[serde(default)]
+    pub trace: Option<u32>,
 }
 
 /// A scenario as a text.
@@ -91,8 +94,9 @@ pub fn answer(question: &RunRequest) -> Result<Value> {
     let scenario = question.scenario.read()?;
     prepare()?;
     let ports = load_ports(&scenario.flows)?;
-    let answer = run(&scenario, &ports.names)?;
-    fs::write(&question.record, answer.record.to_json()).when(question.record.display())?;
+    let answer = run(&scenario, &ports.names, question.trace)?;
+    let text = to_lines(&answer.record, answer.trace.as_ref());
+    fs::write(&question.record, text).when(question.record.display())?;
     Ok(json!({ "trust": answer.validity, "kernel": probe::release() }))
 }
 

@@ -359,7 +359,7 @@ mod tests {
             histogram
         });
         let (counts, in_order, warnings) = (NetworkCounts::default(), vec![0], Vec::new());
-        let passed = Passed { counts, in_order, lag, answers, load, unseen: 0, warnings };
+        let passed = Passed { counts, in_order, lag, answers, load, unseen: 0, warnings, trace: None };
         let results = [TransferResult {
             connection: 0,
             start: Some(Time::ZERO),

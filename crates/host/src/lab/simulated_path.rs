@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use fairhaul_experiment::Record;
+use fairhaul_experiment::{PacketTrace, Record};
 use fairhaul_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,8 @@ pub struct NetworkResult {
     pub counts: NetworkCounts,
     /// Payload of each connection that its receiver has acknowledged.
     pub in_order: Vec<u64>,
+    /// The packet trace, if one was requested, without windows.
+    pub trace: Option<PacketTrace>,
 }
 
 /// The open file of the device.

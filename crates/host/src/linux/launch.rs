@@ -24,8 +24,11 @@ pub struct LinuxRun {
     memory_mb: u64,
     /// What is run.
     scenario: RequestedScenario,
-    /// The file for the record, as JSON.
+    /// The file for the record, as JSON; the packet trace follows it.
     record: PathBuf,
+    /// The number of the flow whose packets are traced.
+    #[serde(default)]
+    trace: Option<u32>,
 }
 
 /// Runs a scenario in the program; returns its validity.
@@ -43,7 +46,8 @@ pub fn launch(run: &LinuxRun) -> Result<Value> {
         writes: false,
         console: None,
     };
-    let request = json!({ "request": { "do": "lab", "scenario": run.scenario, "record": RECORD } });
+    let question = json!({ "do": "lab", "scenario": run.scenario, "record": RECORD, "trace": run.trace });
+    let request = json!({ "request": question });
     let mut result = program.run(&request, Some(scenario.duration.as_secs()))?;
     result["cpu_s"] = json!(children_s()?);
     Ok(result)

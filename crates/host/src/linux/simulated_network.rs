@@ -24,15 +24,18 @@ impl SimulatedNetwork {
     /// # Errors
     /// It is not a request that has a network, or its scenario has mistakes.
     pub fn of(request: &[u8]) -> Result<Option<SimulatedNetwork>> {
-        let (layout, grid) = match linux_request(&String::from_utf8_lossy(request))? {
+        let (layout, grid, traced) = match linux_request(&String::from_utf8_lossy(request))? {
             LinuxRequest::Ready => return Ok(None),
-            LinuxRequest::Run(scenario) => (simulated_layout(&scenario), scenario.grid()),
+            LinuxRequest::Run(scenario, traced) => (simulated_layout(&scenario), scenario.grid(), traced),
             LinuxRequest::Shell(scenario, flow) => {
-                (simulated_layout_around(&scenario, flow), scenario.grid())
+                (simulated_layout_around(&scenario, flow), scenario.grid(), None)
             }
         };
         let connections = layout.connections.len() as u32;
-        let network = Network::new(&layout, grid);
+        let mut network = Network::new(&layout, grid);
+        if let Some(flow) = traced {
+            network.trace(flow);
+        }
         Ok(Some(SimulatedNetwork { network, connections, hosts: layout.hosts, seed: layout.seed }))
     }
 }

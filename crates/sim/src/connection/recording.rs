@@ -1,13 +1,13 @@
 //! What a connection records in the ledger of the run and in the packet trace of its flow.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{NO_WINDOW, NextTransfer, PacketWhat, TransferRow};
+use fairhaul_experiment::{NO_WINDOW, NextTransfer, PacketRecorder, PacketWhat, TransferRow};
 use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
 use crate::event_key::EventKind;
 use crate::network::Network;
-use crate::packet_trace::TraceRecorder;
+use crate::packet_trace::{ack_row, data_row};
 use crate::tcp::Outcome;
 
 impl Connection {
@@ -52,7 +52,7 @@ impl Connection {
     #[inline(always)]
     pub(super) fn trace_data(&self, what: PacketWhat, data: &Data, now: Time, network: &mut Network) {
         if let Some(trace) = &mut network.trace {
-            trace.data(self.flow, self.serial, what, data, now);
+            trace.keep(self.flow, now, || data_row(self.serial, what, data, now));
         }
     }
 
@@ -64,10 +64,10 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn trace_ack_row(&self, trace: &mut TraceRecorder, what: PacketWhat, ack: &Ack, now: Time) {
+    fn trace_ack_row(&self, trace: &mut PacketRecorder, what: PacketWhat, ack: &Ack, now: Time) {
         let took = what == PacketWhat::AckReceived;
         let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
-        trace.ack(self.flow, self.serial, what, ack, now, sender);
+        trace.keep(self.flow, now, || ack_row(self.serial, what, ack, now, sender));
     }
 
     /// Records what an acknowledgement or the timer has caused.
