@@ -49,7 +49,9 @@ impl CostEstimate {
         let flows = scenario.flows.len() as u64;
         let packets = sent(scenario);
         let waiting: f64 = scenario.flows.iter().map(|flow| ahead(flow, scenario)).sum();
-        let others = flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
+        // Each controller of a user has a copy while a loss event may be spurious.
+        let of_users: f64 = scenario.flows.iter().map(|flow| 2.0 * flow.controller.memory() as f64).sum();
+        let others = of_users + flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
         let in_flight = in_flight(scenario);
         let bytes = others + (waiting + in_flight) * PER_PACKET;
         CostEstimate {
