@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from fairhaul import ScenarioError, cli
-from fairhaul.store import Result, Store, StoreError, Writer, identity, key_of, parts
+from fairhaul.store import Result, Store, StoreError, Writer, identity, key_of, parts, rows
 from fairhaul.store import store as module
 from fairhaul.store.journal import Journal
 from fairhaul.store.rows import Row, line_of
@@ -210,11 +210,11 @@ def test_the_lock_is_held_until_the_journal_is_gone(
     place = tmp_path / "s"
     write = parts.write_part
 
-    def slow(folder: Path, table: str, rows: Sequence[Row]) -> Path:
+    def slow(folder: Path, table: str, own: Sequence[Row]) -> Path:
         # Another process opens the store while this one makes parts of its journal.
         monkeypatch.setattr(parts, "write_part", write)
         add(place, "b")
-        return write(folder, table, rows)
+        return write(folder, table, own)
 
     monkeypatch.setattr(parts, "write_part", slow)
     add(place, "a")
