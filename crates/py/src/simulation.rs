@@ -74,9 +74,14 @@ fn at(seconds: f64) -> Time {
 
 #[pymethods]
 impl Simulation {
+    /// `memory`: the limit of the memory for outstanding work, bytes.
     #[new]
-    fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Simulation> {
+    #[pyo3(signature = (scenario, memory=None))]
+    fn new(py: Python<'_>, scenario: &Scenario, memory: Option<u64>) -> PyResult<Simulation> {
         let (question, control) = (scenario.question(), Control::asking(own::is_interrupted));
+        if let Some(bytes) = memory {
+            control.limit_memory(bytes);
+        }
         let begun =
             py.detach(|| guard::watch(&control, || Engine::new(Arc::clone(&question), control.clone())));
         let engine = begun.map_err(|why| failure(&question, &why))?;
@@ -141,6 +146,7 @@ impl Simulation {
     /// A copy, which goes on by itself.
     fn copy(&self, py: Python<'_>) -> PyResult<Simulation> {
         let control = Control::asking(own::is_interrupted);
+        control.limit_memory(self.control.most_memory());
         let copied = self.go_on(py, |engine| Ok(engine.copied(control.clone())))?;
         Ok(Simulation { engine: Mutex::new(Some(copied)), control })
     }

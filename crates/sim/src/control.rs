@@ -87,7 +87,8 @@ impl Control {
         self.0.most_memory.store(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn most_memory(&self) -> u64 {
+    /// The bound of the memory, bytes.
+    pub fn most_memory(&self) -> u64 {
         self.0.most_memory.load(Ordering::Relaxed)
     }
 
