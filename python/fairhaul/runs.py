@@ -29,6 +29,7 @@ from fairhaul.scenario import (
     Settings,
     Source,
     read_one,
+    refuse_too_many,
     with_seeds,
 )
 
@@ -123,6 +124,7 @@ def run_many(
         RunError: a run failed; all others were stopped.
     """
     each = 1 if seeds is None else whole(seeds)
+    refuse_too_many(scenarios, whole(each))
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
     done = for_each(plan, _measured, jobs=jobs, on_progress=on_progress, engine=engine)
     parts = (done[start : start + each] for start in range(0, len(done), each))
@@ -160,6 +162,7 @@ def run_each(
         RunError: a run failed; all others were stopped; raised by the iterator.
     """
     each = 1 if seeds is None else whole(seeds)
+    refuse_too_many(scenarios, whole(each))
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
     jobs = at_once(jobs, engine)
     ahead = AHEAD * jobs + each
