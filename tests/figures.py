@@ -13,6 +13,7 @@ from typing import Any
 
 import fairhaul
 from fairhaul.runs import run
+from fairhaul.scenario import read_one
 
 KEPT = Path(__file__).parent.parent / "crates" / "fuzz" / "kept"
 TRACES = ("steps.csv", "opportunities.txt")
@@ -57,6 +58,10 @@ def _outside(figures: dict[str, Any], keys: dict[str, tuple[str, ...]], most: fl
     ]
 
 
+# No run takes more than that many times its estimate, except for what takes no time.
+MOST_OF_ESTIMATE, SHORT_S = 20, 0.2
+
+
 def judge(text: str) -> str:
     """Run the scenario of `text`: `fine`, or what is wrong with its figures."""
     with TemporaryDirectory() as folder:
@@ -66,9 +71,14 @@ def judge(text: str) -> str:
             (path.parent / trace).write_bytes((KEPT / trace).read_bytes())
         try:
             answer = run(path)
+            estimated_s = dict(read_one(path).estimate())["seconds"]
         except (fairhaul.ScenarioError, fairhaul.RunError):
             return "fine"  # the check of the run itself says whether that is right
-    return "; ".join(wrong(dict(answer.measures[0]))) or "fine"
+    mistakes = wrong(dict(answer.measures[0]))
+    took_s = answer.records[0].meta["cpu_s"]
+    if took_s > MOST_OF_ESTIMATE * estimated_s + SHORT_S:
+        mistakes.append(f"it took {took_s:.3g} s, and {estimated_s:.3g} s were estimated")
+    return "; ".join(mistakes) or "fine"
 
 
 def _within(value: float | None, most: float) -> bool:

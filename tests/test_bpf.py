@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fairhaul
-from fairhaul import ScenarioError, cli
+from fairhaul import ScenarioError, cli, memory
 
 from .compiled import bpf_object, documented_object
 
@@ -95,3 +95,27 @@ def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert cli.status_of([*command, f"mine={tmp_path}/none.bpf.o"]) == 2
     assert "no such file" in capsys.readouterr().err
     assert cli.status_of([*command, f"mine={bpf_object('cubic')}"]) == 0
+
+
+@pytest.mark.parametrize("name", ["test_endless", "test_deep"])
+def test_a_call_ends_within_the_instructions_that_a_kernel_allows(name: str) -> None:
+    with pytest.raises(fairhaul.RunError, match="does not end within a million instructions"):
+        ran(bpf("hungry", controller=name))
+
+
+def test_the_variables_of_an_object_count_in_the_memory_of_its_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hungry = bpf("hungry", controller="test_lasting")
+    monkeypatch.setattr(memory, "available_bytes", lambda: 500_000_000)
+    # Each connection has 3 MB, and as much while a loss event may be spurious.
+    with pytest.raises(ScenarioError, match=r"a run needs about 6\d\d MB of memory"):
+        ran(hungry, {"flow.a.count": 100})
+    # Connections that begin later are not known beforehand. This outage lets none of them end.
+    short = {
+        "flow.a.traffic": {"kind": "short", "rate": "50 /s", "size": "10 kB"},
+        "bottleneck.queue.capacity": "20 packets",
+        "bottleneck.schedule": [{"at": "1 s", "rate": "0 bit/s"}],
+    }
+    with pytest.raises(fairhaul.RunError, match="MB of memory, more than its limit"):
+        ran(hungry, short)

@@ -180,3 +180,52 @@ def test_the_example_trains_and_its_policy_has_the_shorter_queue() -> None:
         queue[name] = link["queue_mean_s"] or 0.0
         assert link["utilization"] > 0.98
     assert queue["learned"] < queue["cubic"] / 2
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        *(
+            ({"every": every}, "every")
+            for every in (0, -1, 1e-12, float("nan"), "1 s", True, 1e300)
+        ),
+        *(({"history": history}, "history") for history in (0, -1, 2.5, None, 10**12)),
+        ({"every": 0, "history": 0, "act": "x"}, "act"),
+    ],
+)
+def test_an_argument_that_is_no_use_is_refused(more: dict[str, Any], reason: str) -> None:
+    for kind in (SenderEnv, SendersEnv, lambda **given: SenderVectorEnv(2, **given)):
+        with pytest.raises(ScenarioError) as refusal:
+            kind(**more)
+        assert len(refusal.value.args) == len(more)
+        assert str(refusal.value.args[0]).startswith(f"{reason} = ")
+
+
+def test_a_number_of_runs_or_threads_that_is_no_use_is_refused() -> None:
+    for runs in (0, -1, 1.5, 10**9):
+        with pytest.raises(ScenarioError, match="runs = "):
+            SenderVectorEnv(runs)  # type: ignore[arg-type]
+    for threads in (0, -1, 10**6):
+        with pytest.raises(ScenarioError, match="threads = "):
+            SenderVectorEnv(2, threads=threads)
+
+
+@pytest.mark.parametrize(
+    "action", [[float("nan")], [float("inf")], [1, 2], np.zeros((3, 3)), [], "x", None, [None]]
+)
+def test_an_action_that_is_not_one_number_is_refused(action: Any) -> None:
+    env = SenderEnv()
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="action"):
+        env.step(action)
+    senders: Any = SendersEnv()
+    senders.reset(seed=1)
+    with pytest.raises(ValueError, match="action"):
+        senders.step({"first": action, "second": [0.0]})
+    with pytest.raises(ValueError, match="no action for second"):
+        senders.step({"first": [0.0]})
+    runs: Any = SenderVectorEnv(2)
+    runs.reset(seed=1)
+    with pytest.raises(ValueError, match="action"):
+        runs.step(action if np.size(action) == 2 and action != [1, 2] else [0.0, float("nan")])
+    assert np.isfinite(runs.step(np.zeros((2, 1)))[1]).all()

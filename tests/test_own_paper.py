@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul import papers
+from fairhaul import papers, report
 from fairhaul.cli import progress
 from fairhaul.papers.experiment import Key, Numbers, Results, Verdict
 from fairhaul.papers.formula import FormulaError, read_formula
 from fairhaul.papers.layout import step
 from fairhaul.papers.section import Printed
+from fairhaul.report import page
+from fairhaul.report.renderer import Renderer
 from fairhaul.runs import Progress
 from fairhaul.scenario import ScenarioError
 
@@ -361,3 +363,49 @@ def test_without_a_terminal_a_line_now_and_then_tells_the_progress(
     assert capsys.readouterr().err == "fairhaul: mine: 1/4 runs, 25 %, about 4 min left\n"
     with progress.progress() as on_progress:
         assert on_progress is None
+
+
+@pytest.mark.parametrize("name", ["../../escape", "/tmp/escape", "a/b", "..", "", " x", "x" * 200])
+def test_no_name_of_a_figure_or_an_experiment_leads_elsewhere(folder: Path, name: str) -> None:
+    assert any(
+        "becomes the name of a file" in one or "is required" in one
+        for one in mistakes(changed(folder, ('name  = "windows"', f'name  = "{name}"')))
+    )
+
+
+def test_no_name_of_an_experiment_leads_elsewhere(folder: Path) -> None:
+    found = mistakes(changed(folder, ("experiment.table1", 'experiment."../../x"')))
+    assert any("becomes the name of a file" in one for one in found)
+
+
+def test_a_figure_of_a_function_cannot_leave_the_report(tmp_path: Path) -> None:
+    figure = report.Figure(name="../escape", title="t", caption="", chart={})
+    section = report.Section(heading="h", figures=[figure])
+    with pytest.raises(ScenarioError, match="leads out of the report"):
+        page.write(tmp_path / "r" / "report.html", "t", "q", "a", [section], Renderer())
+    assert not list(tmp_path.iterdir())
+
+
+def test_texts_without_control_characters_are_wanted(folder: Path) -> None:
+    (found,) = mistakes(changed(folder, ('source   = "an', 'source   = "\\u001b[31man')))
+    assert found == "source: control characters are not allowed"
+
+
+def test_a_page_shows_control_characters_and_does_not_have_them() -> None:
+    template = page._template()
+    shown = page._page(
+        template,
+        {"title": "a\x1b[31mb\x9b", "question": "", "answer": "", "studio": ""},
+        [],
+        {},
+        "auto",
+    )
+    assert "a\\x1b[31mb\\x9b" in shown
+    assert not page.CONTROLS.search(shown)
+
+
+def test_a_long_formula_is_not_quoted_in_full() -> None:
+    for text in ("(" + "1 + " * 25_000 + "1)", "x" * 3000, "-" * 9000 + "1", "(" * 5000):
+        with pytest.raises(FormulaError) as refusal:
+            read_formula(text)
+        assert len(str(refusal.value)) < 400

@@ -10,6 +10,8 @@ import fairhaul
 from fairhaul import RunError, ScenarioError, Simulation
 from fairhaul.own import Ack, Controller, Window
 
+from .conftest import SMALL
+
 TWO: dict[str, Any] = {
     "title": "two",
     "duration": "30 s",
@@ -131,3 +133,19 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(call: Any, message: 
     with pytest.raises(ValueError, match="wanted packets above 0"):
         sim.flows["F1"].cwnd = float("nan")
     assert same(sim.finish(), fairhaul.run(TWO).records[0])
+
+
+def test_a_window_has_the_bound_of_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    sim = fairhaul.Simulation(SMALL)
+    sim.run_until(2)
+    for window in (1e300, 1.1e9, float("inf"), float("nan"), 0, -1):
+        with pytest.raises(ValueError, match="a window of at most 1,000,000,000"):
+            sim.flows["near"].cwnd = window
+    # A window below it takes the memory that a run may take, and no more; so does that of a copy.
+    monkeypatch.setattr("fairhaul.memory.available_bytes", lambda: 100_000_000)
+    small = fairhaul.Simulation(SMALL, {"bottleneck.queue.capacity": "unlimited"})
+    small.run_until(2)
+    for each in (small.clone(), small):
+        with pytest.raises(fairhaul.RunError, match="more than its limit"):  # noqa: PT012
+            each.flows["near"].cwnd = 1e9
+            each.run_until(3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import time
+import zlib
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -214,6 +216,19 @@ def test_a_link_opens_the_scenario_with_its_settings(html: Path) -> None:
     text = page.evaluate("document.getElementById('text').value")
     assert 'duration = "10 s"' in text
     assert "# Two flows with different round-trip times" in text
+    assert page.errors == []
+    page.close()
+
+
+def test_a_link_that_unpacks_to_very_much_opens_the_page_without_it(html: Path) -> None:
+    state = b'{"texts": ["' + b"x" * 100_000_000 + b'"]}'
+    letters = base64.urlsafe_b64encode(zlib.compress(state, 9)).decode().rstrip("=")
+    assert len(letters) < 200_000
+    page = Page(1400)
+    begun = time.monotonic()
+    page.open(html, f"#s={letters}")
+    assert time.monotonic() - begun < 10
+    assert "xxx" not in page.evaluate("document.getElementById('text').value")
     assert page.errors == []
     page.close()
 

@@ -1,9 +1,33 @@
-"""Files that are written completely, or not at all."""
+"""Files that are written completely, or not at all; and files that others may have made."""
 
 from __future__ import annotations
 
+import os
 import secrets
+import stat
 from pathlib import Path
+
+
+class NotAFile(OSError):
+    """A pipe, a device or another thing that is no regular file; or one that is far too large."""
+
+
+def read(file: Path, most: int) -> bytes:
+    """Read a regular file of at most `most` bytes, which others may have made.
+
+    Raises:
+        NotAFile: it is none, or larger.
+        OSError: it cannot be read.
+    """
+    # Opening a pipe would wait for its writer.
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotAFile(0, "is no regular file", str(file))
+        content = opened.read(most + 1)
+    if len(content) > most:
+        raise NotAFile(0, f"has more than {most // 1_000_000} MB", str(file))
+    return content
 
 
 def replace(file: Path, content: bytes) -> None:

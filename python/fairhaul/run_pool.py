@@ -75,8 +75,14 @@ class RunPool:
         self._work = [_work(scenario, engine) for scenario in plan]
         self._all_work, self._all_s = sum(self._work), sum(run.duration_s for run in plan)
         self._finished, self._done_work, self._done_s = 0, 0.0, 0.0
-        # The threads that have run their engine, and compute figures.
+        # The threads that have run their engine, and compute figures; and those whose engine may
+        # call a controller in Python.
         self._figuring: dict[int, int] = {}
+        self._calling: dict[int, int] = {}
+        self.calls_users_code = engine == "sim" and any(
+            scenario.calls_users_code() for scenario in plan
+        )
+        """Whether a run may call code of a user's, which may not return."""
         self._stopped = False
 
     @property
@@ -107,8 +113,11 @@ class RunPool:
             if self._stopped:
                 raise _core.Stopped("stopped before it began")
             self._runs[index] = run
+            if self.calls_users_code:
+                self._calling[index] = threading.get_ident()
         try:
             outcome, cpu_s = _outcome(run)
+            self._returned(index)
             notes = {"engine": self._engine, **_notes(run)}
             return self._figure(
                 index, lambda: then(index, record_of(scenario, outcome, cpu_s, notes))
@@ -116,9 +125,15 @@ class RunPool:
         finally:
             with self._lock:
                 self._runs.pop(index, None)
+                self._calling.pop(index, None)
                 self._finished += 1
                 self._done_s += scenario.duration_s
                 self._done_work += self._work[index]
+
+    def _returned(self, index: int) -> None:
+        """The engine of a run has returned: nothing is raised in its thread any more."""
+        with self._lock:
+            self._calling.pop(index, None)
 
     def _figure(self, index: int, compute: Callable[[], T]) -> T:
         """Compute figures so that `stop` can end it: nothing else in Python ends a thread."""
@@ -140,13 +155,16 @@ class RunPool:
         return _core.Run(scenario, traced, self._memory)
 
     def stop(self) -> None:
-        """Stop every run, and the computation of figures."""
+        """Stop every run, and the computation of figures.
+
+        If a controller in Python suppresses the exception that ends it, the next call does so.
+        """
         with self._lock:
             self._stopped = True
             for run in self._runs.values():
                 run.stop()
             # Raised in the thread at its next step, in whatever it computes.
-            for thread in self._figuring.values():
+            for thread in (*self._figuring.values(), *self._calling.values()):
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(thread), ctypes.py_object(_core.Stopped)
                 )

@@ -7,6 +7,7 @@ that Ctrl-C reaches it, and then stops every run at once.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +29,7 @@ from fairhaul.scenario import (
     Settings,
     Source,
     read_one,
+    refuse_too_many,
     with_seeds,
 )
 
@@ -40,6 +42,7 @@ __all__ = [
     "Progress",
     "cores",
     "for_each",
+    "left_behind",
     "refuse_if_impossible",
     "run",
     "run_each",
@@ -49,6 +52,10 @@ __all__ = [
 T = TypeVar("T")
 
 LOOK_EVERY_S = 0.1
+# Runs that are to end are asked again so often, and code of a user's gets so long to return.
+STOP_EVERY_S, PATIENCE_S = 0.02, 0.5
+
+_left_behind = threading.Event()
 
 # Runs for each that runs at a time that `run_each` has begun and not yet given.
 AHEAD = 4
@@ -117,6 +124,7 @@ def run_many(
         RunError: a run failed; all others were stopped.
     """
     each = 1 if seeds is None else whole(seeds)
+    refuse_too_many(scenarios, whole(each))
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
     done = for_each(plan, _measured, jobs=jobs, on_progress=on_progress, engine=engine)
     parts = (done[start : start + each] for start in range(0, len(done), each))
@@ -154,6 +162,7 @@ def run_each(
         RunError: a run failed; all others were stopped; raised by the iterator.
     """
     each = 1 if seeds is None else whole(seeds)
+    refuse_too_many(scenarios, whole(each))
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
     jobs = at_once(jobs, engine)
     ahead = AHEAD * jobs + each
@@ -259,23 +268,48 @@ def _in_order(
     begun: deque[Future[T]] = deque()
     left = iter(range(pool.runs))
     shown_s = 0.0
-    with ThreadPoolExecutor(max_workers=pool.jobs) as threads:
-        try:
-            while True:
-                while len(begun) < ahead and (run := next(left, None)) is not None:
-                    begun.append(threads.submit(pool.run, run, then, failed))
-                if not begun:
-                    break
-                wait([begun[0]], timeout=LOOK_EVERY_S)
-                if on_progress is not None and time.monotonic() >= shown_s + LOOK_EVERY_S:
-                    shown_s = time.monotonic()
-                    on_progress(pool.progress())
-                if pool.failure is not None:
-                    raise pool.failure
-                while begun and begun[0].done():
-                    yield begun.popleft().result()
-            if on_progress is not None:
+    threads = ThreadPoolExecutor(max_workers=pool.jobs)
+    try:
+        while True:
+            while len(begun) < ahead and (run := next(left, None)) is not None:
+                begun.append(threads.submit(pool.run, run, then, failed))
+            if not begun:
+                break
+            wait([begun[0]], timeout=LOOK_EVERY_S)
+            if on_progress is not None and time.monotonic() >= shown_s + LOOK_EVERY_S:
+                shown_s = time.monotonic()
                 on_progress(pool.progress())
-        finally:
-            pool.stop()
-            threads.shutdown(cancel_futures=True)
+            if pool.failure is not None:
+                raise pool.failure
+            while begun and begun[0].done():
+                yield begun.popleft().result()
+        if on_progress is not None:
+            on_progress(pool.progress())
+    finally:
+        _end(pool, threads, begun)
+
+
+def _end(pool: RunPool, threads: ThreadPoolExecutor, begun: Iterable[Future[T]]) -> None:
+    """Stop the runs, and wait for their threads.
+
+    Nothing ends a call of a user's code that does not return, such as one of a library. After a
+    moment its thread is left behind, and ends with the process: see `left_behind`.
+    """
+    pool.stop()
+    threads.shutdown(wait=not pool.calls_users_code, cancel_futures=True)
+    if not pool.calls_users_code:
+        return
+    end_s = time.monotonic() + PATIENCE_S
+    while wait(begun, timeout=STOP_EVERY_S).not_done:
+        if time.monotonic() > end_s:
+            _left_behind.set()
+            return
+        pool.stop()  # a controller may have suppressed the exception that was to end it
+
+
+def left_behind() -> bool:
+    """Whether a thread is left behind that may never end, so that the interpreter cannot, either.
+
+    The process then has to be ended by `os._exit`.
+    """
+    return _left_behind.is_set()

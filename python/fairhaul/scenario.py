@@ -12,6 +12,7 @@ from typing import Any
 
 from fairhaul import _core, own
 from fairhaul._core import Scenario, ScenarioError
+from fairhaul.durations import rough_duration_text
 from fairhaul.nearest import hint
 from fairhaul.renamed import renamed
 
@@ -37,6 +38,8 @@ Source = str | PathLike[str] | Mapping[str, object]
 Settings = Mapping[str, object]
 Controllers = Mapping[str, own.Given]
 
+# Runs that one command plans; each takes a kilobyte before it begins.
+MOST_RUNS = 100_000
 LARGEST_SEED = 2**64 - 1
 
 
@@ -155,11 +158,33 @@ def flow_index(scenario: Scenario, name: str) -> int:
     raise ScenarioError(f"{scenario.title}: unknown flow {name!r}; {hint(name, names)}")
 
 
+def refuse_too_many(scenarios: Sequence[Scenario], seeds: int) -> None:
+    """Refuse more runs than one command can plan, and say what they would cost.
+
+    Raises:
+        ScenarioError: there are too many.
+    """
+    runs = len(scenarios) * seeds
+    if runs <= MOST_RUNS:
+        return
+    cpu_s = seeds * sum(dict(scenario.estimate())["seconds"] for scenario in scenarios)
+    raise ScenarioError(
+        f"{scenarios[0].title}: {runs:,} runs are too many: at most {MOST_RUNS:,} are planned at a "
+        f"time. They would take about {rough_duration_text(cpu_s)} of processor time; use fewer "
+        "seeds"
+    )
+
+
 def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
-    """Give `scenario` with its own seed and those after it."""
+    """Give `scenario` with its own seed and those after it.
+
+    Raises:
+        ScenarioError: a seed would exceed 2^64 - 1, or there are too many.
+    """
     seeds = whole(seeds)
     if seeds < 1:
         raise ValueError(f"seeds = {seeds}: at least one is required")
+    refuse_too_many([scenario], seeds)
     if scenario.seed + seeds - 1 > LARGEST_SEED:
         raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} exceed 2^64 - 1")
     return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]

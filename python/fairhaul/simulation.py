@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core, own
 from fairhaul.comparison.question import time_s
+from fairhaul.memory import per_run
 from fairhaul.nearest import hint
 from fairhaul.run_pool import record_of
 from fairhaul.scenario import (
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Flow", "Happened", "Link", "Simulation"]
 
+# As for `max_window`.
+MOST_WINDOW = 1e9
 EVENTS = ("reduction", "marked", "timeout", "recovered", "undone", "mode")
 
 
@@ -77,8 +80,11 @@ class Flow:
 
     def _set(self, cwnd: float, ssthresh: float) -> None:
         # Not a number is not above zero, either.
-        if not 0 < cwnd < float("inf") or not ssthresh > 0:
-            raise ValueError(f"cwnd = {cwnd}, ssthresh = {ssthresh}: wanted packets above 0")
+        if not 0 < cwnd <= MOST_WINDOW or not ssthresh > 0:
+            raise ValueError(
+                f"cwnd = {cwnd}, ssthresh = {ssthresh}: wanted packets above 0, and a window of at "
+                f"most {MOST_WINDOW:,.0f}"
+            )
         self._engine.set_window(self._index, cwnd, ssthresh)
 
     @property
@@ -182,7 +188,9 @@ class Simulation:
             scenario = source
         else:
             scenario = read_one(source, overrides, controllers=controllers)
-        self._begin(scenario, _core.Simulation(scenario), controllers, 0.0, [])
+        self._begin(
+            scenario, _core.Simulation(scenario, per_run([scenario], 1)), controllers, 0.0, []
+        )
 
     def _begin(
         self,

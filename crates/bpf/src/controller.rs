@@ -262,4 +262,8 @@ impl Own for BpfController {
     fn copied(&self) -> Box<dyn Own> {
         Box::new(self.clone())
     }
+
+    fn memory(&self) -> u64 {
+        self.socket.bytes() as u64
+    }
 }

@@ -135,13 +135,13 @@ fn all() -> impl Iterator<Item = Field> {
 }
 
 /// The place of an access; a field is known by the last of the kernel's structures that it is in.
-pub(crate) fn place(access: &Access, of_type: &str) -> Place {
+pub(crate) fn place(access: &Access<'_>, of_type: &str) -> Place {
     let is_known = |name: &str| NESTED.contains(&name) || all().any(|field| field.of == name);
     let Some(last) = access.steps.iter().rposition(|(structure, _)| is_known(structure)) else {
         return if is_known(of_type) { Place::Beginning } else { Place::Foreign };
     };
-    let structure = &access.steps[last].0;
-    let names: Vec<&str> = access.steps[last..].iter().map(|(_, name)| name.as_str()).collect();
+    let structure = access.steps[last].0;
+    let names: Vec<&str> = access.steps[last..].iter().map(|(_, name)| *name).collect();
     let name = names.iter().copied().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(".");
     match all().find(|field| field.of == structure && field.name == name) {
         Some(field) => Place::Field(field, if field == OWN { access.inside } else { 0 }),

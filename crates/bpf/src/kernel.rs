@@ -1,5 +1,7 @@
 //! What programs call in a kernel: helpers by their numbers, functions by their names.
 
+use std::sync::Arc;
+
 use fairhaul_units::Chance;
 
 use crate::error::Error;
@@ -75,7 +77,7 @@ pub(crate) struct Around {
     pub random: Chance,
     pub storages: Vec<Storage>,
     /// What programs ask for and a simulation does not have.
-    pub missing: Vec<String>,
+    pub missing: Arc<[String]>,
 }
 
 impl Kernel for Around {
@@ -96,6 +98,17 @@ impl Kernel for Around {
             Function::RenoThreshold => Ok((get(memory, first, CWND)? / 2).max(2)),
             Function::RenoUndo => Ok(get(memory, first, CWND)?.max(get(memory, first, PRIOR_CWND)?)),
             Function::RenoGrow => reno(memory, first, third as u32),
+        }
+    }
+
+    /// A storage that is to be made is filled with zeros, 64 bytes in the time of an instruction.
+    fn cost(&self, number: usize) -> usize {
+        match FUNCTIONS[number].0 {
+            Function::StorageGet => {
+                let to_make = self.storages.iter().filter(|storage| !storage.is_made);
+                to_make.map(|storage| storage.bytes / 64).sum()
+            }
+            _ => 0,
         }
     }
 

@@ -16,6 +16,8 @@ use crate::table::choose;
 
 /// The largest object that is read, bytes.
 const LARGEST: u64 = 16 << 20;
+/// How many variables an error lists.
+const MOST_NAMES: usize = 20;
 const OBJECT: &str = "object";
 const NAME: &str = "controller";
 
@@ -72,6 +74,8 @@ pub struct BpfMaker {
     table: Table,
     /// A number that differs where the object differs.
     digest: u64,
+    /// What each of its controllers takes, bytes.
+    memory: u64,
 }
 
 impl BpfMaker {
@@ -89,14 +93,18 @@ impl BpfMaker {
         for (name, value) in &variables {
             let Some((_, bytes)) = program.variables.get(name) else {
                 let names: Vec<&str> = program.variables.keys().map(String::as_str).collect();
-                return Err(format!("the object has no variable `{name}`; it has {}", names.join(", ")));
+                let more = names.len().saturating_sub(MOST_NAMES);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let names = names[..names.len().min(MOST_NAMES)].join(", ");
+                return Err(format!("the object has no variable `{name}`; it has {names}{more}"));
             };
             if *bytes < 8 && value >> (8 * bytes) != 0 {
                 return Err(format!("`{name}` = {value}: the variable has {bytes} bytes"));
             }
         }
-        let digest = digest(&bytes);
-        Ok(BpfMaker { object: bytes, controller, variables, program: Arc::new(program), table, digest })
+        let (digest, program) = (digest(&bytes), Arc::new(program));
+        let memory = Socket::of(&program, table.clone(), 0).bytes() as u64;
+        Ok(BpfMaker { object: bytes, controller, variables, program, table, digest, memory })
     }
 }
 
@@ -119,6 +127,10 @@ impl fmt::Debug for BpfMaker {
 }
 
 impl OwnMaker for BpfMaker {
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
     fn build(&self, stream: u64) -> Box<dyn Own> {
         let mut socket = Socket::of(&self.program, self.table.clone(), stream);
         for (name, value) in &self.variables {

@@ -4,6 +4,7 @@
 //! relocated to sockets that exist in memory only, and its programs are interpreted with every access to memory
 //! checked. [`Socket`] is one such socket; [`BpfKind`] lets the objects control flows of a simulation.
 
+mod bounds;
 mod btf;
 mod code;
 mod controller;

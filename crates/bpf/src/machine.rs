@@ -6,11 +6,12 @@ use crate::code::{Code, Op, REGISTERS, SLOTS, Step};
 use crate::error::Error;
 use crate::memory::Memory;
 
-/// More jumps than any controller takes in a call.
-const MOST_JUMPS: u32 = 1_000_000;
+/// Instructions of a call: the verifier of a kernel refuses a program with a longer path.
+const MOST_INSTRUCTIONS: usize = 1_000_000;
 /// The stack of a program, and how deep programs may call each other, as in the kernel.
 const STACK_BYTES: usize = 512;
 const MOST_FRAMES: usize = 8;
+const WORD: usize = 8;
 
 /// Code, memory, and the registers.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,9 @@ type Frame = ([u64; 5], usize);
 pub(crate) trait Kernel {
     fn call(&mut self, number: usize, arguments: [u64; 5], memory: &mut Memory) -> Result<u64, Error>;
 
+    /// How long the next call of a function takes, in instructions.
+    fn cost(&self, number: usize) -> usize;
+
     /// The name of a field that does not exist here.
     fn missing(&self, number: usize) -> Error;
 }
@@ -40,6 +44,11 @@ impl Machine {
         self.slots = [&[0; REGISTERS], code.constants.as_slice()].concat();
         self.slots.resize(SLOTS, 0);
         self.code = code;
+    }
+
+    /// What it takes beside its code, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.memory.bytes() + WORD * self.slots.capacity()
     }
 
     /// Runs the program that begins at that instruction, with `argument` in register 1, and returns its result.
@@ -59,7 +68,9 @@ impl Machine {
         let Machine { code, slots, memory, .. } = self;
         let slots: &mut [u64; SLOTS] = slots.as_mut_slice().try_into().expect("the code has begun");
         let mut frames: Vec<Frame> = Vec::new();
-        let (mut at, mut jumps) = (entry, 0);
+        let mut at = entry;
+        // Instructions are counted where the program leaves a straight piece, by the length of the piece.
+        let mut passed = Passed { begun: entry, sum: 0 };
         loop {
             let Step { op, to, from, offset } = code.steps[at];
             at += 1;
@@ -82,15 +93,18 @@ impl Machine {
                     None => return Ok(()),
                     Some((kept, caller)) => {
                         slots[6..REGISTERS].copy_from_slice(&kept);
+                        passed.leave(at, caller)?;
                         at = caller;
                     }
                 },
                 Op::Call => {
                     frames.push(enter(slots, at, frames.len())?);
+                    passed.leave(at, offset as usize)?;
                     at = offset as usize;
                 }
                 Op::CallKernel => {
                     let arguments = [slots[1], slots[2], slots[3], slots[4], slots[5]];
+                    passed.sum += kernel.cost(offset as usize);
                     slots[0] = kernel.call(offset as usize, arguments, memory)?;
                 }
                 Op::Missing => return Err(kernel.missing(offset as usize)),
@@ -98,16 +112,38 @@ impl Machine {
                 _ if is_arithmetic(op) => slots[to] = arithmetic(op, slots[to], slots[from]),
                 _ => {
                     if jumps_now(op, slots[to], slots[from]) {
+                        passed.leave(at, offset as usize)?;
                         at = offset as usize;
-                        jumps += 1;
-                        if jumps > MOST_JUMPS {
-                            return Err(Error::new("the program does not end"));
-                        }
                     }
                 }
             }
         }
     }
+}
+
+/// The instructions of a call so far.
+struct Passed {
+    /// Where the straight piece began that is executed.
+    begun: usize,
+    /// The instructions of the pieces before.
+    sum: usize,
+}
+
+impl Passed {
+    /// The piece ends before the instruction `at`, and the program goes on at `next`.
+    #[inline(always)]
+    fn leave(&mut self, at: usize, next: usize) -> Result<(), Error> {
+        self.sum += at - self.begun;
+        self.begun = next;
+        if self.sum > MOST_INSTRUCTIONS { Err(endless()) } else { Ok(()) }
+    }
+}
+
+#[cold]
+fn endless() -> Error {
+    Error::new(
+        "the program does not end within a million instructions, the most that a kernel allows in a call",
+    )
 }
 
 /// Begins a program of the object: what its caller goes on with, and its own stack.
@@ -238,6 +274,10 @@ mod tests {
         fn missing(&self, number: usize) -> Error {
             Error::new(format!("field {number}"))
         }
+
+        fn cost(&self, _: usize) -> usize {
+            0
+        }
     }
 
     /// One instruction: opcode, registers (the second is the first operand), offset and number.
@@ -292,6 +332,44 @@ mod tests {
         let step = [word(0xb7, 0, 0, 0, 0), word(0x07, 0, 0, 0, 1), word(0xa5, 0, 0, -2, 10), END];
         assert_eq!(run(&step), Ok(10));
         assert!(run(&[word(0x05, 0, 0, -1, 0), END]).is_err());
+    }
+
+    /// Counts to a number: 1 instruction, 2 for each step, and the end.
+    #[test]
+    fn a_call_has_at_most_a_million_instructions() {
+        let to = |number| {
+            run(&[word(0xb7, 0, 0, 0, 0), word(0x07, 0, 0, 0, 1), word(0xa5, 0, 0, -2, number), END])
+        };
+        assert_eq!(to(499_999), Ok(499_999), "the last jump is not taken: 999,998 are counted then");
+        assert!(to(500_002).is_err());
+    }
+
+    /// A jump backwards over 1000 instructions, 1001 times.
+    #[test]
+    fn a_jump_counts_what_lies_before_it() {
+        let piece = vec![word(0xb7, 1, 0, 0, 0); 998];
+        let back = [word(0x07, 0, 0, 0, 1), word(0xa5, 0, 0, -1000, 1002), END];
+        let words = [vec![word(0xb7, 0, 0, 0, 0)], piece, back.to_vec()].concat();
+        assert!(run(&words).is_err());
+        let fewer = words.iter().map(|word| Word { number: word.number.min(1000), ..*word });
+        assert_eq!(run(&fewer.collect::<Vec<_>>()), Ok(1000));
+    }
+
+    /// Seven programs, each of which calls the next one 10 times, and the last one does as much: 10^7 instructions without
+    /// a jump.
+    #[test]
+    fn calls_count_what_is_called() {
+        let call = word(0x85, 0, 1, 0, 0);
+        let programs = 7;
+        let words: Vec<Word> = (0..programs).flat_map(|_| [vec![call; 10], vec![END]].concat()).collect();
+        let next = |at: usize| (at % 11 < 10 && at / 11 + 1 < programs).then_some((at / 11 + 1) * 11);
+        let last: Vec<Word> = words[..11 * (programs - 1)].to_vec();
+        let words = [last, vec![word(0xb7, 0, 0, 0, 1); 10], vec![END]].concat();
+        let code = decode(&words, |at| next(at).map(crate::code::Target::Program)).unwrap();
+        let mut machine = Machine::default();
+        machine.begin(Arc::new(code));
+        assert!(machine.run(11, 0, &mut Nothing).is_err(), "10^6 instructions of the last, and the calls");
+        assert_eq!(machine.run(22, 0, &mut Nothing), Ok(1), "a tenth of that");
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl Memory {
         (self.regions.len() as u64) << REGION_SHIFT
     }
 
+    /// What the regions take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.regions.iter().map(|region| size_of::<Region>() + WORD * region.words.capacity()).sum()
+    }
+
     /// The words of a region by its address; none if there is no such region.
     #[inline]
     pub(crate) fn words(&self, address: u64) -> &[u64] {

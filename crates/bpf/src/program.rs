@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::bounds::{MOST_BYTES, MOST_MAPS, MOST_MISSING, at_most};
 use crate::btf::{Btf, Member, word};
 use crate::code::{Target, Word, decode};
 use crate::elf::{Elf, Reference, Variable};
@@ -15,8 +16,6 @@ use crate::table::{TableEntry, choose, damaged, listed, members, types};
 const PACING_RATE: &str = "sk_pacing_rate";
 /// A map that gives each socket some memory, by the kernel's numbers of kinds of maps.
 const SOCKET_STORAGE: usize = 24;
-/// More memory than any object of a controller has.
-const MOST_BYTES: usize = 1 << 24;
 
 /// The operations that a kernel calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +89,7 @@ pub(crate) struct Program {
     pub storages: Vec<Storage>,
     /// The addresses of sections of variables and constants.
     pub sections: BTreeMap<String, u64>,
-    pub missing: Vec<String>,
+    pub missing: Arc<[String]>,
     /// Whether a program refers to the pacing of the socket.
     pub paces: bool,
 }
@@ -105,11 +104,35 @@ struct Loader<'a> {
     /// What words turn out to be.
     targets: BTreeMap<usize, Target>,
     machine: Machine,
+    /// The bytes of variables, constants and storages so far.
+    bytes: usize,
     /// The addresses of variables and constants.
-    sections: BTreeMap<String, u64>,
-    storages: BTreeMap<String, Storage>,
-    missing: Vec<String>,
+    sections: BTreeMap<&'a str, u64>,
+    storages: BTreeMap<&'a str, Storage>,
+    /// Where the frequency of the kernel's clock is, if a program refers to it.
+    clock: Option<u64>,
+    missing: Missing,
     paces: bool,
+}
+
+/// What programs ask for and a simulation does not have.
+#[derive(Default)]
+struct Missing {
+    names: Vec<String>,
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Missing {
+    fn target(&mut self, name: String) -> Result<Target, Error> {
+        if let Some(known) = self.numbers.get(&name) {
+            return Ok(Target::Missing(*known));
+        }
+        let number = self.names.len();
+        at_most(MOST_MISSING, number + 1, "or more functions and fields that a simulation does not have")?;
+        self.names.push(name.clone());
+        self.numbers.insert(name, number);
+        Ok(Target::Missing(number))
+    }
 }
 
 impl Program {
@@ -128,15 +151,17 @@ impl Program {
             starts,
             targets: BTreeMap::new(),
             machine: Machine::default(),
+            bytes: 0,
             sections: BTreeMap::new(),
             storages: BTreeMap::new(),
-            missing: Vec::new(),
+            clock: None,
+            missing: Missing::default(),
             paces: false,
         };
         loader.memory()?;
         loader.fields()?;
         loader.references()?;
-        loader.calls();
+        loader.calls()?;
         loader.finish()
     }
 
@@ -146,19 +171,22 @@ impl Program {
     }
 }
 
-impl Loader<'_> {
+impl<'a> Loader<'a> {
+    /// Counts memory that each connection will have.
+    fn take(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        at_most(MOST_BYTES, self.bytes, "bytes of variables, constants and storages")
+    }
+
     /// Copies variables and constants into the machine.
     fn memory(&mut self) -> Result<(), Error> {
-        for section in self.elf.sections() {
-            let is_constant = section.name.starts_with(".rodata");
-            let is_variable = [".data", ".bss"].iter().any(|kind| section.name.starts_with(kind));
-            if (is_constant || is_variable) && section.length > MOST_BYTES {
-                return Err(Error::new(format!("{} has {} bytes", section.name, section.length)));
-            }
-            if is_constant || is_variable {
+        let sections: Vec<_> = self.elf.sections().collect();
+        for section in sections {
+            if section.is_constant() || section.is_variable() {
+                self.take(section.length)?;
                 let mut bytes = section.bytes.to_vec();
                 bytes.resize(section.length, 0);
-                self.sections.insert(section.name.to_owned(), self.machine.memory.add(&bytes, is_variable));
+                self.sections.insert(section.name, self.machine.memory.add(&bytes, section.is_variable()));
             }
         }
         Ok(())
@@ -169,9 +197,9 @@ impl Loader<'_> {
         let Some(listed) = self.elf.section(".BTF.ext") else { return Ok(()) };
         for relocation in relocations(listed, &self.btf)? {
             self.paces |= relocation.is_of(PACING_RATE);
-            let Some(&start) = self.starts.get(relocation.section.as_str()) else { continue };
+            let Some(&start) = self.starts.get(relocation.section) else { continue };
             if let Some(name) = relocation.apply(&mut self.words[start..])? {
-                let target = missing(&mut self.missing, format!("the field {name}"));
+                let target = self.missing.target(format!("the field {name}"))?;
                 self.targets.insert(start + relocation.at / 8, target);
             }
         }
@@ -195,30 +223,33 @@ impl Loader<'_> {
     }
 
     /// What the call in a word refers to.
-    fn called(&mut self, at: usize, reference: &Reference) -> Result<Target, Error> {
-        let Some(section) = &reference.section else {
-            let known = function(&reference.name).map(Target::Kernel);
-            return Ok(known.unwrap_or_else(|| missing(&mut self.missing, reference.name.clone())));
+    fn called(&mut self, at: usize, reference: &Reference<'a>) -> Result<Target, Error> {
+        let Some(section) = reference.section else {
+            let known = function(reference.name).map(Target::Kernel);
+            return known.map_or_else(|| self.missing.target(reference.name.to_owned()), Ok);
         };
         let outside = || Error::new(format!("a program calls {section}, which is no section of programs"));
-        let start = *self.starts.get(section.as_str()).ok_or_else(outside)?;
+        let start = *self.starts.get(section).ok_or_else(outside)?;
         let distance = i64::from(self.words.get(at).ok_or_else(outside)?.number) + 1;
         let first = (start + reference.offset / 8) as i64 + distance;
         usize::try_from(first).map(Target::Program).map_err(|_| outside())
     }
 
     /// Writes the address that a reference stands for into its two words.
-    fn address(&mut self, at: usize, reference: &Reference) -> Result<(), Error> {
-        let base = match reference.section.as_deref() {
-            Some(".maps") => self.map(&reference.name)?,
+    fn address(&mut self, at: usize, reference: &Reference<'a>) -> Result<(), Error> {
+        let base = match reference.section {
+            Some(".maps") => self.map(reference.name)?,
             Some(section) => {
                 let unknown = || Error::new(format!("a program refers to {section}"));
                 let base = *self.sections.get(section).ok_or_else(unknown)?;
                 base.wrapping_add(reference.offset as u64)
             }
-            None if reference.name == "CONFIG_HZ" => self.machine.memory.add(&HZ.to_le_bytes(), false),
+            None if reference.name == "CONFIG_HZ" => {
+                let memory = &mut self.machine.memory;
+                *self.clock.get_or_insert_with(|| memory.add(&HZ.to_le_bytes(), false))
+            }
             None => {
-                let target = missing(&mut self.missing, reference.name.clone());
+                let target = self.missing.target(reference.name.to_owned())?;
                 self.targets.insert(at, target);
                 return Ok(());
             }
@@ -235,40 +266,43 @@ impl Loader<'_> {
     }
 
     /// The address of a map.
-    fn map(&mut self, name: &str) -> Result<u64, Error> {
+    fn map(&mut self, name: &'a str) -> Result<u64, Error> {
         if let Some(storage) = self.storages.get(name) {
             return Ok(storage.map);
         }
         let members = self.btf.members_of_variable(name);
         let of = |key: &str| self.btf.pointed_at(members.iter().find(|member| member.name == key)?);
         let (kind, bytes) = (of("type"), of("value").unwrap_or_default());
-        if kind != Some(SOCKET_STORAGE) || bytes > MOST_BYTES {
+        if kind != Some(SOCKET_STORAGE) {
             return Err(Error::new(format!(
                 "the map {name} is not a storage of sockets (BPF_MAP_TYPE_SK_STORAGE), the only kind that a simulation has"
             )));
         }
+        self.take(bytes)?;
+        at_most(MOST_MAPS, self.storages.len() + 1, "or more maps")?;
         let map = self.machine.memory.add(&[0; 8], false);
-        self.storages.insert(name.to_owned(), Storage { map, bytes, value: None, is_made: false });
+        self.storages.insert(name, Storage { map, bytes, value: None, is_made: false });
         Ok(map)
     }
 
     /// Resolves the calls that need no relocation: helpers, and programs of the same section.
-    fn calls(&mut self) {
+    fn calls(&mut self) -> Result<(), Error> {
         for (at, word) in self.words.iter().enumerate() {
             if self.targets.contains_key(&at) {
                 continue;
             }
             let target = match word.calls() {
-                Some(0) => helper(word.number).map_or_else(
-                    || missing(&mut self.missing, format!("helper {}", word.number)),
-                    Target::Kernel,
-                ),
+                Some(0) => match helper(word.number) {
+                    Some(number) => Target::Kernel(number),
+                    None => self.missing.target(format!("helper {}", word.number))?,
+                },
                 Some(1) => Target::Program((at as i64 + 1 + i64::from(word.number)) as usize),
-                Some(_) => missing(&mut self.missing, "a function of the kernel without a name".to_owned()),
+                Some(_) => self.missing.target("a function of the kernel without a name".to_owned())?,
                 None => continue,
             };
             self.targets.insert(at, target);
         }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Program, Error> {
@@ -282,18 +316,20 @@ impl Loader<'_> {
         self.machine.begin(Arc::new(code));
         let storages = self.storages.into_values().collect();
         let Loader { machine, sections, missing, paces, .. } = self;
+        let sections = sections.into_iter().map(|(name, address)| (name.to_owned(), address)).collect();
+        let missing = missing.names.into();
         Ok(Program { machine, entries, tables, variables, storages, sections, missing, paces })
     }
 
     fn variables(&self) -> Result<BTreeMap<String, Place>, Error> {
-        let place = |variable: Variable| {
+        let place = |variable: Variable<'_>| {
             let Variable { name, section, offset, bytes } = variable;
-            let address = self.sections.get(&section).filter(|_| offset < MOST_BYTES);
+            let address = self.sections.get(section).filter(|_| offset < MOST_BYTES);
             let address = address.map(|base| base + offset as u64);
             let there = address.filter(|address| self.machine.memory.load(*address, bytes).is_ok());
             let there =
                 there.ok_or_else(|| Error::new(format!("the variable {name} is not in {section}")))?;
-            Ok((name, (there, bytes)))
+            Ok((name.to_owned(), (there, bytes)))
         };
         self.elf.variables().map(place).collect()
     }
@@ -302,6 +338,9 @@ impl Loader<'_> {
     fn tables(&self, entries: &[TableEntry]) -> Result<BTreeMap<String, Table>, Error> {
         let members = members(&self.btf);
         let flags = members.iter().find(|member| member.name == "flags");
+        // The first member at each place.
+        let places: BTreeMap<usize, &Member<'_>> =
+            members.iter().rev().map(|member| (member.byte, member)).collect();
         let mut tables = BTreeMap::new();
         for TableEntry { controller, section, begin, size, .. } in entries {
             let bytes = self.elf.section(section).unwrap_or_default();
@@ -310,8 +349,8 @@ impl Loader<'_> {
             let mut found = Table { flags, ..Table::default() };
             let references = self.elf.references(section)?;
             for reference in references.iter().filter(|one| (*begin..begin + size).contains(&one.at)) {
-                let member = members.iter().find(|member| member.byte == reference.at - begin);
-                self.operation(member.ok_or_else(damaged)?, reference, &mut found)?;
+                let member = places.get(&(reference.at - begin)).ok_or_else(damaged)?;
+                self.operation(member, reference, &mut found)?;
             }
             tables.insert(controller.clone(), found);
         }
@@ -319,8 +358,13 @@ impl Loader<'_> {
     }
 
     /// Adds the program of an operation to a table.
-    fn operation(&self, member: &Member, reference: &Reference, table: &mut Table) -> Result<(), Error> {
-        let start = reference.section.as_deref().and_then(|section| self.starts.get(section));
+    fn operation(
+        &self,
+        member: &Member<'_>,
+        reference: &Reference<'_>,
+        table: &mut Table,
+    ) -> Result<(), Error> {
+        let start = reference.section.and_then(|section| self.starts.get(section));
         let start =
             start.ok_or_else(|| Error::new(format!("{} is no program of the object", member.name)))?;
         if let Some((operation, _)) = OPERATIONS.iter().find(|(_, name)| *name == member.name) {
@@ -331,9 +375,4 @@ impl Loader<'_> {
         }
         Ok(())
     }
-}
-
-fn missing(names: &mut Vec<String>, name: String) -> Target {
-    names.push(name);
-    Target::Missing(names.len() - 1)
 }

@@ -1,6 +1,7 @@
 //! The accesses to the kernel's structures, as an object lists them for a loader (CO-RE, in `.BTF.ext`), and their
 //! relocation to the [fields](crate::fields) here.
 
+use crate::bounds::{MOST_ACCESSES, at_most};
 use crate::btf::{Btf, word};
 use crate::code::Word;
 use crate::error::Error;
@@ -10,9 +11,9 @@ const MAGIC: u16 = 0xeb9f;
 
 /// One word of a program that depends on a structure of the kernel.
 #[derive(Debug)]
-pub(crate) struct Relocation {
+pub(crate) struct Relocation<'a> {
     /// The section of the program, and the offset of the word there, bytes.
-    pub section: String,
+    pub section: &'a str,
     pub at: usize,
     what: What,
     place: Place,
@@ -43,11 +44,14 @@ impl What {
 }
 
 /// All relocations that an object lists.
-pub(crate) fn relocations(extension: &[u8], btf: &Btf<'_>) -> Result<Vec<Relocation>, Error> {
-    read(extension, btf).ok_or_else(|| Error::new("the list of relocations (.BTF.ext) is damaged"))
+pub(crate) fn relocations<'a>(extension: &[u8], btf: &Btf<'a>) -> Result<Vec<Relocation<'a>>, Error> {
+    let listed =
+        read(extension, btf).ok_or_else(|| Error::new("the list of relocations (.BTF.ext) is damaged"))?;
+    at_most(MOST_ACCESSES, listed.len(), "or more accesses to structures of the kernel")?;
+    Ok(listed)
 }
 
-fn read(bytes: &[u8], btf: &Btf<'_>) -> Option<Vec<Relocation>> {
+fn read<'a>(bytes: &[u8], btf: &Btf<'a>) -> Option<Vec<Relocation<'a>>> {
     let header = word(bytes, 4)? as usize;
     if word(bytes, 0)? as u16 != MAGIC || header < 32 {
         return (header >= 8).then(Vec::new);
@@ -60,10 +64,10 @@ fn read(bytes: &[u8], btf: &Btf<'_>) -> Option<Vec<Relocation>> {
     }
     let size = word(table, 0)? as usize;
     let mut at = 4;
-    while at < table.len() {
+    while at < table.len() && found.len() <= MOST_ACCESSES {
         let (section, count) = (btf.text(word(table, at)?)?, word(table, at + 4)? as usize);
         at += 8;
-        for _ in 0..count {
+        for _ in 0..count.min(MOST_ACCESSES + 1) {
             let entry = table.get(at..at.checked_add(size.max(16))?)?;
             found.push(one(entry, section, btf)?);
             at += size.max(16);
@@ -72,16 +76,16 @@ fn read(bytes: &[u8], btf: &Btf<'_>) -> Option<Vec<Relocation>> {
     Some(found)
 }
 
-fn one(entry: &[u8], section: &str, btf: &Btf<'_>) -> Option<Relocation> {
+fn one<'a>(entry: &[u8], section: &'a str, btf: &Btf<'a>) -> Option<Relocation<'a>> {
     let (of, what) = (word(entry, 4)?, What::of(word(entry, 12)?));
     let place = match what {
         What::Other => Place::Foreign,
         _ => place(&btf.access(of, btf.text(word(entry, 8)?)?)?, btf.name(of)),
     };
-    Some(Relocation { section: section.to_owned(), at: word(entry, 0)? as usize, what, place })
+    Some(Relocation { section, at: word(entry, 0)? as usize, what, place })
 }
 
-impl Relocation {
+impl Relocation<'_> {
     /// Whether it is of a field of that name.
     pub(crate) fn is_of(&self, name: &str) -> bool {
         matches!(&self.place, Place::Field(field, _) if field.name == name)

@@ -97,7 +97,7 @@ impl Socket {
         let socket = machine.memory.add_words(vec![0; SOCKET_WORDS], true);
         let ack_sample = machine.memory.add_words(vec![0; ACK_SAMPLE_WORDS], false);
         let rate_sample = machine.memory.add_words(vec![0; RATE_SAMPLE_WORDS], false);
-        let (storages, missing) = (program.storages.clone(), program.missing.clone());
+        let (storages, missing) = (program.storages.clone(), Arc::clone(&program.missing));
         let random = Chance::stream(stream, "bpf", 0);
         let around = Around { now_ns: 0, random, storages, missing };
         Socket {
@@ -110,6 +110,12 @@ impl Socket {
             ack_sample,
             rate_sample,
         }
+    }
+
+    /// What it takes beside its code, bytes: also the storages that the program has not made yet.
+    pub(crate) fn bytes(&self) -> usize {
+        let to_make = self.around.storages.iter().filter(|storage| storage.value.is_none());
+        size_of::<Socket>() + self.machine.bytes() + to_make.map(|storage| storage.bytes).sum::<usize>()
     }
 
     /// Attaches the socket to the controller, whose state is initialised.

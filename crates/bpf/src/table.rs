@@ -1,5 +1,6 @@
 //! The tables of operations of an object (`struct tcp_congestion_ops`): where they are, and the controllers' names.
 
+use crate::bounds::{MOST_CONTROLLERS, at_most};
 use crate::btf::{Btf, Member};
 use crate::elf::Elf;
 use crate::error::Error;
@@ -40,7 +41,7 @@ pub(crate) fn types<'a>(elf: &Elf<'a>) -> Result<Btf<'a>, Error> {
 }
 
 /// The members of a table.
-pub(crate) fn members<'a>(btf: &'a Btf<'_>) -> &'a [Member] {
+pub(crate) fn members<'a, 'b>(btf: &'b Btf<'a>) -> &'b [Member<'a>] {
     btf.members(STRUCTURE)
 }
 
@@ -55,7 +56,8 @@ pub(crate) fn listed(elf: &Elf<'_>, btf: &Btf<'_>) -> Result<Vec<TableEntry>, Er
             let table = bytes.get(begin..begin.saturating_add(size));
             let text = table.and_then(|table| table.get(name.byte..name.byte + NAME_BYTES));
             let text = text.ok_or_else(damaged)?.split(|byte| *byte == 0).next().unwrap_or_default();
-            let controller = String::from_utf8_lossy(text).into_owned();
+            let (controller, variable) = (String::from_utf8_lossy(text).into_owned(), variable.to_owned());
+            at_most(MOST_CONTROLLERS, found.len() + 1, "or more tables of operations")?;
             found.push(TableEntry { controller, variable, name_at: name.byte, section, begin, size });
         }
     }

@@ -104,6 +104,10 @@ impl OwnMaker for AgentKind {
     fn build(&self, _: u64) -> Box<dyn Own> {
         Box::<Agent>::default()
     }
+
+    fn is_users_code(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

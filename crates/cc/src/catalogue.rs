@@ -134,6 +134,16 @@ impl ControllerChoice {
         self.own.as_ref().map_or(self.entry.name, |own| &own.name)
     }
 
+    /// Whether it calls what a user has written: a class, an object, a library, or the formulas of a law.
+    pub fn is_users_code(&self) -> bool {
+        self.own.as_ref().map_or(self.entry.name == "law", |own| own.maker.is_users_code())
+    }
+
+    /// The memory that each of its controllers takes, bytes, if that is much.
+    pub fn memory(&self) -> u64 {
+        self.own.as_ref().map_or(0, |own| own.maker.memory())
+    }
+
     /// A fresh controller.
     pub fn build(&self) -> Builtin {
         self.build_for(0)

@@ -11,6 +11,11 @@ use crate::Controller;
 pub trait Own: Any + Controller + Send {
     /// A copy that goes on by itself.
     fn copied(&self) -> Box<dyn Own>;
+
+    /// The memory that it takes, bytes, if that is much.
+    fn memory(&self) -> u64 {
+        0
+    }
 }
 
 impl Clone for Box<dyn Own> {
@@ -46,6 +51,16 @@ pub type OwnValues = Vec<(String, OwnValue)>;
 pub trait OwnMaker: Any + fmt::Debug + Send + Sync {
     /// A fresh controller. `stream` differs between connections and seeds, for random numbers.
     fn build(&self, stream: u64) -> Box<dyn Own>;
+
+    /// Whether they call what a user has written, which may take long.
+    fn is_users_code(&self) -> bool {
+        true
+    }
+
+    /// The memory that each of them takes, bytes, if that is much.
+    fn memory(&self) -> u64 {
+        0
+    }
 }
 
 /// A kind of controller that is known under a name.

@@ -16,8 +16,12 @@ const PER_FLOW: f64 = 2400.0;
 const PER_TRANSFER: f64 = 80.0;
 const PER_ROW: f64 = 250.0;
 const PER_PACKET: f64 = 56.0;
-/// Processor time of a packet from end to end, seconds.
+/// Processor time of a packet from end to end, seconds; what a transfer and a row of a series take, in packets.
 const PER_PACKET_S: f64 = 3e-7;
+const TRANSFER_PACKETS: f64 = 10.0;
+const ROW_PACKETS: f64 = 0.5;
+/// The longest time between two retransmissions of a packet that does not arrive, seconds.
+const LONGEST_RTO_S: f64 = 60.0;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,20 +40,24 @@ pub struct CostEstimate {
     pub in_flight: f64,
     /// Memory, about.
     pub bytes: f64,
-    /// Processor time for all packets, about.
+    /// Processor time of the run, about: of its packets, of opening its transfers, of what is retransmitted in vain, and of
+    /// the rows of its record.
     pub seconds: f64,
 }
 
 impl CostEstimate {
     /// Of a run of `scenario`.
     pub fn of(scenario: &Scenario) -> CostEstimate {
-        let transfers = scenario.flows.iter().map(|flow| expected(&flow.traffic, scenario.duration)).sum();
+        let transfers: f64 =
+            scenario.flows.iter().map(|flow| expected(&flow.traffic, scenario.duration)).sum();
         let bins = scenario.grid().len();
         let rows = (scenario.flows.len() + scenario.links.len()) as u64 * bins as u64;
         let flows = scenario.flows.len() as u64;
-        let packets = sent(scenario);
+        let Sent { packets, in_vain } = sent(scenario);
         let waiting: f64 = scenario.flows.iter().map(|flow| ahead(flow, scenario)).sum();
-        let others = flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
+        // Each controller of a user has a copy while a loss event may be spurious.
+        let of_users: f64 = scenario.flows.iter().map(|flow| 2.0 * flow.controller.memory() as f64).sum();
+        let others = of_users + flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
         let in_flight = in_flight(scenario);
         let bytes = others + (waiting + in_flight) * PER_PACKET;
         CostEstimate {
@@ -60,18 +68,26 @@ impl CostEstimate {
             waiting,
             in_flight,
             bytes,
-            seconds: packets * PER_PACKET_S,
+            seconds: (packets + in_vain + transfers * TRANSFER_PACKETS + rows as f64 * ROW_PACKETS)
+                * PER_PACKET_S,
         }
     }
 }
 
-/// Packets that all flows send at most. Those of one bottleneck share it, but for constant rates, which nothing
-/// slows down.
-fn sent(scenario: &Scenario) -> f64 {
+/// What all flows send at most.
+struct Sent {
+    /// Packets that links let through, and those of constant rates.
+    packets: f64,
+    /// Retransmissions of connections that a link starves: each goes on until the end.
+    in_vain: f64,
+}
+
+/// What all flows send at most. Those of one bottleneck share it, but for constant rates, which nothing slows down.
+fn sent(scenario: &Scenario) -> Sent {
     let end = Time::ZERO + scenario.duration;
     let room = |link: &LinkSpec| link.offers(Time::ZERO, end);
     let mut left: Vec<f64> = scenario.links.iter().map(room).collect();
-    let mut packets = 0.0;
+    let (mut packets, mut in_vain) = (0.0, 0.0);
     for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
         let (asked, size) = (demand(flow, scenario), flow.packet.0 as f64);
         let bytes = match (&flow.traffic, bottleneck) {
@@ -79,12 +95,23 @@ fn sent(scenario: &Scenario) -> f64 {
             (_, Some(link)) => {
                 let granted = asked.min(left[link as usize]);
                 left[link as usize] -= granted;
+                in_vain += starved(flow, 1.0 - granted / asked.max(1.0), scenario);
                 granted
             }
         };
         packets += bytes / size;
     }
-    packets
+    Sent { packets, in_vain }
+}
+
+/// The retransmissions of the transfers of a flow of which a share is not granted, so that they stay open: on average for
+/// half of the run.
+fn starved(flow: &Flow, share: f64, scenario: &Scenario) -> f64 {
+    if !share.is_finite() {
+        return 0.0;
+    }
+    let transfers = expected(&flow.traffic, scenario.duration);
+    transfers * share.max(0.0) * scenario.duration.as_secs() / 2.0 / LONGEST_RTO_S
 }
 
 /// What a flow would send at most, bytes.
@@ -176,6 +203,18 @@ mod tests {
         assert_eq!(estimate(small).packets, 10.0);
         assert_eq!(estimate(flood).packets, 100_000.0);
         assert_eq!((estimate(bulk).flows, estimate(bulk).transfers), (3, 3.0));
+    }
+
+    /// 10 s of 100 transfers a second, of 1 MB each, over 1 MB/s: 1 % is granted. 990 of the 1000 transfers stay open for
+    /// 5 s on average, in which one of 12 repeats a packet.
+    #[test]
+    fn transfers_cost_their_opening_and_those_that_are_starved_their_retransmissions() {
+        let short = "[[flow]]\nname = \"s\"\ncontroller = \"reno\"\ntraffic = { kind = \"short\", rate = \"100 /s\", size = \"1 MB\" }\n";
+        let estimate = estimate(short);
+        assert_eq!((estimate.packets, estimate.transfers), (10_000.0, 1000.0));
+        let rows = estimate.rows as f64 * 0.5;
+        let expected = 10_000.0 + 990.0 * 5.0 / 60.0 + 10_000.0 + rows;
+        assert!((estimate.seconds / 3e-7 - expected).abs() < 20.0, "{}", estimate.seconds / 3e-7);
     }
 
     /// 8 Mbit/s for the 20 ms that the link takes both ways are 20 packets, and flows of 200 ms have ten times that.

@@ -1,14 +1,20 @@
 //! Senders that a program in Python drives: decisions and observations of many paused runs at once.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use fairhaul_sim::{Control, FlowState, Observed, RunError, Simulation as Engine};
 use fairhaul_units::{Span, Time};
 use pyo3::prelude::*;
 
 use crate::guard;
+use crate::own;
 use crate::run::failure;
 use crate::simulation::Simulation;
+
+/// How often the interpreter is asked whether the program is interrupted.
+const ASKS_EVERY: Duration = Duration::from_millis(50);
 
 /// A decision for a flow: its index, its window, packets, and its pacing rate, packets/s; zero for none.
 type Decision = (u32, f64, f64);
@@ -45,7 +51,26 @@ pub fn step_agents(
             return work(&jobs);
         }
         thread::scope(|scope| {
-            let parts: Vec<_> = jobs.chunks(share).map(|part| scope.spawn(move || work(part))).collect();
+            let (working, ended) = mpsc::channel::<()>();
+            let spawn = |part| {
+                let working = working.clone();
+                scope.spawn(move || {
+                    let done = work(part);
+                    drop(working);
+                    done
+                })
+            };
+            let parts: Vec<_> = jobs.chunks(share).map(spawn).collect();
+            drop(working);
+            // Only this thread can be the main one, which handles signals.
+            while ended.recv_timeout(ASKS_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if own::is_interrupted() {
+                    jobs.iter().for_each(|(run, _, _)| run.stop());
+                }
+            }
+            if let Some(raised) = own::take_request_to_end() {
+                return Err(raised);
+            }
             let mut all = Vec::with_capacity(jobs.len());
             for part in parts {
                 all.extend(part.join().expect("a panic of a run is an error")?);

@@ -9,7 +9,7 @@ use fairhaul_cc::{
     OwnValues, Pacing, Window as EngineWindow,
 };
 use fairhaul_units::{Span, Time};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -23,6 +23,19 @@ thread_local! {
 /// Takes what a controller of this thread has raised.
 pub fn take_raised() -> Option<PyErr> {
     RAISED.take()
+}
+
+/// Whether a handler of signals has raised an exception, such as `KeyboardInterrupt`, which ends the run. Handlers run
+/// in the main thread only.
+pub fn is_interrupted() -> bool {
+    Python::attach(|py| py.check_signals().map_err(|raised| RAISED.set(Some(raised))).is_err())
+}
+
+/// Takes what a controller of this thread has raised, or a handler of signals, if it is not an error of the
+/// controller: it asks the program to end.
+pub fn take_request_to_end() -> Option<PyErr> {
+    let asks_to_end = |raised: &PyErr| Python::attach(|py| !raised.is_instance_of::<PyException>(py));
+    take_raised().filter(asks_to_end)
 }
 
 /// Ends the run with an exception of a controller.
@@ -104,7 +117,12 @@ struct Kind(Arc<Class>);
 impl OwnKind for Kind {
     fn with(&self, values: &OwnValues) -> Result<Arc<dyn OwnMaker>, String> {
         let maker = Maker { class: Arc::clone(&self.0), values: values.clone() };
-        Python::attach(|py| maker.object(py, 0).map(drop)).map_err(|error| error.to_string())?;
+        let made = Python::attach(|py| maker.object(py, 0).map(drop));
+        made.map_err(|raised| {
+            let what = raised.to_string();
+            RAISED.set(Some(raised));
+            what
+        })?;
         Ok(Arc::new(maker))
     }
 }

@@ -42,7 +42,7 @@ impl Run {
         if trace.is_some_and(|flow| flow as usize >= question.flows.len()) {
             return Err(PyValueError::new_err("no flow has this index"));
         }
-        let control = Control::default();
+        let control = Control::asking(own::is_interrupted);
         if let Some(bytes) = memory {
             control.limit_memory(bytes);
         }
@@ -105,6 +105,7 @@ pub fn failure(question: &Question, why: &Failure) -> PyErr {
     let title = printable(title);
     match why {
         Failure::Refused(requests) => refused(&title, requests),
+        Failure::Stopped if let Some(raised) = own::take_request_to_end() => raised,
         Failure::Stopped => Stopped::new_err(format!("{title}, seed {seed}: stopped")),
         Failure::Faulty { at, .. } if let Some(raised) = own::take_raised() => {
             let note = format!("{title}, seed {seed}, at {at} of simulated time");

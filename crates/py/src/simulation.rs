@@ -9,6 +9,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::guard;
+use crate::own;
 use crate::run::{Outcome, failure};
 use crate::study::Scenario;
 use crate::table::tables;
@@ -73,9 +74,14 @@ fn at(seconds: f64) -> Time {
 
 #[pymethods]
 impl Simulation {
+    /// `memory`: the limit of the memory for outstanding work, bytes.
     #[new]
-    fn new(py: Python<'_>, scenario: &Scenario) -> PyResult<Simulation> {
-        let (question, control) = (scenario.question(), Control::default());
+    #[pyo3(signature = (scenario, memory=None))]
+    fn new(py: Python<'_>, scenario: &Scenario, memory: Option<u64>) -> PyResult<Simulation> {
+        let (question, control) = (scenario.question(), Control::asking(own::is_interrupted));
+        if let Some(bytes) = memory {
+            control.limit_memory(bytes);
+        }
         let begun =
             py.detach(|| guard::watch(&control, || Engine::new(Arc::clone(&question), control.clone())));
         let engine = begun.map_err(|why| failure(&question, &why))?;
@@ -84,8 +90,8 @@ impl Simulation {
 
     /// The time up to which everything has happened, seconds.
     #[getter]
-    fn now_s(&self) -> PyResult<f64> {
-        self.look(|engine| engine.now().as_secs())
+    fn now_s(&self, py: Python<'_>) -> PyResult<f64> {
+        self.look(py, |engine| engine.now().as_secs())
     }
 
     /// Runs until a time, seconds.
@@ -113,13 +119,13 @@ impl Simulation {
     }
 
     /// The senders of the flow of that index.
-    fn flow(&self, flow: u32) -> PyResult<FlowState> {
-        self.look(|engine| engine.flow(flow).into())
+    fn flow(&self, py: Python<'_>, flow: u32) -> PyResult<FlowState> {
+        self.look(py, |engine| engine.flow(flow).into())
     }
 
     /// Packets that wait at the link of that index, or are being sent there.
-    fn queued(&self, link: u32) -> PyResult<u64> {
-        self.look(|engine| engine.queued(link))
+    fn queued(&self, py: Python<'_>, link: u32) -> PyResult<u64> {
+        self.look(py, |engine| engine.queued(link))
     }
 
     /// Sets window and threshold of the open connections of a flow, packets.
@@ -139,7 +145,8 @@ impl Simulation {
 
     /// A copy, which goes on by itself.
     fn copy(&self, py: Python<'_>) -> PyResult<Simulation> {
-        let control = Control::default();
+        let control = Control::asking(own::is_interrupted);
+        control.limit_memory(self.control.most_memory());
         let copied = self.go_on(py, |engine| Ok(engine.copied(control.clone())))?;
         Ok(Simulation { engine: Mutex::new(Some(copied)), control })
     }
@@ -164,7 +171,7 @@ impl Simulation {
     }
 
     /// Asks a call that is under way in another thread to end.
-    fn stop(&self) {
+    pub fn stop(&self) {
         self.control.stop();
     }
 }
@@ -178,8 +185,10 @@ impl Simulation {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look<T>(&self, what: impl FnOnce(&mut Engine) -> T) -> PyResult<T> {
-        self.engine().as_mut().map(what).ok_or_else(over)
+    /// Looks at the engine. Where it runs in another thread, that thread may need the interpreter before this one gets
+    /// the engine.
+    fn look<T: Send>(&self, py: Python<'_>, what: impl FnOnce(&mut Engine) -> T + Send) -> PyResult<T> {
+        py.detach(|| self.engine().as_mut().map(what)).ok_or_else(over)
     }
 
     /// Does something with the engine in any thread. After an error it is over.

@@ -16,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::own::{Driven, PythonKind};
+use crate::own::{self, Driven, PythonKind};
 
 create_exception!(
     fairhaul._core,
@@ -137,6 +137,11 @@ impl Scenario {
         self.source.own.iter().map(|(name, given)| (name.clone(), file(given))).collect()
     }
 
+    /// Whether a run of it calls what a user has written: a class, an object, a library, or formulas.
+    fn calls_users_code(&self) -> bool {
+        self.question.flows.iter().any(|flow| flow.controller.is_users_code())
+    }
+
     /// An estimate of what a run of it needs, by name.
     fn estimate(&self) -> [(&'static str, f64); 8] {
         let CostEstimate { flows, transfers, rows, packets, waiting, in_flight, bytes, seconds } =
@@ -221,8 +226,13 @@ pub fn read(
     overrides: Vec<(String, String)>,
     own: OwnClasses,
 ) -> PyResult<Vec<Scenario>> {
+    own::take_raised();
     let study =
         fairhaul_experiment::read_with(text, file, &overrides, kinds(&own, file)).map_err(|mistakes| {
+            // An interrupt while an object of a class is made is no mistake of the class.
+            if let Some(raised) = own::take_request_to_end() {
+                return raised;
+            }
             let lines = mistakes.0.iter().map(ToString::to_string);
             PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
         })?;

@@ -58,6 +58,8 @@ pub struct Connection {
     /// The window as the ledger has it.
     recorded_window: RecordedWindow,
     mode: Option<u8>,
+    /// What its controller takes, bytes, and the copy that is kept for a spurious loss event.
+    of_controller: u64,
 }
 
 impl Connection {
@@ -84,6 +86,7 @@ impl Connection {
             end: None,
             recorded_window: RecordedWindow::default(),
             mode: None,
+            of_controller: 2 * flow.controller.memory(),
             sender,
             receiver,
             application: Source::of(scenario, transfer.flow, transfer.start)
@@ -139,7 +142,7 @@ impl Connection {
 
     /// What it takes for itself, bytes.
     pub fn memory(&self) -> u64 {
-        size_of::<Connection>() as u64 + self.sender.memory()
+        size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller
     }
 
     /// Sends the packets that may leave, and schedules the timer.

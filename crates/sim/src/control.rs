@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use fairhaul_units::Time;
 
@@ -10,22 +11,55 @@ use fairhaul_units::Time;
 #[derive(Clone, Debug)]
 pub struct Control(Arc<Shared>);
 
-#[derive(Debug)]
+/// How often a run asks whether it is interrupted.
+const ASKS_EVERY: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Default)]
 struct Shared {
     reached_ps: AtomicU64,
     stop: AtomicBool,
     most_memory: AtomicU64,
+    interrupt: Option<Interrupt>,
+}
+
+/// What the thread of a run asks from time to time.
+#[derive(Debug)]
+struct Interrupt {
+    /// Whether the run is to end.
+    is_interrupted: fn() -> bool,
+    begun: Instant,
+    /// When it was asked last, milliseconds after `begun`.
+    asked_ms: AtomicU64,
+}
+
+impl Interrupt {
+    fn is_due(&self) -> bool {
+        let now = self.begun.elapsed().as_millis() as u64;
+        let is_due = now >= self.asked_ms.load(Ordering::Relaxed) + ASKS_EVERY.as_millis() as u64;
+        if is_due {
+            self.asked_ms.store(now, Ordering::Relaxed);
+        }
+        is_due
+    }
 }
 
 impl Default for Control {
     fn default() -> Control {
-        let (reached_ps, stop, most_memory) =
-            (AtomicU64::new(0), AtomicBool::new(false), AtomicU64::new(u64::MAX));
-        Control(Arc::new(Shared { reached_ps, stop, most_memory }))
+        Control::with(None)
     }
 }
 
 impl Control {
+    fn with(interrupt: Option<Interrupt>) -> Control {
+        Control(Arc::new(Shared { most_memory: AtomicU64::new(u64::MAX), interrupt, ..Shared::default() }))
+    }
+
+    /// A run whose thread asks `is_interrupted` some times a second, and ends when that is so.
+    pub fn asking(is_interrupted: fn() -> bool) -> Control {
+        let (begun, asked_ms) = (Instant::now(), AtomicU64::new(0));
+        Control::with(Some(Interrupt { is_interrupted, begun, asked_ms }))
+    }
+
     /// How far simulated time has come.
     pub fn reached(&self) -> Time {
         Time::from_ps(self.0.reached_ps.load(Ordering::Relaxed))
@@ -34,6 +68,12 @@ impl Control {
     /// Publishes how far simulated time has come; whether the run was asked to end.
     pub(crate) fn report_time(&self, now: Time) -> bool {
         self.0.reached_ps.store(now.as_ps(), Ordering::Relaxed);
+        if let Some(interrupt) = &self.0.interrupt
+            && interrupt.is_due()
+            && (interrupt.is_interrupted)()
+        {
+            self.stop();
+        }
         self.is_stopped()
     }
 
@@ -47,7 +87,8 @@ impl Control {
         self.0.most_memory.store(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn most_memory(&self) -> u64 {
+    /// The bound of the memory, bytes.
+    pub fn most_memory(&self) -> u64 {
         self.0.most_memory.load(Ordering::Relaxed)
     }
 

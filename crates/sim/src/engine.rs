@@ -18,6 +18,8 @@ use crate::route::{self, Reach, Route, Routes};
 
 /// Events between two checks of the limits of a run.
 const EVENTS_PER_CHECK: u32 = 8192;
+/// The same where code of a user is called, which may take milliseconds and memory each time.
+const EVENTS_OF_USERS_PER_CHECK: u32 = 4;
 
 /// A run under way.
 #[derive(Clone)]
@@ -37,6 +39,7 @@ pub struct Engine {
     trains: Option<Trains>,
     /// When it is decided next which flows send trains.
     boundary: Time,
+    events_per_check: u32,
     control: Control,
 }
 
@@ -44,6 +47,12 @@ pub struct Engine {
 pub fn possible(scenario: &Scenario) -> Result<(), RunError> {
     let requests = scenario.kernel_requests();
     if requests.is_empty() { Ok(()) } else { Err(RunError::Refused(requests)) }
+}
+
+/// How many events are processed between two checks of the limits.
+fn events_per_check(scenario: &Scenario) -> u32 {
+    let of_users = scenario.flows.iter().any(|flow| flow.controller.is_users_code());
+    if of_users { EVENTS_OF_USERS_PER_CHECK } else { EVENTS_PER_CHECK }
 }
 
 impl Engine {
@@ -91,6 +100,7 @@ impl Engine {
             starts,
             started: 0,
             next_start: Time::NEVER,
+            events_per_check: events_per_check(&scenario),
             scenario,
             control,
         };
@@ -142,7 +152,7 @@ impl Engine {
             let events_here =
                 if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
             events += events_here;
-            if events >= EVENTS_PER_CHECK || self.network.limits.is_due() {
+            if events >= self.events_per_check || self.network.limits.is_due() {
                 events = 0;
                 self.check_limits(now)?;
             }
@@ -218,7 +228,7 @@ impl Engine {
                 self.report_drops(now);
             }
             (now, key) = self.network.events.at_link(link);
-            if now >= until || events == EVENTS_PER_CHECK {
+            if now >= until || events == self.events_per_check {
                 return events;
             }
         }
@@ -238,7 +248,7 @@ impl Engine {
                 self.timer(now, key);
             }
             (now, key) = self.network.events.at_hosts();
-            if now.min(self.next_start) >= until || events == EVENTS_PER_CHECK {
+            if now.min(self.next_start) >= until || events == self.events_per_check {
                 return events;
             }
         }
@@ -264,6 +274,7 @@ impl Engine {
         let route = &self.routes.all[index as usize];
         let account = self.network.account(transfer.flow);
         let mut connection = Connection::new(serial, transfer, &self.scenario, account, (index, route));
+        self.network.limits.take(connection.memory());
         connection.open(route, &mut self.network);
         self.connections[serial as usize] = Some(Box::new(connection));
     }

@@ -76,6 +76,12 @@ impl RunLimits {
         self.is_due
     }
 
+    /// A connection takes that many bytes more. Memory is counted anew where that may be too much.
+    pub fn take(&mut self, bytes: u64) {
+        self.counted.0 = self.counted.0.saturating_add(bytes);
+        self.is_due |= self.counted.0 > self.control.most_memory();
+    }
+
     /// The outstanding packets take that many bytes: whether that is too much.
     pub fn count(&mut self, bytes: u64) -> bool {
         let most = self.control.most_memory();

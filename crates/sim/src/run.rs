@@ -42,6 +42,10 @@ pub fn run_traced(
 pub fn guarded<T>(control: &Control, attempt: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
         if let Some(Fault { at, what }) = panic.downcast_ref() {
+            // A controller that was interrupted is not faulty.
+            if control.is_stopped() {
+                return Err(RunError::Stopped);
+            }
             return Err(RunError::Faulty { at: at.unwrap_or(control.reached()), what: what.clone() });
         }
         let what = panic.downcast_ref::<String>().cloned();

@@ -19,6 +19,8 @@ pub const PREFIX: &str = "fh_";
 const DATA: &str = ".data";
 const CONSTANTS: &str = ".rodata";
 const OPENING: &str = "fairhaul twin 1";
+/// More than any description has.
+const MOST_BYTES: usize = 1 << 14;
 
 /// Name, version and parameters of a controller in an object; the version and the title are empty without a note of
 /// Fairhaul.
@@ -76,6 +78,9 @@ impl Note {
         let elf = Elf::parse(elf)?;
         let Some(text) = elf.section(SECTION) else { return Ok(Note::without(&elf, table)) };
         let damaged = || Error::new("the description in the object is damaged");
+        if text.len() > MOST_BYTES {
+            return Err(damaged());
+        }
         let text = std::str::from_utf8(text).map_err(|_| damaged())?.trim_end_matches('\0');
         let mut lines = text.lines();
         if lines.next() != Some(OPENING) {
@@ -101,11 +106,11 @@ impl Note {
 }
 
 /// A variable of an object without a note, as a parameter.
-fn plain(variable: Variable, elf: &Elf<'_>) -> Option<PortParameter> {
+fn plain(variable: Variable<'_>, elf: &Elf<'_>) -> Option<PortParameter> {
     let Variable { name, section, offset, bytes } = variable;
-    let constant = section == CONSTANTS;
+    let (name, constant) = (name.to_owned(), section == CONSTANTS);
     let default =
-        (bytes == 4 && (constant || section == DATA)).then(|| initial(elf, &section, offset)).flatten()?;
+        (bytes == 4 && (constant || section == DATA)).then(|| initial(elf, section, offset)).flatten()?;
     let (least, most, unit, help) = (0, u32::MAX, String::new(), String::new());
     Some(PortParameter { name, least, most, unit, default, offset, constant, help })
 }
@@ -121,7 +126,7 @@ fn parameter(line: &str, elf: &Elf) -> Option<PortParameter> {
     let (least, most) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     let (unit, help) = (parts.next()?.to_string(), parts.next()?.to_string());
     let is_it =
-        |variable: &Variable| variable.name == name && variable.section == DATA && variable.bytes == 4;
+        |variable: &Variable<'_>| variable.name == name && variable.section == DATA && variable.bytes == 4;
     let at = elf.variables().find(is_it)?.offset;
     Some(PortParameter {
         name,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 DEEPEST = 3
 FORMS = (".csv", ".parquet", ".json")
 TABLES = ("points", "flows")
+# Rows of a query that a table shows.
+MOST_ROWS = 1000
 
 directory_argument = click.argument(
     "directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR"
@@ -146,26 +149,31 @@ def sql(directory: Path, query: str, as_csv: bool) -> None:
     or link, with a column for each swept key, e.g.
 
     fairhaul results sql out/buffers 'SELECT "flow.a.controller", avg(jain) FROM runs GROUP BY 1'
+
+    QUERY is one SELECT. It reads DIR and no other file, and changes nothing. A table shows at most
+    1000 rows; --csv prints all.
     """
-    from fairhaul.store.sql import rows_of
+    from fairhaul.store.sql import pieces_of
 
-    columns, rows = rows_of(_store(directory), query)
+    columns, pieces = pieces_of(_store(directory), query)
     if as_csv:
-        _print_csv(columns, rows)
+        _print_csv(columns, pieces)
         return
-    cells = [["-" if value is None else str(value) for value in row] for row in rows]
+    rows = list(islice(chain.from_iterable(pieces), MOST_ROWS + 1))
+    cells = [["-" if value is None else str(value) for value in row] for row in rows[:MOST_ROWS]]
     show.console().print(show.table("", columns, cells))
+    if len(rows) > MOST_ROWS:
+        click.echo(f"fairhaul: these are the first {MOST_ROWS} rows; --csv prints all", err=True)
 
 
-def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _print_csv(columns: Sequence[str], pieces: Iterable[Sequence[Sequence[Any]]]) -> None:
     import csv
     import io
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    click.echo(text.getvalue(), nl=False)
+    for rows in chain([[columns]], pieces):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        click.echo(text.getvalue(), nl=False)
 
 
 def _store(directory: Path) -> Store:

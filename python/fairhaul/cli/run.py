@@ -169,7 +169,7 @@ def run(  # noqa: PLR0913, PLR0917
     """
     from fairhaul.cli.records import Ways, free_place, measure_all, planned
     from fairhaul.engines import FACTS, NO_TRACE, repeats
-    from fairhaul.scenario import with_seeds
+    from fairhaul.scenario import refuse_too_many, with_seeds
 
     if trace is not None:
         if any(FACTS[engine].real_time for engine in engines):
@@ -179,6 +179,8 @@ def run(  # noqa: PLR0913, PLR0917
     if grain is not None:
         overrides = [*overrides, ("grain", grain)]
     scenarios = read_all(files, overrides)
+    for engine in engines:
+        refuse_too_many(scenarios, repeats(engine, seeds))
     plans = {
         engine: [run for scenario in scenarios for run in with_seeds(scenario, each)]
         for engine in engines

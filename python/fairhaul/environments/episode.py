@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from operator import index
+from typing import Literal, SupportsFloat, SupportsIndex, TypeGuard
+
+import numpy as np
 
 from fairhaul import _core
 from fairhaul.environments.observation import Before, Step
 from fairhaul.environments.scenario import Sender
+from fairhaul.memory import per_run
 from fairhaul.scenario import Scenario, ScenarioError
 
 Act = Literal["window", "rate"]
@@ -17,21 +21,58 @@ Act = Literal["window", "rate"]
 LEAST_WINDOW, MOST_BDP = 2.0, 16.0
 # With a rate, the window lets so many round trips of it be in flight.
 ROUNDS_IN_FLIGHT = 2.0
-# Between decisions, without a round-trip time to wait for.
-LEAST_S = 1e-3
+# Between decisions, without a round-trip time to wait for; and at most.
+LEAST_S, MOST_S = 1e-3, 1e9
+# Observations that are given together.
+MOST_HISTORY = 10_000
 
 # Of a flow: its index, window and pacing rate; see `step_agents`.
 Decision = tuple[int, float, float]
 
 
-def check_act(act: str) -> None:
-    """Refuse what is no way to act.
+def check_arguments(act: object, every: object, history: object) -> None:
+    """Refuse what is no argument of an environment.
 
     Raises:
-        ScenarioError: it is neither "window" nor "rate".
+        ScenarioError: `args` are all mistakes.
     """
-    if act not in {"window", "rate"}:
-        raise ScenarioError(f'act = {act!r}; wanted "window" or "rate"')
+    mistakes = []
+    if act not in ("window", "rate"):
+        mistakes.append(f'act = {act!r}; wanted "window" or "rate"')
+    if every is not None and not (_is_number(every) and LEAST_S <= float(every) <= MOST_S):
+        mistakes.append(f"every = {every!r}; wanted seconds, from {LEAST_S:g} to {MOST_S:g}")
+    if not is_count(history, MOST_HISTORY):
+        mistakes.append(f"history = {history!r}; wanted a whole number from 1 to {MOST_HISTORY}")
+    if mistakes:
+        raise ScenarioError(*mistakes)
+
+
+def is_count(value: object, most: int) -> bool:
+    """Whether it is a whole number from 1 to `most`."""
+    if not isinstance(value, SupportsIndex) or isinstance(value, bool):
+        return False
+    return 1 <= index(value) <= most
+
+
+def _is_number(value: object) -> TypeGuard[SupportsFloat]:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def numbers(actions: object, count: int) -> list[float]:
+    """Give the actions of `count` agents.
+
+    Raises:
+        ValueError: there are more or fewer, or one is no finite number.
+    """
+    try:
+        found = np.asarray(actions, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise ValueError(f"an action is a number, not {str(actions)[:60]}") from None
+    if len(found) != count:
+        raise ValueError(f"wanted {count} action{'s' if count > 1 else ''}, not {len(found)}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"an action is a number from -1 to 1, not {found[~np.isfinite(found)][0]}")
+    return [float(action) for action in found]
 
 
 @dataclass
@@ -50,7 +91,7 @@ class Episode:
         self, scenario: Scenario, senders: Sequence[Sender], act: Act, every_s: float | None
     ) -> None:
         """Begin a run; `every_s` is the time between decisions, or None for a round trip."""
-        self.engine = _core.Simulation(scenario)
+        self.engine = _core.Simulation(scenario, per_run([scenario], 1))
         self.duration_s = scenario.duration_s
         self.now_s = 0.0
         self._act, self._every_s = act, every_s

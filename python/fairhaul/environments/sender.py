@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from fairhaul.environments import rewards
-from fairhaul.environments.episode import Act, Episode, check_act
+from fairhaul.environments.episode import Act, Episode, check_arguments, numbers
 from fairhaul.environments.observation import HIGH, LOW, NAMES, History, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
@@ -65,7 +65,7 @@ class SenderEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         Raises:
             ScenarioError: an argument is wrong; `args` are all mistakes of the scenario.
         """
-        check_act(act)
+        check_arguments(act, every, history)
         self._episodes = Episodes(scenario, None if flow is None else [flow], draw)
         self._act, self._every_s, self._length = act, every, history
         self._reward = rewards.reward(reward)
@@ -97,11 +97,12 @@ class SenderEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
         Raises:
             ResetNeeded: no episode has begun.
+            ValueError: the action is not one finite number.
             RunError: the run failed.
         """
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        (step,) = self._episode.step([float(np.ravel(action)[0])])
+        (step,) = self._episode.step(numbers(action, 1))
         done = not step.open
         observation = self._history.add(step)
         truncated = self._episode.is_over

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from fairhaul.environments import rewards
-from fairhaul.environments.episode import Act, Episode, check_act
+from fairhaul.environments.episode import Act, Episode, check_arguments, numbers
 from fairhaul.environments.observation import History, Step, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import PAIR, Episodes
@@ -54,7 +54,7 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
         Raises:
             ScenarioError: an argument is wrong.
         """
-        check_act(act)
+        check_arguments(act, every, history)
         source = PAIR if scenario is None else scenario
         self._episodes = Episodes(source, flows, draw, every_flow=True)
         self._act, self._every_s, self._length = act, every, history
@@ -105,11 +105,14 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
 
         Raises:
             RuntimeError: no episode has begun.
+            ValueError: an agent has no action, or one that is not one finite number.
             RunError: the run failed.
         """
         if self._episode is None:
             raise RuntimeError("call reset() before step()")
-        chosen = [float(np.ravel(actions[agent])[0]) for agent in self.agents]
+        if missing := [agent for agent in self.agents if agent not in actions]:
+            raise ValueError(f"no action for {', '.join(missing)}")
+        chosen = [numbers(actions[agent], 1)[0] for agent in self.agents]
         steps = dict(zip(self.agents, self._episode.step(chosen), strict=True))
         over = self._episode.is_over
         result = (

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -13,14 +14,15 @@ from numpy.typing import NDArray
 
 from fairhaul import _core
 from fairhaul.environments import rewards
-from fairhaul.environments.episode import Act, Episode, check_act
+from fairhaul.environments.episode import Act, Episode, check_arguments, is_count, numbers
 from fairhaul.environments.observation import History, Step, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
 from fairhaul.environments.sender import actions, observations
-from fairhaul.scenario import Source
+from fairhaul.scenario import ScenarioError, Source
 
 Array = NDArray[Any]
+MOST_RUNS, MOST_THREADS = 1_000_000, 4096
 
 
 class SenderVectorEnv(VectorEnv[Array, Array, Array]):
@@ -53,7 +55,13 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
         Raises:
             ScenarioError: an argument is wrong.
         """
-        check_act(act)
+        check_arguments(act, every, history)
+        if not is_count(runs, MOST_RUNS):
+            raise ScenarioError(f"runs = {runs!r}; wanted a whole number from 1 to {MOST_RUNS}")
+        if threads is not None and not is_count(threads, MOST_THREADS):
+            raise ScenarioError(
+                f"threads = {threads!r}; wanted a whole number from 1 to {MOST_THREADS}"
+            )
         self._episodes = Episodes(scenario, None if flow is None else [flow], draw)
         self._act, self._every_s, self._length = act, every, history
         self._reward = rewards.reward(reward)
@@ -105,10 +113,15 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
         """Decide in each run, and run all until their next decisions.
 
         Raises:
+            ResetNeeded: no episode has begun.
+            ValueError: there is not one finite number for each run.
             RunError: a run failed.
         """
+        if not self._runs:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        chosen = numbers(actions, self.num_envs)
         going = [index for index in range(self.num_envs) if not self._ended[index]]
-        steps = self._advance(going, np.reshape(actions, self.num_envs))
+        steps = self._advance(going, chosen)
         gained = np.zeros(self.num_envs)
         done = np.zeros(self.num_envs, dtype=np.bool_)
         over = np.zeros(self.num_envs, dtype=np.bool_)
@@ -123,11 +136,11 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
         found = [steps[index] for index in range(self.num_envs)]
         return self._rows(found), gained, done, over, _together(found)
 
-    def _advance(self, going: Sequence[int], actions: Array) -> dict[int, Step]:
+    def _advance(self, going: Sequence[int], actions: Sequence[float]) -> dict[int, Step]:
         """Run these runs until their next decisions, in threads."""
         runs = [self._runs[index] for index in going]
         decisions = [
-            run.decisions([float(actions[index])]) for run, index in zip(runs, going, strict=True)
+            run.decisions([actions[index]]) for run, index in zip(runs, going, strict=True)
         ]
         observed = _core.step_agents(
             [run.engine for run in runs],

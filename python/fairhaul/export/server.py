@@ -1,8 +1,8 @@
-"""Metrics over HTTP, from a process of its own without root.
+"""Metrics over HTTP, from a process of its own without rights.
 
-`fairhaul` may run as root, because it looks into all network namespaces. What answers requests
-needs no right at all, so it is a child process that has given up root; it receives the events over
-a socket and ends with its parent.
+`fairhaul` may run as root or with capabilities, because it looks into all network namespaces. What
+answers requests needs no right at all, so it is a child process that has given up all; it receives
+the events over a socket and ends with its parent.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from fairhaul import RunError
+from fairhaul.export import rights
 from fairhaul.export.destination import HttpAddress, Update
 from fairhaul.export.state import Exported, collector
 from fairhaul.host import Line
@@ -25,8 +26,6 @@ from fairhaul.host import Line
 if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
 
-# The number of Linux for a user and a group that own nothing.
-NO_USER = 65534
 READY = "ready\n"
 
 
@@ -36,7 +35,7 @@ def serving(address: HttpAddress, most_flows: int) -> Iterator[Update]:
 
     Raises:
         OSError: the address cannot be used.
-        RunError: the process that serves has ended, or cannot give up root.
+        RunError: the process that serves has ended, or cannot give up its rights.
     """
     state = Exported(most_flows=most_flows)
     server = _server(address, state)
@@ -102,7 +101,7 @@ def _server(address: HttpAddress, state: Exported) -> WSGIServer:
 
 
 def _serve(server: WSGIServer, lines: socket.socket, state: Exported) -> NoReturn:
-    """Give up root, and serve until the parent closes the socket; this is the child process."""
+    """Give up all rights, and serve until the parent closes the socket; this is the child."""
     status = 1
     try:
         # The keyboard's signal is for the parent, whose end is the end of this process.
@@ -111,11 +110,11 @@ def _serve(server: WSGIServer, lines: socket.socket, state: Exported) -> NoRetur
             signal.signal(number, signal.SIG_DFL)
         with lines.makefile("rw") as events:
             try:
-                _give_up_root()
+                rights.give_up()
             except OSError as error:
                 events.write(
-                    f"root cannot be given up ({error.strerror}); CAP_SETUID and CAP_SETGID "
-                    "are required\n"
+                    f"the rights cannot be given up ({error.strerror}); root needs CAP_SETUID and "
+                    "CAP_SETGID for it\n"
                 )
                 events.flush()
                 os._exit(status)
@@ -127,11 +126,3 @@ def _serve(server: WSGIServer, lines: socket.socket, state: Exported) -> NoRetur
         status = 0
     finally:
         os._exit(status)
-
-
-def _give_up_root() -> None:
-    if os.geteuid() != 0:
-        return
-    os.setgroups([])
-    os.setresgid(NO_USER, NO_USER, NO_USER)
-    os.setresuid(NO_USER, NO_USER, NO_USER)

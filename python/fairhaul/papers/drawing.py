@@ -117,7 +117,7 @@ class Drawing:
         each = section.sections("scale") if several else [section.section("scale")]
         drawing = cls(
             kind=kind,
-            name=section.text("name"),
+            name=section.name("name"),
             title=section.text("title"),
             caption=section.text("caption", ""),
             numbers=numbers,
@@ -131,6 +131,8 @@ class Drawing:
             references=[_reference(table) for table in section.sections("references")],
             x_title=section.text("x_title", ""),
         )
+        for label in numbers if kind == "engines" and len(numbers) > 1 else ():
+            section.check_name("number", label)
         if kind != "windows" and not numbers:
             section.wrong("number", "the name of a number is required")
         section.close()

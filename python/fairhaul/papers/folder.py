@@ -10,17 +10,22 @@ import importlib
 import importlib.util
 import sys
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fairhaul import files
 from fairhaul.papers.reading import ExperimentReader, Place
 from fairhaul.papers.run import Paper
 from fairhaul.papers.section import Printed, Section
+from fairhaul.printable import printable
 from fairhaul.scenario import ScenarioError
 
 FILE = "paper.toml"
+# A paper has some kilobytes.
+LARGEST = 10_000_000
 PACKAGE = "fairhaul.papers."
 
 
@@ -82,7 +87,13 @@ def _code(name: str) -> Path:
 
 def _content(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=Printed)
+        text = files.read(file, LARGEST).decode()
+        content = tomllib.loads(text, parse_float=Printed)
+        if (hidden := next(_hidden(content), None)) is not None:
+            raise ScenarioError(f"{file}: {printable(hidden)}: control characters are not allowed")
+        return content
+    except RecursionError:
+        raise ScenarioError(f"{file}: tables are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{file}: {error}") from None
     except UnicodeDecodeError:
@@ -91,14 +102,31 @@ def _content(file: Path) -> dict[str, Any]:
         raise ScenarioError(f"{file}: {(error.strerror or str(error)).lower()}") from None
 
 
+def _hidden(value: Any, key: str = "") -> Iterator[str]:
+    """Give the keys of texts with characters that a terminal interprets; also such keys."""
+    if isinstance(value, str):
+        if printable(value) != value:
+            yield key
+    elif isinstance(value, list):
+        for each in value:
+            yield from _hidden(each, key)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if printable(name) != name:
+                yield name
+            yield from _hidden(each, name)
+
+
 def _read(name: str, place: Place) -> Paper:
     mistakes: list[str] = []
     content = _content(place.file)
     section = Section(content, str(place.file), mistakes)
     experiments, shared = section.section("experiment"), section.section("axis")
     tables = {experiment: _inherited(experiments, experiment) for experiment in experiments.content}
+    for experiment in experiments.content:
+        experiments.check_name(experiment, experiment)
     names = [
-        figure["name"]
+        str(figure["name"])
         for table in tables.values()
         for figure in table.items("figure")
         if isinstance(figure, dict) and "name" in figure and not figure.get("lab")

@@ -61,6 +61,10 @@ FUNCTIONS: Mapping[str, Callable[[Sequence[float]], Number]] = {
 OF_NOTHING: Mapping[str, float] = {"sum": 0.0, "count": 0.0}
 
 
+# The longest formula, and what of one is quoted, characters.
+LONGEST, QUOTED = 10_000, 100
+
+
 class FormulaError(ValueError):
     """A formula that cannot be computed; the argument says why."""
 
@@ -104,17 +108,27 @@ class Formula:
                 raise FormulaError(f"no {what.removesuffix('s')} {name!r}; {hint(name, known)}")
 
 
+def _quoted(text: str) -> str:
+    """Quote the beginning of a text."""
+    return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
+
+
 def read_formula(text: str, *, records: bool = False) -> Formula:
     """Read a formula; with `records` it may have the lists of `RECORDS`.
 
     Raises:
         FormulaError: it is not one, or has an unknown figure or function.
     """
+    if len(text) > LONGEST:
+        raise FormulaError(f"{_quoted(text)} has {len(text)} characters; at most {LONGEST}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        raise FormulaError(f"{text!r} is not a formula") from None
-    _check(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise FormulaError(f"{_quoted(text)} is not a formula") from None
+    try:
+        _check(tree)
+    except RecursionError:
+        raise FormulaError(f"{_quoted(text)} is nested too deeply") from None
     formula = Formula(tree=tree)
     for table, name, figure in formula.figures:
         if table in RECORDS and not records:
@@ -139,7 +153,7 @@ def _check(node: ast.expr) -> None:
             _check(node.operand)
         case ast.Call(func=ast.Name(id=name), args=[inner]):
             if name not in FUNCTIONS:
-                raise FormulaError(f"unknown function {name!r}; {hint(name, FUNCTIONS)}")
+                raise FormulaError(f"unknown function {_quoted(name)}; {hint(name, FUNCTIONS)}")
             _check(inner)
         case _:
             _path(node)
@@ -156,22 +170,22 @@ def _path(node: ast.expr) -> tuple[str, str, str]:
             case ast.Subscript(value=inner, slice=ast.Constant(value=word)):
                 left = inner
             case _:
-                raise FormulaError(f"{ast.unparse(node)!r} is no figure of a run")
+                raise FormulaError(f"{_quoted(ast.unparse(node))} is no figure of a run")
         words.insert(0, str(word))
     first = left.id
     known = [*LISTS, *TABLES, *RECORDS]
     if first not in known:
-        raise FormulaError(f"unknown figure {ast.unparse(node)!r}; {hint(first, known)}")
+        raise FormulaError(f"unknown figure {_quoted(ast.unparse(node))}; {hint(first, known)}")
     count = 1 if first in TABLES else 2
     if len(words) != count:
         form = f"{first}.FIGURE" if first in TABLES else f"{first}.NAME.FIGURE"
-        raise FormulaError(f"{ast.unparse(node)!r}: {form} is required")
+        raise FormulaError(f"{_quoted(ast.unparse(node))}: {form} is required")
     if first in RECORDS:
         return first, words[0], words[1]
     kind = LISTS.get(first) or TABLES[first]
     figures = [name for name in kind.__annotations__ if name not in WORDS]
     if words[-1] not in figures:
-        raise FormulaError(f"unknown figure {words[-1]!r}; {hint(words[-1], figures)}")
+        raise FormulaError(f"unknown figure {_quoted(words[-1])}; {hint(words[-1], figures)}")
     return first, words[0] if count == 2 else "", words[-1]
 
 

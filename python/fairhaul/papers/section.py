@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from fairhaul.nearest import hint
 
 T = TypeVar("T")
+# What is quoted of a text in a mistake.
+LONG = 60
 
 
 class Printed(float):
@@ -20,6 +23,10 @@ class Printed(float):
         value = super().__new__(cls, text)
         value.text = text
         return value
+
+
+# What may be a part of the name of a file.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
 
 
 class Section:
@@ -59,6 +66,23 @@ class Section:
     def text(self, key: str, default: str | None = None) -> str:
         """Read a text."""
         return self._value(key, str, "a text", default)
+
+    def name(self, key: str) -> str:
+        """Read a text that becomes the name of a file."""
+        value = self.text(key)
+        if isinstance(self.content.get(key), str):
+            self.check_name(key, value)
+        return value
+
+    def check_name(self, key: object, name: str) -> None:
+        """Note a mistake where a name is not fit for a file."""
+        if not NAME.fullmatch(name):
+            short = name if len(name) <= LONG else f"{name[:LONG]}…"
+            self.wrong(
+                key,
+                "a name of at most 100 letters, digits, spaces and . _ - is required, because it "
+                f"becomes the name of a file, not {short!r}",
+            )
 
     def flag(self, key: str) -> bool:
         """Read true or false; false where it is missing."""

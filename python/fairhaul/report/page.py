@@ -12,6 +12,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul._core import ScenarioError
 from fairhaul.files import replace
 from fairhaul.report import Figure, Section, look
 from fairhaul.report.renderer import Renderer
@@ -27,6 +28,8 @@ SCRIPTS = ("zoom.js", "page.js")
 MOST_ROWS = 24
 PLAIN = Style()
 STUDIO = "studio.html"
+# Line breaks and tabs stay.
+CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
@@ -44,18 +47,21 @@ def write(
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
         raise ValueError("two figures of a report have the same name")
+    for name in names:
+        if Path(name).name != name or "\0" in name:
+            raise ScenarioError(f"a figure has the name {name!r}, which leads out of the report")
     drawn = renderer.draw([figure.chart for figure in figures])
     template = _template()  # while the first is drawn
     pictures: dict[str, str] = {}
     files: dict[str, bytes] = {}
-    for figure, picture in zip(figures, drawn, strict=True):
+    for figure, picture in zip(figures, map(_shown, drawn), strict=True):
         pictures[figure.name] = picture
         if not style.is_slide():
             files |= _files(figure.name, picture, style)
     if style.is_slide():
         charts = [reshaped(figure.chart, pictures[figure.name], style) for figure in figures]
         for name, picture in zip(names, renderer.draw(charts), strict=True):
-            files |= _files(name, on_slide(picture, style), style)
+            files |= _files(name, on_slide(_shown(picture), style), style)
     texts = {"title": title, "question": question, "answer": answer}
     path.parent.mkdir(parents=True, exist_ok=True)
     texts["studio"] = _studio(path.parent) if any(of.studio for of in sections) else ""
@@ -84,11 +90,25 @@ def _files(name: str, picture: str, style: Style) -> dict[str, bytes]:
     return {f"{name}.{ending}": content for ending, content in made.items()}
 
 
+def _shown(text: str) -> str:
+    """Write control characters, which titles may have, so that no reader interprets them."""
+    return CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def _finalized(value: Any) -> Any:
+    """Do so with what a page shows; code and data are marked as safe and stay."""
+    return _shown(value) if type(value) is str else value
+
+
 def _template() -> jinja2.Template:
     import jinja2
 
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_finalized,
     )
     environment.filters["tied"] = _tied
     return environment.from_string((HOME / "page.html.j2").read_text(encoding="utf-8"))

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairhaul import files
-from fairhaul.store.rows import NUMBERS, TABLES, WHOLE, Row
+from fairhaul.files import NotAFile
+from fairhaul.store.rows import IDENTITY, NUMBERS, TABLES, WHOLE, Row
 
 if TYPE_CHECKING:
     import polars as pl
 
 DIGITS = 32
+# A part holds what a journal held, which becomes parts at 64 MB.
+LARGEST = 1 << 30
 
 
 class Damaged(Exception):
@@ -43,13 +46,38 @@ def _type(column: str) -> type[pl.DataType]:
     return pl.Float64 if column in NUMBERS else pl.String
 
 
+def identities(part: Path, table: str) -> list[str]:
+    """Give what identifies the rows of a part.
+
+    Raises:
+        Damaged: it is not what its name says, or no part of this table.
+    """
+    import polars as pl
+
+    if table not in TABLES:
+        raise Damaged(part.name)
+    content = check(part)
+    try:
+        found = pl.read_parquet_schema(io.BytesIO(content))
+        rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
+        # An identity has at least 8 bytes that no compression makes smaller.
+        if rows > len(content) or dict(found) != {name: _type(name) for name in TABLES[table]}:
+            raise Damaged(part.name)
+        return column_of(content, IDENTITY[table])
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        raise Damaged(part.name) from None
+
+
 def check(part: Path) -> bytes:
     """Read a part, and compare its content with its name.
 
     Raises:
         Damaged: they differ.
     """
-    content = part.read_bytes()
+    try:
+        content = files.read(part, LARGEST)
+    except NotAFile:
+        raise Damaged(part.name) from None
     if part.stem.rpartition("-")[2] != hashlib.sha256(content).hexdigest()[:DIGITS]:
         raise Damaged(part.name)
     return content

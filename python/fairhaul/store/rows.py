@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from fairhaul import ScenarioError, files
+
 Row = Mapping[str, Any]
 
 # Each table with its columns; all of them are texts but those in `WHOLE` and `NUMBERS`.
@@ -25,6 +27,12 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 }
 WHOLE = ("cores", "packets", "schema")
 NUMBERS = ("cpu_s",)
+KINDS: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(WHOLE, int),
+    **dict.fromkeys(NUMBERS, (int, float)),
+}
+# More than any journal has.
+LARGEST_JOURNAL = 1 << 30
 # The column that identifies a row of a table.
 IDENTITY = {"session": "id", "scenario": "digest", "result": "key"}
 
@@ -55,8 +63,18 @@ class Result:
     value: str
 
     def decoded(self) -> Any:
-        """Give the value as Python has it."""
-        return json.loads(self.value)
+        """Give the value as Python has it.
+
+        Raises:
+            ScenarioError: another program has written the value.
+        """
+        try:
+            return json.loads(self.value)
+        except (ValueError, RecursionError):
+            raise ScenarioError(
+                f"the value of result {self.key!r} of {self.title!r} is not JSON: the store was "
+                "changed by another program"
+            ) from None
 
     def row(self) -> Row:
         """Give the row of the table `result`."""
@@ -74,7 +92,7 @@ def rows_of(journal: Path) -> tuple[list[tuple[str, Row]], int]:
 
     The last line of a process that was killed may be incomplete; it does not count as damaged.
     """
-    content = journal.read_bytes()
+    content = files.read(journal, LARGEST_JOURNAL)
     lines = content.split(b"\n")
     rows = [_row_of(line) for line in lines[:-1]]
     return [row for row in rows if row is not None], rows.count(None)
@@ -86,9 +104,17 @@ def _row_of(line: bytes) -> tuple[str, Row] | None:
         if digest != _digest(text):
             return None
         row = json.loads(text)
-        return row.pop("table"), row
-    except (ValueError, KeyError, AttributeError):
+        table = row.pop("table")
+        return (table, row) if _is_row(table, row) else None
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
+
+
+def _is_row(table: str, row: Row) -> bool:
+    """Whether it is a row of a table of ours: its columns, each with a value of its kind."""
+    return set(row) == set(TABLES[table]) and all(
+        isinstance(value, KINDS.get(column, str)) for column, value in row.items()
+    )
 
 
 def _digest(text: str) -> str:

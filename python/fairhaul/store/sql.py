@@ -12,10 +12,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeVar, Union, get_args, get_origin
 
+from fairhaul.memory import available_bytes
 from fairhaul.results import Fairness, FlowFigures, GroupFigures, LinkFigures
 from fairhaul.store.rows import NUMBERS, TABLES, WHOLE
 from fairhaul.store.store import Store, StoreError
@@ -23,6 +25,11 @@ from fairhaul.store.store import Store, StoreError
 if TYPE_CHECKING:
     import duckdb
 
+T = TypeVar("T")
+# Rows that are fetched at a time, and how often an interrupt is looked for.
+PIECE, LOOK_EVERY_S = 1000, 0.1
+# The memory of a query, bytes, unless the machine has less than twice as much.
+LARGEST_MEMORY = 2_000_000_000
 MISSING = "SQL requires DuckDB, which comes with the extra: pip install 'fairhaul[duckdb]'"
 LISTS: Mapping[str, type] = {"flows": FlowFigures, "groups": GroupFigures, "links": LinkFigures}
 OF_RUN = {
@@ -38,13 +45,21 @@ def connect(store: Store) -> duckdb.DuckDBPyConnection:
     """Open a database in memory with the views of a store.
 
     Raises:
-        StoreError: DuckDB is missing.
+        StoreError: DuckDB is missing, or a part is not what this program writes.
     """
     try:
         import duckdb
     except ImportError:
         raise StoreError(MISSING) from None
     database = duckdb.connect(":memory:")
+    try:
+        _make_views(database, store)
+    except duckdb.Error as error:
+        raise StoreError(f"{store.directory} was changed by another program: {error}") from None
+    return database
+
+
+def _make_views(database: duckdb.DuckDBPyConnection, store: Store) -> None:
     for table in TABLES:
         _make_table(database, store, table)
     swept = _swept(database)
@@ -65,7 +80,6 @@ def connect(store: Store) -> duckdb.DuckDBPyConnection:
             f"unnest(from_json(value -> '{name}', '{structure}')) AS each "
             "FROM result WHERE of = 'figures')"
         )
-    return database
 
 
 def _make_table(database: duckdb.DuckDBPyConnection, store: Store, table: str) -> None:
@@ -130,17 +144,71 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def rows_of(store: Store, query: str) -> tuple[list[str], list[Sequence[Any]]]:
-    """Give the columns and the rows of a query.
+def pieces_of(store: Store, query: str) -> tuple[list[str], Iterator[Sequence[Sequence[Any]]]]:
+    """Give the columns of a query, and its rows in pieces, each computed when it is taken.
+
+    The query reads the store and nothing else, and an interrupt ends it.
 
     Raises:
-        StoreError: DuckDB is missing, or the query is wrong.
+        StoreError: DuckDB is missing, or the query is wrong; also while the rows are read.
     """
     database = connect(store)
+    _shut_in(database, store)
     import duckdb
 
     try:
-        answer = database.execute(query)
+        statements = database.extract_statements(query)
     except duckdb.Error as error:
         raise StoreError(str(error)) from None
-    return [column[0] for column in answer.description or ()], list(answer.fetchall())
+    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+        raise StoreError("the query reads the results, so it is one SELECT")
+    answer = _asked(database, lambda: database.execute(query))
+    return [column[0] for column in answer.description or ()], _pieces(database, answer)
+
+
+def _pieces(
+    database: duckdb.DuckDBPyConnection, answer: duckdb.DuckDBPyConnection
+) -> Iterator[Sequence[Sequence[Any]]]:
+    while piece := _asked(database, lambda: answer.fetchmany(PIECE)):
+        yield piece
+
+
+def rows_of(store: Store, query: str) -> tuple[list[str], list[Sequence[Any]]]:
+    """Give the columns and all rows of a query; the errors are those of `pieces_of`."""
+    columns, pieces = pieces_of(store, query)
+    return columns, [row for piece in pieces for row in piece]
+
+
+def _shut_in(database: duckdb.DuckDBPyConnection, store: Store) -> None:
+    """Let a database read the parts of a store, and nothing else, and take limited memory."""
+    available = available_bytes() or LARGEST_MEMORY
+    parts = ", ".join(_text(str(part)) for table in TABLES for part in store.parts(table))
+    for setting, value in {
+        "memory_limit": _text(f"{min(available // 2, LARGEST_MEMORY) // 1_000_000}MB"),
+        "temp_directory": "''",
+        "allowed_paths": f"[{parts}]",
+        "enable_external_access": "false",
+        "lock_configuration": "true",
+    }.items():
+        database.execute(f"SET {setting} = {value}")
+
+
+def _asked(database: duckdb.DuckDBPyConnection, act: Callable[[], T]) -> T:
+    """Have the database compute something in another thread: this one takes interrupts.
+
+    Raises:
+        StoreError: the query is wrong, or takes too much memory.
+    """
+    import duckdb
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        computed = thread.submit(act)
+        try:
+            while not wait([computed], timeout=LOOK_EVERY_S).done:
+                pass
+            return computed.result()
+        except duckdb.Error as error:
+            raise StoreError(str(error)) from None
+        except BaseException:
+            database.interrupt()
+            raise

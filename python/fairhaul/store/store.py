@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import ScenarioError, files
+from fairhaul.files import NotAFile
 from fairhaul.store import parts
 from fairhaul.store.job import Job
 from fairhaul.store.journal import Journal, orphans
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 MARK = "store.json"
 PARTS, JOURNALS, RECORDS = "parts", "journals", "records"
+LARGEST_MARK = 100_000
 # A journal of this size becomes parts while the store is being written.
 LARGEST_JOURNAL = 64_000_000
 
@@ -50,13 +52,24 @@ class Store:
         _check_mark(directory)
         self._where: dict[str, dict[str, Path | Row]] = {table: {} for table in TABLES}
         # Journals first: one that becomes a part meanwhile is then found there.
-        for journal in sorted((directory / JOURNALS).glob("*.jsonl")):
-            with suppress(FileNotFoundError):
-                rows, damaged = rows_of(journal)
-                self._take(rows)
-                self.damaged += [f"{JOURNALS}/{journal.name}"] if damaged else []
+        self._read_journals(directory / JOURNALS)
         for part in sorted((directory / PARTS).glob("*.parquet")):
             self._index(part)
+
+    def _read_journals(self, folder: Path) -> None:
+        """Read all journals; again where one has got a new name meanwhile."""
+        read: set[Path] = set()
+        while left := sorted(set(folder.glob("*.jsonl")) - read):
+            for journal in left:
+                read.add(journal)
+                try:
+                    rows, damaged = rows_of(journal)
+                except FileNotFoundError:
+                    continue
+                except NotAFile:
+                    rows, damaged = [], 1
+                self._take(rows)
+                self.damaged += [f"{JOURNALS}/{journal.name}"] if damaged else []
 
     def _take(self, rows: list[tuple[str, Row]]) -> None:
         for table, row in rows:
@@ -65,11 +78,11 @@ class Store:
     def _index(self, part: Path) -> None:
         table = part.name.partition("-")[0]
         try:
-            content = parts.check(part)
+            identities = parts.identities(part, table)
         except Damaged:
             self.damaged.append(f"{PARTS}/{part.name}")
             return
-        for identity in parts.column_of(content, IDENTITY[table]):
+        for identity in identities:
             self._where[table].setdefault(identity, part)
 
     def __contains__(self, key: object) -> bool:
@@ -180,12 +193,14 @@ class Writer:
         trace: TracebackType | None,
     ) -> None:
         """Make parts of the journal. If that fails, it stays, and the next writer does it."""
-        self._journal.close()
         try:
             self._pack(self._journal.path)
         except OSError:
             if kind is None:
                 raise
+        finally:
+            # Only now: who gets the lock finds no journal.
+            self._journal.close()
 
     def add_record(self, key: str, record: Record) -> None:
         """Keep the record of a run, completely or not at all, before its result is added.
@@ -235,8 +250,8 @@ class Writer:
             if self._journal.size > LARGEST_JOURNAL:
                 full, self._journal = self._journal, Journal(self._directory / JOURNALS)
                 self._journal.append("session", self._session)
-                full.close()
                 self._pack(full.path)
+                full.close()
 
     def _pack(self, journal: Path) -> None:
         """Make parts of a journal, and remove it; a crash in between leaves both, which is well."""
@@ -262,11 +277,11 @@ def _make(directory: Path) -> None:
 
 def _check_mark(directory: Path) -> None:
     try:
-        mark: Mapping[str, object] = json.loads((directory / MARK).read_text(encoding="utf-8"))
+        mark: Mapping[str, object] = json.loads(files.read(directory / MARK, LARGEST_MARK))
         schema = mark["schema"]
     except FileNotFoundError:
         raise StoreError(f"{directory} is not a store of results: it has no {MARK}") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise StoreError(f"{directory / MARK} is damaged") from None
     if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         raise StoreError(

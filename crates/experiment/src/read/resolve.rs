@@ -41,6 +41,7 @@ pub(super) fn resolve(
     let net = LinkGraph::read(root, traces, notes);
     let tables = root.flow.value.as_deref().unwrap_or_default();
     flows_fit(tables, root.flow.key, notes)?;
+    short_title(root, notes);
     let packet = root.packet.value;
     let flow_specs: Vec<FlowSpec> = tables
         .iter()
@@ -74,6 +75,9 @@ pub(super) fn resolve(
     })
 }
 
+/// The longest title, characters.
+const LONGEST_TITLE: usize = 300;
+
 /// What links must know of the flows.
 struct Flows<'a> {
     tables: &'a [FlowKeys],
@@ -81,6 +85,15 @@ struct Flows<'a> {
     flow_specs: &'a [FlowSpec<'a>],
     /// The largest packet.
     largest: Bytes,
+}
+
+/// A title fits a line or two of every output.
+fn short_title(root: &ScenarioKeys, notes: &mut Notes) {
+    let length = root.title.value.as_ref().map_or(0, |title| title.chars().count());
+    if length > LONGEST_TITLE {
+        let text = format!("the title has {length} characters; at most {LONGEST_TITLE}");
+        notes.note(root.title.key.origin, text);
+    }
 }
 
 /// There are flows, not too many, and no two of one name.

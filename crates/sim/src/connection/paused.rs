@@ -46,6 +46,7 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
+        self.of_controller = 2 * choice.memory();
         self.sender.take_controller(choice.build_for(mix(seed ^ mix(self.serial.into()))));
         self.show_window(now, route, network);
     }

@@ -97,6 +97,7 @@ impl Engine {
                 connection.take_controller(&flows[index].controller, scenario.seed, now, route, network);
             }
         });
+        self.events_per_check = super::events_per_check(&scenario);
         self.scenario = Arc::clone(&scenario);
         Ok(())
     }
