@@ -1,34 +1,26 @@
-//! BBR, version 1 [BBR]: paces at the measured delivery rate, with about one bandwidth-delay product in flight.
+//! BBR, version 1 [BBR, LINUX]: paces at the measured delivery rate, with about one bandwidth-delay product in flight.
 //!
 //! Two numbers model the path: the largest rate of delivery in the last ten rounds and the smallest
 //! round-trip time in the last ten seconds. The sender paces at the rate, a quarter faster in one
 //! round of eight to see whether there is more and as much slower in the next, and now and then
 //! lets the path run nearly empty to see its round-trip time. A loss is no sign of congestion.
+//!
+//! This file has its name, its parameters and its events; the model of the path and its states are in `bbr/model.rs`,
+//! the window is in `bbr/window.rs`. What only Linux has is in files of its own.
 
-use fairhaul_units::{Parameter, Span, Time, parameters};
+use fairhaul_units::{Bytes, Parameter, Time, parameters, words};
 
-use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
-use crate::windowed_max::WindowedMax;
-use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Window};
 
-/// The pacing gains of a cycle, a smallest round trip each.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// So many packets keep acknowledgements coming, and are in flight while the round trip is probed.
-const LEAST_WINDOW: f64 = 4.0;
-/// Packets beyond the product of rate and round trip, for those that ends hold: three bursts.
-//
-// Differs from [BBR]: a burst is one packet, whatever `offload` says and at any rate.
-// Differs from [LINUX]: in Linux the window is rounded up to an even number of packets, and is larger by two in
-// the phase that probes for more bandwidth.
-const BURSTS: f64 = 3.0;
+mod aggregated_acks;
+mod burst_goal;
+mod model;
+mod policer;
+mod rate_filter;
+mod recovering;
+mod window;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BbrState {
-    Startup,
-    Drain,
-    ProbeBw { phase: u8 },
-    ProbeRtt,
-}
+use model::BbrModel;
 
 /// BBR version 1.
 #[derive(Clone, Debug)]
@@ -36,43 +28,22 @@ pub struct Bbr {
     model: Box<BbrModel>,
 }
 
-#[derive(Clone, Debug)]
-struct BbrModel {
-    high_gain: f64,
-    cwnd_gain: f64,
-    min_rtt_window: Span,
-    probe_rtt: Span,
-    state: BbrState,
-    rounds: DeliveryRounds,
-    rates: WindowedMax,
-    spacing: Spacing,
-    min_rtt: Span,
-    min_rtt_at: Time,
-    plateau: Plateau,
-    filled: bool,
-    /// When the phase of the cycle began.
-    phase_began: Time,
-    /// While the round trip is probed: when that ends, once the flight is small.
-    probe_ends: Option<Time>,
-    probe_round_done: bool,
-    /// Samples of packets that left before so much had been delivered are not of a full window.
-    probed_until: f64,
-    /// The window before a recovery or a probe of the round trip.
-    prior_cwnd: f64,
-    /// The window at the first acknowledgement. Until as much is delivered the rate says little.
-    first_window: f64,
-    /// In the first round of a recovery: no more leaves than arrives.
-    conserves: bool,
-    recovering: bool,
-    /// Of the last acknowledgement: what it left in flight, what it delivered, and all delivered.
-    in_flight: f64,
-    packets: f64,
-    delivered: f64,
+words! {
+    /// Whose rules they are.
+    pub enum BbrVariant {
+        /// As in the kernel since 5.1.
+        Linux = "linux",
+        /// Those of the first draft.
+        Draft = "draft",
+    }
 }
 
 parameters! {
     /// The parameters of BBR.
     pub(crate) struct BbrParameters {
+        variant: Word(BbrVariant) = BbrVariant::Linux,
+            "linux: as in Linux, with windows for bursts and for aggregated acknowledgements, a pacing margin and the \
+             detection of policers; draft: as in the first draft, without them [LINUX, BBR]";
         high_gain: Number(1.1..=10.0) = 2.885,
             "pacing and window gain during startup, 2 / ln 2; drain uses its inverse [BBR]";
         cwnd_gain: Number(1.0..=10.0) = 2.0,
@@ -92,222 +63,54 @@ impl Bbr {
     pub(crate) const PARAMETERS: &'static [Parameter] = BbrParameters::LIST;
 
     pub(crate) fn new(given: BbrParameters) -> Bbr {
-        let model = BbrModel {
-            high_gain: given.high_gain,
-            cwnd_gain: given.cwnd_gain,
-            min_rtt_window: given.min_rtt_window,
-            probe_rtt: given.probe_rtt,
-            state: BbrState::Startup,
-            rounds: DeliveryRounds::default(),
-            // Differs from [LINUX]: the maximum of the rate is taken over ten rounds, including the current
-            // one; the filter in Linux keeps eleven.
-            rates: WindowedMax::new(given.bandwidth_window),
-            spacing: Spacing::default(),
-            min_rtt: Span::ZERO,
-            min_rtt_at: Time::ZERO,
-            plateau: Plateau::default(),
-            filled: false,
-            phase_began: Time::ZERO,
-            probe_ends: None,
-            probe_round_done: false,
-            probed_until: 0.0,
-            prior_cwnd: 0.0,
-            first_window: 0.0,
-            conserves: false,
-            recovering: false,
-            in_flight: 0.0,
-            packets: 1.0,
-            delivered: 0.0,
-        };
-        Bbr { model: Box::new(model) }
+        Bbr { model: Box::new(BbrModel::new(given)) }
     }
 }
 
-impl BbrModel {
-    fn pacing_gain(&self) -> f64 {
-        match self.state {
-            BbrState::Startup => self.high_gain,
-            BbrState::Drain => 1.0 / self.high_gain,
-            BbrState::ProbeBw { phase } => CYCLE[usize::from(phase)],
-            BbrState::ProbeRtt => 1.0,
-        }
-    }
-
-    fn cwnd_gain(&self) -> f64 {
-        match self.state {
-            BbrState::Startup | BbrState::Drain => self.high_gain,
-            BbrState::ProbeBw { .. } => self.cwnd_gain,
-            BbrState::ProbeRtt => 1.0,
-        }
-    }
-
-    /// Packets in flight that fill the path `gain` times.
-    fn in_flight_at(&self, gain: f64) -> f64 {
-        gain * self.rates.largest() * self.min_rtt.as_secs() + BURSTS
-    }
-
-    /// Moves the model of the path with an acknowledgement.
-    fn learn(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
-        self.rounds.take(sample);
-        let limited = sample.app_limited || sample.delivered_before < self.probed_until;
-        if !limited || sample.rate() >= self.rates.largest() {
-            self.rates.take(self.rounds.count, sample.rate());
-        }
-        self.move_phase(ack);
-        if !self.filled && self.rounds.started && !limited {
-            self.filled = self.plateau.take(self.rates.largest());
-        }
-        if self.state == BbrState::Startup && self.filled {
-            self.state = BbrState::Drain;
-        }
-        if self.state == BbrState::Drain && ack.in_flight <= self.in_flight_at(1.0) {
-            self.cycle(ack.now);
-        }
-        self.watch_round_trip(window, ack, sample);
-    }
-
-    /// Enters the cycle in any phase but that which drains.
-    fn cycle(&mut self, now: Time) {
-        let phase = (7.0 * draw(now)) as u8;
-        let phase = if phase == 0 { 0 } else { phase + 1 };
-        (self.state, self.phase_began) = (BbrState::ProbeBw { phase }, now);
-    }
-
-    fn move_phase(&mut self, ack: &AckEvent) {
-        let BbrState::ProbeBw { phase } = self.state else { return };
-        let long = ack.now.since(self.phase_began) > self.min_rtt;
-        let before = flight_before(ack);
-        let over = match self.pacing_gain() {
-            // Until there is a queue, or no room for one.
-            gain if gain > 1.0 => long && (ack.lost > 0.0 || before >= self.in_flight_at(gain)),
-            gain if gain < 1.0 => long || before <= self.in_flight_at(1.0),
-            _ => long,
-        };
-        if over {
-            (self.state, self.phase_began) = (BbrState::ProbeBw { phase: (phase + 1) % 8 }, ack.now);
-        }
-    }
-
-    /// Keeps the smallest round-trip time, and probes for it when the last is old.
-    fn watch_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
-        // Differs from [LINUX]: a round-trip sample that equals the minimum renews it, as in the first draft;
-        // in Linux the sample has to be smaller. So on a path that often has no queue the probes of the
-        // round-trip time come later here.
-        let old = ack.now > self.min_rtt_at + self.min_rtt_window;
-        if ack.rtt <= self.min_rtt || old {
-            (self.min_rtt, self.min_rtt_at) = (ack.rtt, ack.now);
-        }
-        if old && self.state != BbrState::ProbeRtt && !after_idle(sample) {
-            self.state = BbrState::ProbeRtt;
-            self.save(window);
-            self.probe_ends = None;
-        }
-        if self.state == BbrState::ProbeRtt {
-            self.probe_round_trip(window, ack, sample);
-        }
-    }
-
-    fn probe_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
-        self.probed_until = sample.delivered_total + ack.in_flight;
-        let Some(ends) = self.probe_ends else {
-            if ack.in_flight <= LEAST_WINDOW {
-                self.probe_ends = Some(ack.now + self.probe_rtt);
-                self.probe_round_done = false;
-                self.rounds.restart(sample.delivered_total);
-            }
-            return;
-        };
-        self.probe_round_done |= self.rounds.started;
-        if self.probe_round_done && ack.now > ends {
-            self.min_rtt_at = ack.now;
-            window.cwnd = window.cwnd.max(self.prior_cwnd);
-            if self.filled { self.cycle(ack.now) } else { self.state = BbrState::Startup }
-        }
-    }
-
-    /// Remembers the window for when a recovery or a probe is over.
-    fn save(&mut self, window: &Window) {
-        let untouched = !self.recovering && self.state != BbrState::ProbeRtt;
-        self.prior_cwnd = if untouched { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
-    }
-
-    fn set_window(&mut self, window: &mut Window, ack: &AckEvent) {
-        let target = self.in_flight_at(self.cwnd_gain());
-        if ack.recovering {
-            window.cwnd = (window.cwnd - ack.lost).max(1.0);
-        }
-        self.conserves &= ack.recovering && !self.rounds.started;
-        if self.conserves {
-            window.cwnd = window.cwnd.max(ack.in_flight + ack.packets);
-        } else {
-            if self.filled {
-                window.cwnd = (window.cwnd + ack.packets).min(target);
-            } else if window.cwnd < target || self.delivered < self.first_window {
-                window.cwnd += ack.packets;
-            }
-            window.cwnd = window.cwnd.max(LEAST_WINDOW);
-        }
-        if self.state == BbrState::ProbeRtt {
-            window.cwnd = window.cwnd.min(LEAST_WINDOW);
-        }
-    }
+impl Catalogued for Bbr {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", BbrVariant::Linux.value()));
 }
-
-impl Catalogued for Bbr {}
 
 impl Controller for Bbr {
+    fn on_start(&mut self, payload: Bytes) {
+        self.model.carries(payload);
+    }
+
     fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}
 
     fn on_slow_start(&mut self, _: &mut Window, _: &AckEvent) {}
 
     // Differs from [BBR]: packets that are sent before the first acknowledgement are not paced. The sender
-    // knows a round-trip time at that point, but the controller does not.
+    // knows a round-trip time at that point, but the controller does not. In Linux the first ten packets are
+    // not paced, which are as many as its initial window.
     // Differs from [BBR]: after an idle period packets are paced with the gain of the current state, not at the
     // estimated rate itself, because a controller is not called before its packets leave.
-    // Differs from [LINUX]: the minimum of the round-trip time begins with the first data packet, not with the
-    // packet that opens the connection.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let model = &mut *self.model;
-        if model.min_rtt.is_zero() {
-            (model.min_rtt, model.min_rtt_at) = (ack.rtt, ack.now);
-            model.first_window = window.cwnd;
-            model.spacing.follow(model.high_gain * window.cwnd / ack.srtt.as_secs(), true);
-        }
+        model.begin(window, ack);
         if let Some(sample) = &ack.rate {
             model.learn(window, ack, sample);
-            model.delivered = sample.delivered_total;
         }
-        (model.in_flight, model.packets, model.recovering) = (ack.in_flight, ack.packets, ack.recovering);
-        model.spacing.follow(model.pacing_gain() * model.rates.largest(), !model.filled);
+        model.follow_rate();
         model.set_window(window, ack);
     }
 
     /// A loss: in the first round of recovery as much leaves as arrives. A mark says nothing.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
-        window.ssthresh = window.cwnd;
+        let model = &mut *self.model;
         if event.cause == Cause::Mark {
-            return;
+            model.on_mark(window);
+        } else {
+            model.on_loss(window, event.now);
         }
-        let model = &mut *self.model;
-        model.save(window);
-        (model.recovering, model.conserves) = (true, true);
-        model.rounds.restart(model.delivered);
-        window.cwnd = (model.in_flight + model.packets.max(1.0)).min(window.cwnd);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
-        let model = &mut *self.model;
-        model.save(window);
-        (model.recovering, model.conserves) = (true, false);
-        (window.ssthresh, window.cwnd) = (window.cwnd, 1.0);
+    fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
+        self.model.on_timeout(window, event.now);
     }
 
-    fn on_recovered(&mut self, window: &mut Window, _: Time) {
-        let model = &mut *self.model;
-        (model.recovering, model.conserves) = (false, false);
-        if model.state != BbrState::ProbeRtt {
-            window.cwnd = model.prior_cwnd.max(window.cwnd.min(window.ssthresh));
-        }
+    fn on_recovered(&mut self, window: &mut Window, now: Time) {
+        self.model.on_recovered(window, now);
     }
 
     fn needs(&self) -> Needs {
@@ -315,22 +118,21 @@ impl Controller for Bbr {
     }
 
     fn mode(&self) -> Option<u8> {
-        Some(match self.model.state {
-            BbrState::Startup => 0,
-            BbrState::Drain => 1,
-            BbrState::ProbeBw { phase } => phase.min(2) + 2,
-            BbrState::ProbeRtt => 5,
-        })
+        Some(self.model.mode())
     }
 
     fn pacing(&self, _: &Window) -> Pacing {
-        self.model.spacing.pacing()
+        self.model.pacing()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Span;
+
+    use super::BbrVariant::{Draft, Linux};
     use super::*;
+    use crate::RateSample;
     use crate::test_support::{CONGESTION, ack, close};
 
     const RTT: Span = Span::from_ms(100);
@@ -345,8 +147,9 @@ mod tests {
     }
 
     impl FlowInRounds {
-        fn new() -> FlowInRounds {
-            let flow = Bbr::new(Default::default());
+        fn new(variant: BbrVariant) -> FlowInRounds {
+            let mut flow = Bbr::new(BbrParameters { variant, ..Default::default() });
+            flow.on_start(Bytes(1448));
             let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
             FlowInRounds { flow, window, now: Time::ZERO, delivered: 0.0 }
         }
@@ -354,16 +157,21 @@ mod tests {
         fn acknowledge(&mut self, in_flight: f64, rtt: Span) {
             self.now += Span::from_ms(1);
             self.delivered += 1.0;
+            self.deliver(in_flight, rtt, 100.0, 0.0);
+        }
+
+        /// An acknowledgement of a packet that left a round ago, in which `round` packets were delivered.
+        fn deliver(&mut self, in_flight: f64, rtt: Span, round: f64, lost: f64) {
             let sample = RateSample {
-                delivered: 100.0,
+                delivered: round,
                 interval: RTT,
-                delivered_before: (self.delivered - 100.0).max(0.0),
+                delivered_before: (self.delivered - round).max(0.0),
                 delivered_total: self.delivered,
                 in_flight_then: in_flight,
-                lost_since: 0.0,
+                lost_since: lost,
                 app_limited: false,
             };
-            let event = AckEvent { now: self.now, in_flight, rate: Some(sample), ..ack(rtt) };
+            let event = AckEvent { now: self.now, in_flight, lost, rate: Some(sample), ..ack(rtt) };
             self.flow.on_delivery(&mut self.window, &event);
         }
 
@@ -383,7 +191,7 @@ mod tests {
     /// three of bursts are in flight.
     #[test]
     fn the_start_ends_after_three_rounds_without_growth_and_drains() {
-        let mut path = FlowInRounds::new();
+        let mut path = FlowInRounds::new(Draft);
         path.run(1, 200.0);
         close(path.gap(), 1.0 / 2885.0, 1e-6);
         let mut packets = 1;
@@ -404,7 +212,7 @@ mod tests {
     /// the ninth packet delivered that says nothing.
     #[test]
     fn the_first_window_is_doubled_whatever_the_first_samples_say() {
-        let mut path = FlowInRounds::new();
+        let mut path = FlowInRounds::new(Draft);
         for _ in 0..20 {
             path.now += RTT;
             path.delivered += 1.0;
@@ -423,8 +231,8 @@ mod tests {
         assert_eq!(path.window.cwnd, 19.0);
     }
 
-    fn cycling() -> FlowInRounds {
-        let mut path = FlowInRounds::new();
+    fn cycling(variant: BbrVariant) -> FlowInRounds {
+        let mut path = FlowInRounds::new(variant);
         path.run(400, 200.0);
         path.run(100, 100.0);
         path
@@ -433,7 +241,7 @@ mod tests {
     /// 2 x 100 packets and three bursts; a quarter faster is 0.8 ms a packet, as much slower 1.333.
     #[test]
     fn the_window_is_two_paths_and_the_gains_of_a_cycle_are_paced() {
-        let mut path = cycling();
+        let mut path = cycling(Draft);
         path.run(300, 128.0);
         assert_eq!(path.window.cwnd, 203.0);
         let mut gaps = std::collections::BTreeMap::new();
@@ -449,7 +257,7 @@ mod tests {
     /// Ten seconds after the smallest round trip, at 100 ms, all are 120 ms long.
     #[test]
     fn an_old_round_trip_is_probed_with_four_packets_for_200_ms() {
-        let mut path = cycling();
+        let mut path = cycling(Draft);
         (0..10_100).for_each(|_| path.acknowledge(120.0, Span::from_ms(120)));
         assert_eq!((path.flow.mode(), path.window.cwnd), (Some(5), 4.0));
         let began = path.now;
@@ -465,7 +273,7 @@ mod tests {
     /// then the window of before, 203. A timeout leaves one.
     #[test]
     fn a_loss_holds_what_is_in_flight_and_recovery_gives_the_window_back() {
-        let mut path = cycling();
+        let mut path = cycling(Draft);
         path.run(300, 150.0);
         path.flow.on_congestion(&mut path.window, &CONGESTION);
         assert_eq!(path.window.cwnd, 151.0);
@@ -475,5 +283,101 @@ mod tests {
         assert_eq!(path.window.cwnd, 1.0);
         path.flow.on_recovered(&mut path.window, path.now);
         assert_eq!(path.window.cwnd, 203.0);
+    }
+
+    /// 1 % below 1000 packets a second. 11.5 Mbit/s are bursts of two packets, six for three bursts, and a packet that
+    /// comes in time is an excess of one: 200 + 1 + 6 and rounded up 208, in the phase that probes 210.
+    #[test]
+    fn linux_has_three_bursts_beyond_two_paths_in_pairs_and_paces_below_the_rate() {
+        let mut path = cycling(Linux);
+        path.run(300, 128.0);
+        let mut seen = std::collections::BTreeMap::new();
+        for _ in 0..800 {
+            path.run(1, 131.0);
+            seen.insert((path.gap() * 1e7).round() as u64, path.window.cwnd);
+        }
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [(8081, 210.0), (10_101, 208.0), (13_468, 208.0)]);
+    }
+
+    /// 25 packets at once every 25 ms: the last of them leaves an excess of 25. 200 + 25 + 6 are 232 in pairs.
+    #[test]
+    fn linux_adds_what_acknowledgements_bring_together() {
+        let mut path = cycling(Linux);
+        for _ in 0..100 {
+            let began = path.now;
+            for _ in 0..25 {
+                path.acknowledge(127.0, RTT);
+                path.now = began;
+            }
+            path.now = began + Span::from_ms(25);
+        }
+        assert!([232.0, 234.0].contains(&path.window.cwnd), "{}", path.window.cwnd);
+    }
+
+    /// All round trips take 100 ms. In the draft each renews the minimum; in Linux it is 10 s old and is probed for.
+    #[test]
+    fn an_equal_round_trip_renews_the_minimum_in_the_draft_only() {
+        for (variant, mode) in [(Draft, None), (Linux, Some(5))] {
+            let mut path = cycling(variant);
+            path.run(10_100, 127.0);
+            assert_eq!(path.flow.mode().filter(|&mode| mode == 5), mode, "{variant:?}");
+        }
+    }
+
+    /// 150 in flight and one just acknowledged: 151 for the first round. The acknowledgement that ends the recovery
+    /// shows another loss: in Linux the window goes on from what it was, in the draft it is 151 again.
+    #[test]
+    fn a_recovery_that_follows_another_at_once_has_no_first_round_of_its_own_in_linux() {
+        for (variant, cwnd) in [(Draft, 151.0), (Linux, 180.0)] {
+            let mut path = cycling(variant);
+            path.run(300, 150.0);
+            path.flow.on_congestion(&mut path.window, &CONGESTION);
+            assert_eq!(path.window.cwnd, 151.0);
+            path.window.cwnd = 180.0;
+            path.flow.on_recovered(&mut path.window, path.now);
+            assert!(path.window.cwnd >= 203.0);
+            path.flow.on_congestion(&mut path.window, &Congestion { now: path.now, ..CONGESTION });
+            assert_eq!(path.window.cwnd, cwnd, "{variant:?}");
+            path.flow.on_recovered(&mut path.window, path.now);
+            assert!(path.window.cwnd >= 203.0, "{variant:?} {}", path.window.cwnd);
+        }
+    }
+
+    /// What follows a timeout has reached 100 packets when its last acknowledgement shows a loss: a first round, in which
+    /// 91 are in flight or leave, and after it the window of before the timeout.
+    #[test]
+    fn a_recovery_that_follows_a_timeout_at_once_has_a_first_round() {
+        let mut path = cycling(Linux);
+        path.run(300, 150.0);
+        path.flow.on_timeout(&mut path.window, &CONGESTION);
+        path.run(1, 90.0);
+        path.window.cwnd = 100.0;
+        path.flow.on_recovered(&mut path.window, path.now);
+        path.flow.on_congestion(&mut path.window, &Congestion { now: path.now, ..CONGESTION });
+        assert_eq!(path.window.cwnd, 91.0);
+        path.flow.on_recovered(&mut path.window, path.now + RTT);
+        assert_eq!(path.window.cwnd, 208.0);
+    }
+
+    /// 500 packets/s pass a policer, which drops 13 for 50 delivered; a burst had shown 1000. The first loss is in the
+    /// first round, and two intervals of four rounds end in the fifth and the ninth. From then on for 48 rounds the flow
+    /// paces 1 % below 500 in every phase.
+    #[test]
+    fn linux_paces_at_the_rate_of_a_policer() {
+        let mut path = cycling(Linux);
+        let mut gaps = Vec::new();
+        for _ in 0..60 {
+            for number in 0..50 {
+                path.now += Span::from_ms(1);
+                path.delivered += 1.0;
+                let lost = if number == 49 { 13.0 } else { 0.0 };
+                path.deliver(100.0, RTT, 50.0, lost);
+            }
+            path.now += Span::from_ms(50);
+            gaps.push(path.gap());
+        }
+        assert!(gaps[..8].iter().all(|&gap| gap < 0.0014), "{gaps:?}");
+        assert!(gaps[8..56].iter().all(|&gap| (gap * 495.0 - 1.0).abs() < 0.01), "{gaps:?}");
+        assert!(gaps[56..].iter().any(|&gap| (gap * 495.0 - 1.0).abs() > 0.2), "{gaps:?}");
     }
 }

@@ -44,6 +44,11 @@ impl Plateau {
         Plateau { rate, rounds: 0 }
     }
 
+    /// Growth counts from the next rate on; the rounds without growth still count.
+    pub(crate) fn forget_rate(&mut self) {
+        self.rate = 0.0;
+    }
+
     /// The rate of another round: whether it has stopped growing.
     pub(crate) fn take(&mut self, rate: f64) -> bool {
         if rate >= 1.25 * self.rate {
@@ -67,6 +72,11 @@ impl Spacing {
         if rate > 0.0 && (!rising || rate > self.rate) {
             self.rate = rate;
         }
+    }
+
+    /// The rate, packets per second; zero before there is one.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
     }
 
     pub(crate) fn pacing(&self) -> Pacing {

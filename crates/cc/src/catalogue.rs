@@ -194,6 +194,9 @@ macro_rules! catalogue {
         pub enum Builtin { $($kind(crate::$kind),)+ Own(Box<dyn Own>) }
 
         impl Controller for Builtin {
+            fn on_start(&mut self, payload: Bytes) {
+                match self { $(Builtin::$kind(c) => c.on_start(payload),)+ Builtin::Own(c) => c.on_start(payload) }
+            }
             fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
                 match self { $(Builtin::$kind(c) => on_ack(c, window, ack),)+ Builtin::Own(c) => c.on_ack(window, ack) }
             }

@@ -1,6 +1,6 @@
 //! The interface of congestion controllers: the trait, its events, the window and the pacing.
 
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Bytes, Span, Time};
 
 /// The two numbers that every controller moves, in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -170,6 +170,11 @@ pub struct Needs {
 
 /// A congestion controller. Most need only `on_ack` and `on_congestion`.
 pub trait Controller {
+    /// Told once, before anything else: the payload of a full packet.
+    fn on_start(&mut self, payload: Bytes) {
+        let _ = payload;
+    }
+
     /// Something new was delivered in congestion avoidance, by a flow that used its window.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 

@@ -71,6 +71,7 @@ pub use xcp::Xcp;
 
 /// The words of the controllers' parameters.
 pub mod words {
+    pub use crate::bbr::BbrVariant;
     pub use crate::bic::BicVariant;
     pub use crate::cubic::CubicVariant;
     pub use crate::fhstcp::RttEstimate;

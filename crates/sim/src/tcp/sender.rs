@@ -137,7 +137,8 @@ pub struct Sender<C> {
 
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
-    pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
+    pub fn new(config: SenderConfig, mut controller: C) -> Sender<C> {
+        controller.on_start(config.payload());
         let needs = controller.needs();
         Sender {
             needs,

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{Flow, ReceiverClock, Recovery, Rto, SlowStart, Transfer};
-use fairhaul_units::{Ecn, Rate, Span};
+use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
 use super::buffer_limits::BufferLimits;
 
@@ -81,12 +81,12 @@ impl SenderConfig {
 
     /// How many packets the transfer is cut into.
     pub fn packets(&self) -> u64 {
-        self.size.map_or(u64::MAX, |size| size.div_ceil(self.payload()))
+        self.size.map_or(u64::MAX, |size| size.div_ceil(self.payload().0))
     }
 
     /// Payload of the packets before that number, bytes.
     pub fn bytes_before(&self, number: u64) -> u64 {
-        let full = number.saturating_mul(self.payload());
+        let full = number.saturating_mul(self.payload().0);
         self.size.map_or(full, |size| full.min(size))
     }
 
@@ -95,7 +95,7 @@ impl SenderConfig {
     pub fn bytes_between(&self, from: u64, to: u64) -> u64 {
         match self.size {
             Some(_) => self.bytes_before(to) - self.bytes_before(from),
-            None => (to - from) * self.payload(),
+            None => (to - from) * self.payload().0,
         }
     }
 
@@ -107,8 +107,9 @@ impl SenderConfig {
         }
     }
 
-    fn payload(&self) -> u64 {
-        u64::from(self.packet - self.headers)
+    /// Payload of a full packet.
+    pub fn payload(&self) -> Bytes {
+        Bytes(u64::from(self.packet - self.headers))
     }
 }
 

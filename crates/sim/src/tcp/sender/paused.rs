@@ -27,7 +27,8 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Goes on with another controller, which needs no other acknowledgements.
-    pub fn take_controller(&mut self, controller: C) {
+    pub fn take_controller(&mut self, mut controller: C) {
+        controller.on_start(self.config.payload());
         (self.needs, self.controller) = (controller.needs(), controller);
         self.undo_state = UndoState::new();
     }
