@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -68,7 +69,11 @@ def ask(
     if "result" in last:
         return last["result"]
     if "error" not in last:
-        raise RunError(f"{program.name} ended without an answer (status {process.returncode})")
+        # It aborts where memory cannot be had; what it reads may take 2 GB.
+        why = "it could not get the memory that it wants; " * (
+            process.returncode == -signal.SIGABRT
+        )
+        raise RunError(f"{program.name} ended without an answer ({why}status {process.returncode})")
     if last["refused"]:
         raise Refused(last["error"])
     raise RunError(last["error"])

@@ -11,6 +11,7 @@ pub mod flows;
 pub mod kernel;
 pub mod lab;
 pub mod linux;
+mod memory_limit;
 pub mod namespace;
 mod nearest;
 mod programs;

@@ -14,6 +14,7 @@ use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Ready, RunRequest, Shell};
 use crate::linux::{self, LinuxCalls, LinuxReady, LinuxRun, LinuxShell, compare_calls, launch, launch_shell};
+use crate::memory_limit::MemoryLimit;
 use crate::steps::say;
 use crate::sys::{self, Inherited};
 use fairhaul_experiment::Scenario;
@@ -144,6 +145,19 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
     if !matches!(envelope.request, HostRequest::Shell(_)) {
         set_no_new_privs().when("privileges")?;
     }
+    // Commands of the kernel read an object and what others recorded; the others end the limit after they have read.
+    let of_kernel = matches!(
+        envelope.request,
+        HostRequest::List
+            | HostRequest::Status
+            | HostRequest::Flows(_)
+            | HostRequest::Install(_)
+            | HostRequest::Set(_)
+            | HostRequest::Remove(_)
+            | HostRequest::Verify(_)
+            | HostRequest::Watch(_)
+    );
+    let _limit = of_kernel.then(MemoryLimit::begin);
     match envelope.request {
         HostRequest::List => Ok(kernel::list()),
         HostRequest::Status => kernel::status(&store),

@@ -20,6 +20,7 @@ use super::simulated_path::SimulatedPath;
 use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
 use crate::kernel::{capabilities, probe};
+use crate::memory_limit::MemoryLimit;
 use crate::user_namespace;
 
 /// The request.
@@ -68,7 +69,8 @@ pub struct Ready {
 /// # Errors
 /// A refusal if hosts cannot be created here, or if they cannot run one of the scenarios.
 pub fn ready(question: &Ready) -> Result<Value> {
-    let scenarios = question.scenarios.iter().map(RequestedScenario::read).collect::<Result<Vec<_>>>()?;
+    let scenarios =
+        question.scenarios.iter().map(RequestedScenario::read_in_bounds).collect::<Result<Vec<_>>>()?;
     let as_root = capabilities::lacking().is_empty();
     prepare()?;
     if SimulatedPath::is_here() {
@@ -91,7 +93,7 @@ fn fits(scenario: &Scenario) -> Result<()> {
 /// # Errors
 /// A refusal if hosts cannot be created here, or if they cannot run the scenario.
 pub fn answer(question: &RunRequest) -> Result<Value> {
-    let scenario = question.scenario.read()?;
+    let scenario = question.scenario.read_in_bounds()?;
     prepare()?;
     let ports = load_ports(&scenario.flows)?;
     let answer = run(&scenario, &ports.names, question.trace)?;
@@ -115,6 +117,16 @@ pub(super) fn prepare() -> Result<()> {
 }
 
 impl RequestedScenario {
+    /// The requested scenario, read within the limit of memory. In the program of the engine `linux` the kernel there is
+    /// limited already, and a system call more would change its time.
+    ///
+    /// # Errors
+    /// Those of [`RequestedScenario::read`].
+    pub fn read_in_bounds(&self) -> Result<Scenario> {
+        let _limit = (!SimulatedPath::is_here()).then(MemoryLimit::begin);
+        self.read()
+    }
+
     /// The requested scenario.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ pub struct Shell {
 /// A refusal if hosts cannot be created here, if there is no such flow, or if real hosts cannot run the scenario.
 pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let (input, output) = terminal(request.terminal, inherited)?;
-    let scenario = request.scenario.read()?;
+    let scenario = request.scenario.read_in_bounds()?;
     let number = number(&scenario, &request.host)?;
     let flow = &scenario.flows[number as usize];
     if request.command.is_empty() {

@@ -40,7 +40,7 @@ pub struct LinuxCalls {
 /// # Errors
 /// Those of a run; a refusal if the flows have no eBPF object, or several.
 pub fn compare_calls(asked: &LinuxCalls) -> Result<Value> {
-    let scenario = asked.scenario.read()?;
+    let scenario = asked.scenario.read_in_bounds()?;
     let (object, controller) = match &objects(&scenario.flows)?[..] {
         [only] => only.clone(),
         several => {

@@ -36,7 +36,7 @@ pub struct LinuxRun {
 /// # Errors
 /// A refusal if the program cannot be started, or the kernel in it cannot run the scenario; a failure if it ends early.
 pub fn launch(run: &LinuxRun) -> Result<Value> {
-    let scenario = run.scenario.read()?;
+    let scenario = run.scenario.read_in_bounds()?;
     let record = File::create(&run.record).when(run.record.display())?;
     let program = Program {
         path: &run.program,

@@ -41,7 +41,7 @@ pub struct LinuxShell {
 pub fn launch_shell(asked: LinuxShell, inherited: &mut Inherited) -> Result<Value> {
     let (input, output) = terminal(asked.terminal, inherited)?;
     let (input, output) = (File::from(input), File::from(output));
-    let seed = asked.scenario.read()?.seed;
+    let seed = asked.scenario.read_in_bounds()?.seed;
     let folder = env::current_dir().when("the folder of this process")?;
     // Variables that are not text cannot be passed on.
     let environment = env::vars_os()
