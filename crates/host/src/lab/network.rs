@@ -4,13 +4,14 @@
 //! Nothing here has a clock. A late call delays deliveries, but changes neither the rate of a link nor the fate
 //! of a packet.
 
+mod departures;
 mod in_kernel;
 mod tracing;
 
 use fairhaul_experiment::{Grid, Hop, Ledger, PacketTrace};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, Wire};
-use fairhaul_units::{Chance, Ecn, Span, Time};
+use fairhaul_units::{Ecn, Span, Time};
 
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
@@ -20,6 +21,7 @@ use super::kernel_queue::KernelQueues;
 use super::layout::{FlowPath, Layout};
 use super::network_counts::NetworkCounts;
 use super::queued_packet::QueuedPacket;
+use departures::Departures;
 use tracing::PacketTracer;
 
 /// A packet in flight.
@@ -48,21 +50,6 @@ struct ConnectionState {
     account: Account,
     /// Of a sender with a processing time, from its first packet on.
     departures: Option<Departures>,
-}
-
-/// When the data of a connection leave its sender, which takes a random time to process each packet.
-#[derive(Clone, Debug)]
-struct Departures {
-    chance: Chance,
-    last: Time,
-}
-
-impl Departures {
-    /// A packet that the sender hands over at `now` leaves it, after those before, at this time.
-    fn next(&mut self, overhead: Span, now: Time) -> Time {
-        self.last = self.last.max(now + self.chance.span(overhead));
-        self.last
-    }
 }
 
 /// See the module.
@@ -159,18 +146,6 @@ impl Network {
             tracer.sent(slot, &travel, bytes);
         }
         self.events.step(self.sent, slot, leaves);
-    }
-
-    /// When a packet of a sender, handed over at `now`, leaves it.
-    fn departure(&mut self, connection: u32, flow: u32, now: Time) -> Time {
-        let overhead = self.routes[flow as usize].overhead;
-        if overhead.is_zero() {
-            return now;
-        }
-        let chance = || Chance::stream(self.seed, "overhead", connection.into());
-        let connection_state = self.connections[connection as usize].get_or_insert_default();
-        let new = || Departures { chance: chance(), last: Time::ZERO };
-        connection_state.departures.get_or_insert_with(new).next(overhead, now)
     }
 
     /// Processes all events up to `until`; calls `deliver` for each packet that reaches a host, with the host and
