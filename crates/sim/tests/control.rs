@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{UsageWho, getrusage};
-
+use cpu_time::ThreadTime;
 use fairhaul_experiment::{Scenario, read};
 use fairhaul_sim::{Control, RunError, run};
 
@@ -32,9 +31,7 @@ fn stops(scenario: &Scenario, begun: Duration) {
 
 /// Processor time of this thread, in seconds: other programs are busy, too.
 fn cpu_s() -> f64 {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("a thread knows its own usage");
-    let spent = usage.user_time();
-    spent.tv_sec() as f64 + spent.tv_usec() as f64 * 1e-6
+    ThreadTime::now().as_duration().as_secs_f64()
 }
 
 const FAST: &str =
