@@ -128,9 +128,11 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
+    /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3]. A controller
+    /// that has set none, as `bbr` before its startup ends, keeps the window, as in the kernel (tcp_end_cwnd_reduction).
     pub(super) fn finish_prr(&mut self) {
-        if self.prr.is_used() && (self.state == CaState::Recovery || self.in_cwr) {
+        let reduces = self.prr.is_used() && self.window.ssthresh.is_finite();
+        if reduces && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.cwnd = self.window.ssthresh;
         }
     }
