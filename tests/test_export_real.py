@@ -318,7 +318,7 @@ def test_a_port_in_use_and_a_missing_right_are_errors(kernel: Pair) -> None:
     bound = (*_within(kernel), "setpriv", "--bounding-set=-setuid,-setgid", "--inh-caps=-all")
     done = kernel.fairhaul(*words, before=bound)
     assert done.returncode == 1
-    assert "CAP_SETUID and CAP_SETGID are required" in done.stderr
+    assert "root needs CAP_SETUID and CAP_SETGID" in done.stderr
 
 
 @needs_kernel
