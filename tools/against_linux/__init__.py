@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from fairhaul.engines import Engine
+from fairhaul.engines import FACTS, Engine
 from fairhaul.measures import measure
 from fairhaul.record import Record
 from fairhaul.runs import for_each
@@ -21,9 +21,6 @@ Done = Callable[[Case, Engine, Sequence[Figures]], None]
 
 COLUMNS = {"Mbit/s": 2, "RTT, ms": 1, "cwnd": 0, "lost, %": 2}
 """The columns of the table, with their decimals."""
-
-# Of a packet of 1500 B; those of Linux have time stamps.
-PAYLOAD: Mapping[str, int] = {"sim": PACKET - 40, "linux": PACKET - 52}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +51,7 @@ def compare(case: Case, seeds: int, engines: Sequence[Engine], jobs: int | None 
     runs: dict[Engine, Sequence[Figures]] = {}
     for engine in engines:
         plan: list[Scenario] = [
-            read_one({**case.scenario(engine), "seed": seed}) for seed in range(1, seeds + 1)
+            read_one({**case.scenario(), "seed": seed}) for seed in range(1, seeds + 1)
         ]
         runs[engine] = for_each(
             plan, lambda _, record: figures_of(record, case), jobs=jobs, engine=engine
@@ -65,7 +62,7 @@ def compare(case: Case, seeds: int, engines: Sequence[Engine], jobs: int | None 
 def figures_of(record: Record, case: Case) -> Figures:
     """Give the figures of the first flow; its throughput is that of new data with their headers."""
     first = measure(record)["flows"][0]
-    payload = PAYLOAD[record.meta["engine"]]
+    payload = PACKET - FACTS[record.meta["engine"]].header_bytes
     rate_mbps = case.measured_mbps or case.rate_mbps
     share, rtt_s, lost = first["link_share"], first["rtt_mean_s"], first["loss_rate"]
     return {

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairhaul.engines import Engine
-
 PACKET = 1500
 
 
@@ -28,14 +26,13 @@ class Case:
     measured_mbps: float | None = None
     """The rate of the link in the time that is measured, if it is another one."""
 
-    def scenario(self, engine: Engine) -> dict[str, Any]:
-        """Give the scenario that an engine runs: the same, except for the time of hosts.
+    def scenario(self) -> dict[str, Any]:
+        """Give the scenario, which is the same for both engines.
 
-        Hosts of the simulator have a random processing time by default, which is before the
-        bottleneck. Both engines get a jitter of up to one packet time behind it instead: without
-        any, exact times repeat the same phase in every cycle.
+        Hosts have a random processing time by default, which is before the bottleneck. The link
+        has a jitter of up to one packet time behind it instead: without any, exact times repeat
+        the same phase in every cycle.
         """
-        exact = {"overhead": "0 s"} if engine == "sim" else {}
         packets = self.buffer_bdp * self.rate_mbps * 1e6 * self.rtt_ms / 1e3 / 8 / PACKET
         flows = [
             {
@@ -43,7 +40,7 @@ class Case:
                 "controller": controller,
                 "rtt": f"{self.rtt_ms:g} ms",
                 "start": "uniform 0 s..0.5 s",
-                **exact,
+                "overhead": "0 s",
                 **(self.flow if index == 0 else {}),
             }
             for index, controller in enumerate(self.controllers)

@@ -82,7 +82,8 @@ struct Sent {
     in_vain: f64,
 }
 
-/// What all flows send at most. Those of one bottleneck share it, but for constant rates, which nothing slows down.
+/// What all flows send at most: those of one bottleneck share its rate, and constant rates, which nothing slows down, come
+/// in addition.
 fn sent(scenario: &Scenario) -> Sent {
     let end = Time::ZERO + scenario.duration;
     let room = |link: &LinkSpec| link.offers(Time::ZERO, end);

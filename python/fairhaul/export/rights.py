@@ -55,10 +55,8 @@ def held() -> dict[str, int]:
 def _drop_bounding_set(libc: ctypes.CDLL) -> None:
     for capability in count():
         if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
-            if ctypes.get_errno() == errno.EINVAL:
-                return  # there are no more
-            if ctypes.get_errno() == errno.EPERM:
-                return  # see above
+            if ctypes.get_errno() in (errno.EINVAL, errno.EPERM):
+                return  # there are no more, or it has not this right: see above
             _checked(-1)
 
 
