@@ -25,7 +25,8 @@ const OPEN: u8 = 0;
 const REDUCED: u8 = 2;
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
-/// Events of the window: a recovery is over, and a timeout.
+/// Events of the window: sending begins when nothing is in flight, a recovery is over, and a timeout.
+const BEGIN: u64 = 0;
 const COMPLETE: u64 = 2;
 const TIMEOUT: u64 = 3;
 /// Of an acknowledgement: it was processed in full, and it carries a mark.
@@ -246,6 +247,23 @@ impl Controller for BpfController {
         self.with(window, now, |this| {
             this.socket.call(Operation::CwndEvent, &[COMPLETE])?;
             this.socket.set_state(OPEN)
+        });
+    }
+
+    fn on_undo(&mut self, window: &mut Window, before: f64, now: Time) {
+        self.with(window, now, |this| {
+            this.socket.set_field(PRIOR_CWND, before as u64);
+            let cwnd = this.socket.undo_cwnd()?;
+            this.socket.set_field(CWND, cwnd.into());
+            Ok(())
+        });
+    }
+
+    fn on_idle_end(&mut self, window: &mut Window, now: Time, silence: Span) {
+        self.with(window, now, |this| {
+            let sent = this.socket.field(MSTAMP).saturating_sub(micros(silence));
+            this.socket.set_field(LAST_SENT, sent * HZ / 1_000_000);
+            this.socket.call(Operation::CwndEvent, &[BEGIN]).map(drop)
         });
     }
 

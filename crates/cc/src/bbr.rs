@@ -113,6 +113,11 @@ impl Controller for Bbr {
         self.model.on_recovered(window, now);
     }
 
+    /// The end of the recovery, which follows, gives the window back.
+    fn on_undo(&mut self, _: &mut Window, _: f64, _: Time) {
+        self.model.on_undo();
+    }
+
     fn needs(&self) -> Needs {
         Needs { rates: true, pacing: true, modes: true, ..Needs::default() }
     }

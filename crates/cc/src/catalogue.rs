@@ -215,6 +215,12 @@ macro_rules! catalogue {
             fn on_recovered(&mut self, window: &mut Window, now: Time) {
                 match self { $(Builtin::$kind(c) => c.on_recovered(window, now),)+ Builtin::Own(c) => c.on_recovered(window, now) }
             }
+            fn on_undo(&mut self, window: &mut Window, before: f64, now: Time) {
+                match self { $(Builtin::$kind(c) => c.on_undo(window, before, now),)+ Builtin::Own(c) => c.on_undo(window, before, now) }
+            }
+            fn on_idle_end(&mut self, window: &mut Window, now: Time, silence: Span) {
+                match self { $(Builtin::$kind(c) => c.on_idle_end(window, now, silence),)+ Builtin::Own(c) => c.on_idle_end(window, now, silence) }
+            }
             fn needs(&self) -> Needs {
                 match self { $(Builtin::$kind(c) => c.needs(),)+ Builtin::Own(c) => c.needs() }
             }

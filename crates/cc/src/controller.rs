@@ -36,6 +36,11 @@ impl Window {
         self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
+    /// Sets the window to `cwnd`: upwards as it is, downwards as [`lower_to`](Window::lower_to) does.
+    pub fn move_to(&mut self, cwnd: f64) {
+        if cwnd < self.cwnd { self.lower_to(cwnd) } else { self.cwnd = cwnd }
+    }
+
     /// Starts again from one packet, towards half the window, as at a timeout [RFC 5681, 3.1].
     pub fn start_over(&mut self) {
         self.ssthresh = (self.cwnd / 2.0).max(2.0);
@@ -203,6 +208,19 @@ pub trait Controller {
     /// Fast recovery, or what follows a timeout, is over.
     fn on_recovered(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
+    }
+
+    /// What was taken for a loss event or a timeout was none; `before`: the window before it. A sender of Linux leaves
+    /// to the controller what it takes back: by default the window, and nothing of what the reduction taught it
+    /// [LINUX, tcp_reno_undo_cwnd]. Told before the end of the recovery.
+    fn on_undo(&mut self, window: &mut Window, before: f64, now: Time) {
+        let _ = now;
+        window.cwnd = window.cwnd.max(before);
+    }
+
+    /// A packet leaves after nothing was in flight; `silence`: the time since the last one left.
+    fn on_idle_end(&mut self, window: &mut Window, now: Time, silence: Span) {
+        let _ = (window, now, silence);
     }
 
     /// What it needs of its sender.

@@ -6,7 +6,7 @@
 //!
 //! This file has its name and its parameters; the rules are in `cubic/rfc.rs` and `cubic/linux.rs`.
 
-use fairhaul_units::{Parameter, parameters, words};
+use fairhaul_units::{Parameter, Span, Time, parameters, words};
 
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
@@ -109,9 +109,15 @@ impl Controller for Cubic {
     }
 
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
+        if let CubicRule::Rfc(rfc) = &mut self.rule {
+            rfc.on_delivery(ack.now);
+        }
+    }
+
+    fn on_idle_end(&mut self, _: &mut Window, now: Time, silence: Span) {
         match &mut self.rule {
-            CubicRule::Rfc(rfc) => rfc.on_delivery(ack.now),
-            CubicRule::Linux(linux) => linux.on_delivery(ack.now),
+            CubicRule::Rfc(rfc) => rfc.on_idle_end(now),
+            CubicRule::Linux(linux) => linux.on_idle_end(now, silence),
         }
     }
 }

@@ -21,7 +21,23 @@ pub struct Htcp {
     since: Time,
     min_rtt: Span,
     max_rtt: Span,
-    meter: Option<Box<Meter>>,
+    past: Box<Past>,
+}
+
+/// What is kept of earlier times.
+#[derive(Clone, Debug)]
+struct Past {
+    /// The throughput, where it is watched.
+    meter: Option<Meter>,
+    before: BeforeLoss,
+}
+
+/// What a loss event changes and Linux takes back where nothing was lost (htcp_cwnd_undo).
+#[derive(Clone, Copy, Debug)]
+struct BeforeLoss {
+    since: Time,
+    max_rtt: Span,
+    last_most: f64,
 }
 
 /// The largest throughput between two loss events, in packets per second.
@@ -82,7 +98,8 @@ impl Htcp {
     pub(crate) const PARAMETERS: &'static [Parameter] = HtcpParameters::LIST;
 
     pub(crate) fn new(given: HtcpParameters) -> Htcp {
-        let meter = given.throughput_switch.then(|| Box::new(Meter::NEW));
+        let meter = given.throughput_switch.then_some(Meter::NEW);
+        let before = BeforeLoss { since: Time::NEVER, max_rtt: Span::ZERO, last_most: 0.0 };
         Htcp {
             low_speed: given.delta_l,
             rtt_scaling: given.rtt_scaling,
@@ -91,7 +108,7 @@ impl Htcp {
             since: Time::NEVER,
             min_rtt: Span::ZERO,
             max_rtt: Span::ZERO,
-            meter,
+            past: Box::new(Past { meter, before }),
         }
     }
 
@@ -112,7 +129,7 @@ impl Htcp {
     // Differs from [LINUX]: in Linux, after one change of throughput two loss events halve the window, and
     // round-trip times of up to 10 ms, where its clock is coarse, always do.
     fn keep(&mut self) -> f64 {
-        let steady = self.meter.as_mut().is_none_or(|meter| meter.is_steady());
+        let steady = self.past.meter.as_mut().is_none_or(|meter| meter.is_steady());
         if !(self.adaptive && steady) || self.max_rtt.is_zero() {
             return 0.5;
         }
@@ -124,6 +141,8 @@ impl Htcp {
     // the loss; so after a timeout the time of slow start counts, and the first round after it may add several
     // times what Linux adds.
     fn begin_epoch(&mut self, now: Time) {
+        let last_most = self.past.meter.as_ref().map_or(0.0, |meter| meter.last_most);
+        self.past.before = BeforeLoss { since: self.since, max_rtt: self.max_rtt, last_most };
         self.kept = self.keep();
         self.since = now;
         // Differs from [HTCP], as [LINUX] does: a twentieth of the largest queueing delay is forgotten at each
@@ -145,7 +164,7 @@ impl Controller for Htcp {
         // Differs from [LINUX]: in Linux a round-trip sample of more than 20 ms above the largest so far is
         // ignored.
         self.max_rtt = self.max_rtt.max(ack.rtt);
-        if let Some(meter) = &mut self.meter {
+        if let Some(meter) = &mut self.past.meter {
             meter.take(ack);
         }
     }
@@ -165,6 +184,15 @@ impl Controller for Htcp {
         self.begin_epoch(event.now);
         window.give_up(1.0 - self.kept);
         window.cwnd = 1.0;
+    }
+
+    fn on_undo(&mut self, window: &mut Window, before: f64, _: Time) {
+        let BeforeLoss { since, max_rtt, last_most } = self.past.before;
+        (self.since, self.max_rtt) = (since, max_rtt);
+        if let Some(meter) = &mut self.past.meter {
+            meter.last_most = last_most;
+        }
+        window.cwnd = window.cwnd.max(before);
     }
 }
 
@@ -188,6 +216,18 @@ mod tests {
         let mut htcp = Htcp::new(settings.into());
         htcp.on_delivery(&mut avoidance(10.0), &ack(Span::from_ms(100)));
         htcp
+    }
+
+    /// A loss at 10 s that was none: growth goes on as 11 s after the one before.
+    #[test]
+    fn what_was_no_loss_leaves_the_time_of_the_last_one() {
+        let mut htcp = begun(&settings());
+        let mut window = avoidance(100.0);
+        htcp.on_congestion(&mut window, &Congestion { now: at(1.0), ..CONGESTION });
+        htcp.on_congestion(&mut window, &Congestion { now: at(10.0), ..CONGESTION });
+        assert_eq!(htcp.since, at(10.0));
+        htcp.on_undo(&mut window, 100.0, at(10.1));
+        assert_eq!((htcp.since, window.cwnd), (at(1.0), 100.0));
     }
 
     /// 1 + 10 x 2 + (2 / 2)^2 = 22 three seconds after the loss; kept 0.5, so 2 (1 - 0.5) is 1;

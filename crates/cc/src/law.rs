@@ -105,7 +105,7 @@ impl Controller for Law {
         self.loss.get_or_insert(Loss { at: ack.now, window: window.cwnd });
         let added = increase(&self.increase, &variables)
             .unwrap_or_else(|what| Fault { at: Some(ack.now), what }.raise());
-        window.cwnd = (window.cwnd + added * ack.packets / window.cwnd).max(window.cwnd.min(2.0));
+        window.move_to(window.cwnd + added * ack.packets / window.cwnd);
     }
 
     fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {

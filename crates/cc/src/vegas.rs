@@ -3,7 +3,7 @@
 //! Once in a round the window is compared with what the path carried: the difference is what waits
 //! in queues. Fewer than alpha packets: one packet more. More than beta: one less.
 
-use fairhaul_units::{Parameter, Time, parameters, words};
+use fairhaul_units::{Parameter, Span, Time, parameters, words};
 
 use crate::round::{Round, Rounds};
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
@@ -154,6 +154,11 @@ impl Controller for Vegas {
     }
 
     fn on_recovered(&mut self, _: &mut Window, _: Time) {
+        self.rounds.restart();
+    }
+
+    /// A round in which nothing was in flight is none (tcp_vegas_cwnd_event).
+    fn on_idle_end(&mut self, _: &mut Window, _: Time, _: Span) {
         self.rounds.restart();
     }
 }

@@ -12,6 +12,7 @@ use fairhaul_path::{LinkSpec, Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Rate, Settings, Span, Time, Value as ParameterValue};
 use serde_json::{Map, Value, json};
 
+use crate::describe_sender;
 use crate::read::LONGEST_RUN;
 use crate::{
     Flow, Grain, Hold, Hop, HostSettings, LONGEST_TRAIN, ReceiverClock, Recovery, Role, Rto, Scenario,
@@ -198,6 +199,7 @@ fn flow(flow: &Flow) -> Value {
     if let Some(rto) = rto(flow.rto) {
         described["rto"] = rto.into();
     }
+    describe_sender::add(flow, &mut described);
     if flow.ecn {
         described["ecn"] = true.into();
     }

@@ -3,6 +3,7 @@
 //! keys of a scenario are listed from the tables that the reader follows.
 
 mod describe;
+mod describe_sender;
 mod estimate;
 mod grain;
 mod host;
@@ -34,7 +35,8 @@ pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable,
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
 pub use scenario::{
-    Expectation, Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start,
+    Expectation, Flow, Grain, Growth, Hold, Hop, HostPacing, Recovery, Restart, Role, Rto, Scenario,
+    SlowStart, Sockbuf, Start,
 };
 pub use source::Source;
 pub use tables::{Column, Table, Values, packet_table, tables};

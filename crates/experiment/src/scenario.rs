@@ -196,6 +196,39 @@ pub enum Rto {
     Linux,
 }
 
+/// What a pause leaves of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// All of it.
+    None,
+    /// Half for each timeout of silence but the first, down to the initial window [LINUX, tcp_cwnd_restart].
+    Linux,
+    /// After a timeout of silence the initial window [RFC 5681, 4.1].
+    Rfc5681,
+    /// All of it for five minutes; but a loss takes it to half of what was used [RFC 7661].
+    Rfc7661,
+}
+
+/// By what the window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// By every packet acknowledged [RFC 3465].
+    PerPacket,
+    /// By every acknowledgement, as if it were of one packet [RFC 5681].
+    PerAck,
+}
+
+/// How a host spreads the packets of a controller that does not do so itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostPacing {
+    /// They leave as the window lets them.
+    None,
+    /// At 1.2 times window / srtt, 2 times in slow start, after the first ten [LINUX, tcp_update_pacing_rate].
+    Linux,
+    /// At 1.25 times window / srtt, with a bucket of ten packets [RFC 9002, 7.7].
+    Quic,
+}
+
 /// What a send buffer counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sockbuf {
@@ -263,6 +296,16 @@ pub struct Flow {
     pub max_window: f64,
     /// How the window grows in slow start.
     pub slow_start: SlowStart,
+    /// By what the window grows.
+    pub growth: Growth,
+    /// What a pause leaves of the window.
+    pub restart: Restart,
+    /// How its host spreads what the window lets go.
+    pub pacing: HostPacing,
+    /// The share of the window that an echoed mark leaves, where it is not that of a loss [RFC 8511].
+    pub mark_beta: Option<f64>,
+    /// The share that the first reduction leaves, if it ends the first slow start.
+    pub first_beta: Option<f64>,
     /// Whether queues may mark its new data instead of dropping them [RFC 3168].
     pub ecn: bool,
     /// The fastest that its packets leave, headers included.

@@ -237,7 +237,12 @@ impl PythonController {
             Ok((shown, pacing))
         });
         let (shown, pacing) = done.unwrap_or_else(|raised: PyErr| fail(raised, Some(now)));
-        *window = EngineWindow { cwnd: shown.cwnd.max(1.0), ssthresh: shown.ssthresh };
+        let goes_on = !window.in_slow_start() && shown.ssthresh == window.ssthresh;
+        if goes_on && shown.cwnd < window.cwnd {
+            window.lower_to(shown.cwnd);
+        } else {
+            *window = EngineWindow { cwnd: shown.cwnd.max(1.0), ssthresh: shown.ssthresh };
+        }
         (self.growth, self.pacing) = (shown.growth, pacing);
         true
     }
@@ -266,7 +271,7 @@ impl Controller for PythonController {
         if let Every::Ack = self.class.every {
             self.tell(|methods| methods.ack.as_ref(), window, ack.now, || Ack::of(ack));
         } else {
-            window.cwnd = (window.cwnd + self.growth * ack.packets / window.cwnd).max(1.0);
+            window.move_to(window.cwnd + self.growth * ack.packets / window.cwnd);
         }
     }
 

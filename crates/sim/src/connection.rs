@@ -379,12 +379,12 @@ impl Connection {
         if self.end.is_some() {
             return;
         }
-        if !ack.opens() {
-            let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
-            network.ledger.sampled(self.flow, ack.packets, rtt, one_way, now);
-        }
         self.show_share(network);
         let outcome = self.sender.on_ack(ack, now);
+        if !ack.opens() {
+            let (rtt, one_way) = (self.sender.round_trip(ack, now), ack.arrived.since(ack.echo));
+            network.ledger.sampled(self.flow, ack.packets, rtt, one_way, now);
+        }
         self.trace_ack(PacketWhat::AckReceived, ack, now, network);
         self.record_outcome(outcome, now, network);
         if self.end.is_none() {

@@ -136,18 +136,25 @@ impl Ack {
         })
     }
 
-    /// Says that the packet that caused this acknowledgement had arrived before: by an empty block
-    /// before the others [RFC 2883].
-    pub fn set_dsack(&mut self) {
+    /// Says that the packet of that number, which caused this acknowledgement, had arrived before: by an empty block at
+    /// its place before the others [RFC 2883].
+    pub fn set_dsack(&mut self, number: u64) {
         self.sack.rotate_right(1);
-        self.sack[0] = SackBlock::default();
+        let place = number.wrapping_sub(self.next) as u32; // may lie before the cumulative acknowledgement
+        self.sack[0] = SackBlock { from: place, to: place };
         self.blocks = (self.blocks + 1).min(SACK_BLOCKS as u8);
     }
 
     /// Whether the packet that caused this acknowledgement had arrived before, where the receiver
     /// says so.
     pub fn has_dsack(&self) -> bool {
-        self.sacked().first().is_some_and(|block| block.from == block.to)
+        self.dsack().is_some()
+    }
+
+    /// The packet that caused this acknowledgement, where the receiver says that it had arrived before.
+    pub fn dsack(&self) -> Option<u64> {
+        let block = self.sacked().first().filter(|block| block.from == block.to)?;
+        Some(self.next.wrapping_add_signed(i64::from(block.from.cast_signed())))
     }
 
     /// The meant SACK blocks, the latest first.

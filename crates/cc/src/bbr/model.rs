@@ -221,6 +221,11 @@ impl BbrModel {
         self.watch_policer(true, true, false, now);
     }
 
+    /// A recovery or a timeout is undone: growth counts anew, and there is no policer (bbr_undo_cwnd).
+    pub(super) fn on_undo(&mut self) {
+        (self.plateau, self.policer) = (Plateau::default(), Policer::default());
+    }
+
     /// Enters the cycle in any phase but that which drains.
     fn cycle(&mut self, now: Time) {
         let phase = (7.0 * draw(now)) as u8;

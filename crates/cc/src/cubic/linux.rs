@@ -4,7 +4,6 @@
 use fairhaul_units::{Span, Time};
 
 use super::CubicParameters;
-use super::unused_time::UnusedTime;
 use crate::{AckEvent, Window};
 
 /// What the growth is without a curve, in packets acknowledged for one more: where no loss has shown a
@@ -25,7 +24,6 @@ pub(super) struct CubicLinux {
     /// The window at the last loss, or less after two; zero: none since the start or a timeout.
     last_max: f64,
     epoch: Option<Epoch>,
-    unused: UnusedTime,
 }
 
 /// Since congestion avoidance began.
@@ -49,7 +47,6 @@ impl CubicLinux {
             tcp_friendliness: given.tcp_friendliness,
             last_max: 0.0,
             epoch: None,
-            unused: UnusedTime::default(),
         }
     }
 
@@ -76,7 +73,6 @@ impl CubicLinux {
     // Cold, because large runs use the RFC's rule, which stays small enough to be inlined.
     #[cold]
     pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-        self.unused.window_grows();
         window.cwnd += ack.packets / self.count(window.cwnd.floor(), ack.packets, ack.min_rtt, ack.now);
     }
 
@@ -96,11 +92,11 @@ impl CubicLinux {
         window.cwnd = 1.0;
     }
 
-    /// Time in which the window was not used does not count.
-    pub(super) fn on_delivery(&mut self, now: Time) {
-        let unused = self.unused.take(now);
+    /// Silence does not count, if nothing was in flight at its end; that the application used less than the window does
+    /// (cubictcp_cwnd_event).
+    pub(super) fn on_idle_end(&mut self, now: Time, silence: Span) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.start += unused;
+            epoch.start = now.min(epoch.start + silence);
         }
     }
 }

@@ -164,6 +164,11 @@ impl CubicRfc {
         window.give_up(1.0 - self.beta);
     }
 
+    /// A packet leaves after nothing was in flight.
+    pub(super) fn on_idle_end(&mut self, now: Time) {
+        self.unused.idle_ends(now);
+    }
+
     /// Time in which the window was not used does not count [RFC 9438, 4.2, 5.8].
     // Unclear in [CUBIC 2005]: how a pause of the application affects t. As in the RFC.
     pub(super) fn on_delivery(&mut self, now: Time) {

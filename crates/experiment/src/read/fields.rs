@@ -14,7 +14,7 @@ use super::reader::{
     Choice, Entries, FromToml, Keyed, Table, Tables, fits, joined, refuse, table, total, word,
 };
 use super::toml_tree::Node;
-use crate::{Grain, Recovery, Role, Rto, SlowStart, Sockbuf, Start, Traffic};
+use crate::{Grain, Growth, HostPacing, Recovery, Restart, Role, Rto, SlowStart, Sockbuf, Start, Traffic};
 
 mod expect;
 mod flow;
@@ -163,10 +163,20 @@ table! {
     initial_ssthresh: Window = in_words("no limit"), "Initial slow-start threshold, packets.";
     max_window: Window = in_words("no limit"), "Upper bound of the congestion window, packets.";
     slow_start: SlowStart = default("\"standard\""), "Growth of the window in slow start.";
+    growth: Growth = default("\"per packet\""), "What an ACK of several packets counts for in the growth of the window.";
+    restart: Restart = default("\"none\""), "What a pause of the application leaves of the window.";
+    first_beta: Above<0, 1> = in_words("that of the controller"),
+        "Fraction of the window that the first reduction leaves, if it ends the first slow start.";
     ecn: bool = in_words("true for a controller that reads marks, else false"),
         "Whether queues may mark new data of the flow instead of dropping it (RFC 3168); an echoed mark \
          reduces the window once per round trip, as a loss would.";
-    max_pacing_rate: Rate = in_words("no limit"), "Upper bound of the pacing rate, headers included.";
+    mark_beta: Above<0, 1> = in_words("that of the controller"),
+        "Fraction of the window that an echoed mark leaves (RFC 8511: 0.8 for `reno`, 0.85 for `cubic`).";
+    pacing: HostPacing = default("\"none\""),
+        "How the host spreads what the window lets go, for a controller that does not pace itself.";
+    max_pacing_rate: Rate = in_words("no limit"),
+        "Upper bound of the pacing rate, headers included. With the profile `linux` it also switches pacing on, as in the \
+         kernel: as `pacing = \"fq\"`, but not faster.";
     offload: BurstSpec = default("\"1 packet\""),
         "Size of the bursts of segmentation offload: the sender waits until a burst of this size, a \
          third of its window, or the last of its data may leave, and hands it over at once; a pacer \

@@ -14,7 +14,7 @@ use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
 use crate::plan::expected;
-use crate::{Flow, Hold, HostSettings, ReceiverClock, Start, Traffic};
+use crate::{Flow, Hold, HostPacing, HostSettings, ReceiverClock, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
@@ -107,6 +107,11 @@ impl<'a> FlowSpec<'a> {
             initial_ssthresh: keys.initial_ssthresh.value.unwrap_or(f64::INFINITY),
             max_window: keys.max_window.value.unwrap_or(f64::INFINITY),
             slow_start: keys.slow_start.value,
+            growth: keys.growth.value,
+            restart: keys.restart.value,
+            pacing: pacing(keys),
+            mark_beta: keys.mark_beta.value,
+            first_beta: keys.first_beta.value,
             max_pacing_rate: keys.max_pacing_rate.value,
             offload: burst(keys, self.packet),
             undo: keys.undo.value,
@@ -232,6 +237,15 @@ fn clock(keys: &FlowKeys) -> ReceiverClock {
         offset: keys.clock_offset.value,
         drift_ppb: libm::round(keys.clock_drift.value * 1000.0) as i64,
         stamp: keys.clock_stamp.value,
+    }
+}
+
+/// How its host paces; a bound of the rate switches it on in Linux (SO_MAX_PACING_RATE).
+fn pacing(keys: &FlowKeys) -> HostPacing {
+    let bounded = keys.max_pacing_rate.value.is_some() && keys.profile.value == Some(Profile::Linux);
+    match keys.pacing.value {
+        HostPacing::None if bounded => HostPacing::Linux,
+        pacing => pacing,
     }
 }
 

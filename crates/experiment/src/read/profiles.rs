@@ -16,6 +16,7 @@ const LINUX: &[(&str, &str)] = &[
     ("whole_window", "true"),
     ("rto", "linux"),
     ("sockbuf", "linux"),
+    ("restart", "linux"),
 ];
 
 /// Controllers whose flows have the sender of Linux where neither they nor the scenario say which. BBR is

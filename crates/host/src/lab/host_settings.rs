@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use fairhaul_experiment::Flow;
+use fairhaul_experiment::{Flow, HostPacing};
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Rate, Span};
 
@@ -68,11 +68,12 @@ impl Default for HostSettings {
 impl HostSettings {
     /// Those of the sender of a flow.
     pub fn of_sender(flow: &Flow) -> HostSettings {
-        let sends = HostSettings { burst: flow.offload, ..HostSettings::default() };
+        let qdisc = paced_by_queue(flow).then(|| "fq".to_owned());
+        let sends = HostSettings { burst: flow.offload, qdisc, ..HostSettings::default() };
         let Some(host) = flow.host.as_deref() else { return sends };
         HostSettings {
             line_rate: host.line_rate,
-            qdisc: host.qdisc.clone(),
+            qdisc: host.qdisc.clone().or(sends.qdisc),
             sysctls: host.sysctls.clone(),
             tunes_send_buffers: host.tunes_send_buffer,
             ..sends
@@ -107,6 +108,11 @@ impl HostSettings {
     pub fn set_device(&self, device: &str) -> io::Result<()> {
         self.qdisc.as_deref().map_or(Ok(()), |qdisc| set_qdisc(device, qdisc))
     }
+}
+
+/// Whether the queue of its host paces a flow; a bound of the rate alone makes its socket do that.
+pub fn paced_by_queue(flow: &Flow) -> bool {
+    flow.pacing == HostPacing::Linux && flow.max_pacing_rate.is_none()
 }
 
 /// The hosts of flows: receivers first, then senders. Flows of equal settings share a host.

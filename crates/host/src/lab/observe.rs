@@ -64,7 +64,7 @@ impl Observer {
         let sampled_at = self.senders.get(&connection).and_then(|sender| sender.sampled_at);
         // A poll may be older than a sample taken since.
         if sampled_at.is_none_or(|sampled_at| sampled_at + POLL_INTERVAL < now) {
-            let rtt = info.srtt.filter(|_| sampled_at.is_none());
+            let rtt = info.srtt.filter(|_| sampled_at.is_none() || info.closes);
             let state = TcpState { rtt, ..info.tcp_state() };
             let state = match self.senders.get(&connection).map(|sender| sender.last.1) {
                 Some(last) => {
@@ -174,6 +174,7 @@ mod tests {
             timeout: Span::from_ms(220),
             timeouts: 0,
             mss: 1448,
+            closes: false,
         }
     }
 

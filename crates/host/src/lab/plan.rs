@@ -7,13 +7,15 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_experiment::{Flow, Hold, Hop, RUNS_WITH, Scenario, SlowStart, Source, Traffic};
+use fairhaul_experiment::{
+    Flow, Growth, Hold, Hop, HostPacing, RUNS_WITH, Restart, Scenario, SlowStart, Source, Traffic,
+};
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
 use super::flow_controller::{Twins, datagrams, kernel_name};
-use super::host_settings::Hosts;
+use super::host_settings::{Hosts, paced_by_queue};
 use super::kernel_limits::KernelLimits;
 use super::kernel_queue::MOST_QUEUES;
 use super::layout::{FlowPath, Layout, Metrics, Mode};
@@ -238,6 +240,9 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
         matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStartPp),
         "slow_start: the kernel's controller has its own; remove the key",
     );
+    for (refused, reason) in rules_of_senders(flow) {
+        refuse(refused, reason);
+    }
     let window = flow.initial_window;
     refuse(
         window.fract() != 0.0 || window < 1.0,
@@ -266,6 +271,22 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
         "min_rto: the kernel takes whole milliseconds, at least 1 ms",
     );
     reasons
+}
+
+/// Of each rule that only senders of ours follow, whether a flow asks for it, and what to do.
+fn rules_of_senders(flow: &Flow) -> [(bool, &'static str); 4] {
+    [
+        (flow.growth == Growth::PerAck, "growth: the kernel counts packets; remove the key"),
+        (
+            matches!(flow.restart, Restart::Rfc5681 | Restart::Rfc7661),
+            "restart: the kernel has its own rule; use \"linux\"",
+        ),
+        (
+            flow.mark_beta.is_some() || flow.first_beta.is_some(),
+            "mark_beta and first_beta: the kernel's controller has one factor for all reductions; remove these keys",
+        ),
+        (flow.pacing == HostPacing::Quic, "pacing: the kernel has no pacing of QUIC; use \"fq\""),
+    ]
 }
 
 /// What the lab carries packet by packet here. It is not measured at the start of a run, because the mode of a scenario
@@ -311,6 +332,7 @@ struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 impl Refusals {
     fn of_flow(&mut self, flow: &Flow, twins: &Twins, limits: &KernelLimits) {
         let keys = flow.kernel_keys();
+        let keys: Vec<&str> = keys.into_iter().chain(paced_by_queue(flow).then_some("pacing")).collect();
         let hosts = (!keys.is_empty() && !limits.sets_hosts).then(|| {
             format!("{}: the hosts of the lab have no such settings; this {RUNS_WITH}", keys.join(", "))
         });

@@ -34,6 +34,8 @@ pub struct Info {
     pub timeouts: u16,
     /// Payload of a full packet.
     pub mss: u32,
+    /// Whether one end has closed the connection. The probe is silent from then on.
+    pub closes: bool,
 }
 
 /// The state of a sender's congestion control: `icsk_ca_state`.
@@ -53,7 +55,8 @@ pub enum CaState {
 
 /// The length of the structure in Linux 6.18, bytes.
 const LENGTH: usize = 256;
-/// States of a socket without a connection, of `net/tcp_states.h`.
+/// States of a socket with an open connection, and without one, of `net/tcp_states.h`.
+const ESTABLISHED: u8 = 1;
 const SYN_SENT: u8 = 2;
 const CLOSE: u8 = 7;
 const LISTEN: u8 = 10;
@@ -106,6 +109,7 @@ impl Info {
         let span =
             |at| Some(word(at)).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
         Info {
+            closes: bytes[0] != ESTABLISHED,
             ca_state: CaState::of(bytes[1]),
             timeout: Span::from_us(word(8).into()),
             mss: word(16),

@@ -53,23 +53,38 @@ impl LossDetector {
 
 /// What an acknowledgement says.
 impl LossDetector {
-    /// Takes an acknowledgement: how many packets it newly reports as delivered. `recovering`: the sender is in a
-    /// recovery that the acknowledgement does not end.
+    /// Takes an acknowledgement: how many packets it newly reports as delivered.
     #[inline(always)]
-    pub fn take_ack(
-        &mut self,
-        board: &mut Scoreboard,
-        ack: &Ack,
-        recovering: bool,
-        rtt: &RttEstimator,
-        now: Time,
-    ) -> u64 {
+    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, rtt: &RttEstimator, now: Time) -> u64 {
         match self {
             LossDetector::DupThreshold(dup) => dup.take_ack(board, ack),
-            LossDetector::RackTlp(rack_tlp) => {
-                rack_tlp.take_ack(board, ack, recovering, Timing::of(rtt, now))
-            }
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.take_ack(board, ack, Timing::of(rtt, now)),
         }
+    }
+
+    /// Marks as lost what the last acknowledgement shows to be. `recovering`: the sender is in a recovery that the
+    /// acknowledgement does not end.
+    #[inline(always)]
+    pub fn find_losses(&mut self, board: &mut Scoreboard, recovering: bool, rtt: &RttEstimator, now: Time) {
+        if let LossDetector::RackTlp(rack_tlp) = self {
+            rack_tlp.find_losses(board, recovering, Timing::of(rtt, now));
+        }
+    }
+
+    /// Whether what an acknowledgement delivers beyond a gap lets the window grow.
+    #[inline(always)]
+    pub fn grows_beyond_gaps(&self) -> bool {
+        self.rack_tlp().is_some_and(|rack_tlp| rack_tlp.rack.grows_beyond_gaps())
+    }
+
+    /// The first of the packets that the last acknowledgement delivered and that were sent once, where that is known.
+    pub fn first_original(&self) -> Option<u64> {
+        self.rack_tlp()?.rack.first_original()
+    }
+
+    /// Whether the last acknowledgement reported a packet beyond a gap that had not been, where that is known.
+    pub fn has_reported(&self) -> bool {
+        self.rack_tlp().is_some_and(|rack_tlp| rack_tlp.rack.has_reported())
     }
 
     /// Whether the last acknowledgement, which advanced by that many packets, reveals a loss.
@@ -90,6 +105,12 @@ impl LossDetector {
     #[inline(always)]
     pub fn rtt_sample(&self) -> Option<Span> {
         self.rack_tlp()?.rack.sample()
+    }
+
+    /// Round trip of the packet that left last of those that were delivered, where that is known.
+    #[inline(always)]
+    pub fn latest_rtt(&self) -> Option<Span> {
+        Some(self.rack_tlp()?.rack.latest_rtt()).filter(|rtt| !rtt.is_zero())
     }
 
     /// After an acknowledgement that brought `news`, if any: whether it shows that a packet was lost which the probe
@@ -162,7 +183,26 @@ impl LossDetector {
     pub fn retransmissions_are_done(&self, board: &Scoreboard) -> bool {
         match self {
             LossDetector::DupThreshold(dup) => dup.retransmissions_are_done(board),
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.retransmissions_are_done(),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.retransmissions() == 0,
+        }
+    }
+
+    /// Retransmissions in flight, where that is counted.
+    pub fn retransmissions(&self) -> u64 {
+        self.rack_tlp().map_or(0, |rack_tlp| rack_tlp.rack.retransmissions())
+    }
+
+    /// A gap was closed by a packet that was late, not by its retransmission: packets from `una` on are reordered.
+    pub fn note_reordering(&mut self, una: u64) {
+        if let Some(rack_tlp) = self.rack_tlp_mut() {
+            rack_tlp.rack.note_reordering(una);
+        }
+    }
+
+    /// Duplicates have shown that all retransmissions of a recovery were needless.
+    pub fn persist_longer(&mut self) {
+        if let Some(rack_tlp) = self.rack_tlp_mut() {
+            rack_tlp.rack.persist_longer();
         }
     }
 }

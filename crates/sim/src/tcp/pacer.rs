@@ -20,12 +20,14 @@ pub struct Pacer {
     most: Option<Rate>,
     /// Until when that rate, or a pause, holds everything.
     full_until: Time,
+    /// Where packets are spaced evenly: by how many of them it may be late without losing their turns.
+    depth: f64,
 }
 
 impl Pacer {
-    /// A pacer that lets nothing pass faster than `most`.
-    pub fn new(most: Option<Rate>) -> Pacer {
-        Pacer { most, ..Pacer::default() }
+    /// A pacer that lets nothing pass faster than `most`, and that packets spaced evenly may be late for by `depth`.
+    pub fn new(most: Option<Rate>, depth: f64) -> Pacer {
+        Pacer { most, depth, ..Pacer::default() }
     }
 
     /// Nothing at all leaves before `until`.
@@ -64,7 +66,7 @@ impl Pacer {
                 if self.burst == 0 && now < self.spaced {
                     return Err(self.spaced);
                 }
-                self.spaced = self.spaced.max(now) + gap;
+                self.spaced = self.spaced.max(self.earliest(gap, now)) + gap;
                 Ok(())
             }
             Pacing::Blocks { count, round } => {
@@ -74,6 +76,15 @@ impl Pacer {
                 Ok(())
             }
         }
+    }
+
+    /// When a turn may have been that a packet takes at `now`.
+    fn earliest(&self, gap: Span, now: Time) -> Time {
+        if self.depth == 0.0 {
+            return now;
+        }
+        let late = Span::from_secs(gap.as_secs() * self.depth).min(now.since(Time::ZERO));
+        Time::from_ps(now.as_ps() - late.as_ps())
     }
 
     /// A loss event: a new block begins at once [FHSTCP, Fig. 1].
@@ -129,6 +140,19 @@ mod tests {
     fn more_blocks_than_packets_are_one_packet_each() {
         let pacing = Pacing::Blocks { count: 9, round: Span::from_ms(60) };
         assert_eq!(departures(pacing, 2.0, 3), [0, 30, 60]);
+    }
+
+    /// After a pause of a second, eight packets that had their turns leave at once, and the next when it is its turn.
+    #[test]
+    fn a_bucket_gives_turns_back_that_were_missed() {
+        let mut pacer = Pacer::new(None, 8.0);
+        let mut left = 0;
+        let now = Time::ZERO + Span::from_s(1);
+        while pacer.admit(Pacing::Even(Span::from_ms(10)), 5.0, now).is_ok() {
+            left += 1;
+        }
+        assert_eq!(left, 9);
+        assert_eq!(pacer.admit(Pacing::Even(Span::from_ms(10)), 5.0, now), Err(now + Span::from_ms(10)));
     }
 
     #[test]

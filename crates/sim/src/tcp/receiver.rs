@@ -209,7 +209,7 @@ impl Receiver {
         let waited = waited.map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         let mut ack = self.acknowledge(waited.0, waited.1);
         if self.sends_dsack && !fresh {
-            ack.set_dsack();
+            ack.set_dsack(data.number);
         }
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.leaves();

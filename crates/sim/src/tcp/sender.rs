@@ -7,23 +7,32 @@
 
 mod burst;
 mod echo;
+mod frto;
 mod growth;
+mod host_pacing;
 mod integer_cwnd;
+mod outcome;
 mod outgoing;
 mod paused;
 mod recovery;
+mod restart;
 mod slow_start;
 mod timers;
 mod train;
 mod undo;
+mod undo_linux;
 mod usage;
+mod validation;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Pacing, Window};
-use fairhaul_experiment::Rto;
+use fairhaul_experiment::{Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
+use frto::Frto;
+pub use outcome::Outcome;
 use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
+use validation::Validation;
 
 use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing};
 
@@ -36,39 +45,6 @@ pub enum Poll {
     Hold(Time),
     /// Nothing may leave before something happens.
     Idle,
-}
-
-/// What an acknowledgement or the timer has caused, for the record.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
-    /// Nothing of note.
-    Quiet,
-    /// A loss event: the window was reduced.
-    Reduced,
-    /// The echo of a mark: the window was reduced.
-    Marked,
-    /// All that was outstanding at the loss event or the timeout is acknowledged.
-    Recovered,
-    /// The same, and what is lost beyond it is another loss event: the window was reduced again.
-    ReducedAgain,
-    /// The retransmission timer ran out; the timeout that had been set.
-    TimedOut(Span),
-    /// What was believed to be lost was late: the window is what it was before.
-    Undone {
-        /// When the first reduction or timeout was that did not stand.
-        since: Time,
-        /// Whether everything was acknowledged, too.
-        finished: bool,
-    },
-    /// Everything was acknowledged.
-    Finished,
-}
-
-impl Outcome {
-    /// Whether everything was acknowledged.
-    pub fn finishes(self) -> bool {
-        matches!(self, Outcome::Finished | Outcome::Undone { finished: true, .. })
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +75,10 @@ pub struct Sender<C> {
     window: Window,
     /// Whether the window is what limits the sender.
     usage: Usage,
+    /// When a packet last left; `None`: none has since the end of the last pause.
+    last_sent: Option<Time>,
+    /// Whether the window has been used, where that is asked [RFC 7661].
+    validation: Option<Box<Validation>>,
     /// What ends slow start before something is lost.
     delay_exit: DelayExit,
     pacer: Pacer,
@@ -119,6 +99,10 @@ pub struct Sender<C> {
     /// How the window is reduced where that is in proportion to what is delivered.
     prr: Prr,
     undo_state: UndoState<C>,
+    /// In Linux: whether all was lost at the last timeout is not known yet.
+    frto: Frto,
+    /// In Linux: the last acknowledgement showed that packets are late, so it marks nothing as lost.
+    holds_losses: bool,
 
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
@@ -147,8 +131,10 @@ impl<C: Controller + Clone> Sender<C> {
             longest_train: 1,
             window: config.window(),
             usage: Usage::NEW,
+            last_sent: None,
+            validation: (config.restart == Restart::Rfc7661).then(Box::default),
             delay_exit: DelayExit::new(config.slow_start),
-            pacer: Pacer::new(config.max_pacing_rate),
+            pacer: Pacer::new(config.max_pacing_rate, host_pacing::depth(config.pacing)),
             board: Scoreboard::default(),
             detector: LossDetector::new(config.recovery, config.min_rto),
             rtt: match config.rto {
@@ -162,6 +148,8 @@ impl<C: Controller + Clone> Sender<C> {
             urgent: false,
             prr: Prr::new(config.recovery, needs.rates),
             undo_state: UndoState::new(),
+            frto: Frto::Off,
+            holds_losses: false,
             marked_below: 0,
             in_cwr: false,
             cwr: false,
@@ -241,6 +229,13 @@ impl<C: Controller + Clone> Sender<C> {
         self.rtt.smoothed()
     }
 
+    /// The round trip that an acknowledgement shows, which was just taken: that of the packet that waited for it longest
+    /// [RFC 7323, 4.3]; with RACK that of the packet which left last of those that were delivered, as in Linux.
+    #[inline(always)]
+    pub fn round_trip(&self, ack: &Ack, now: Time) -> Span {
+        self.detector.latest_rtt().unwrap_or_else(|| now.since(ack.echo))
+    }
+
     /// What leaves at `now`. To be asked until it has nothing more.
     pub fn poll(&mut self, now: Time) -> Poll {
         match self.state {
@@ -294,13 +289,15 @@ impl<C: Controller + Clone> Sender<C> {
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo), ack.packets);
         }
-        let mut undone_since = None;
         if advanced > 0 {
             self.config.buffers.acknowledged(una + advanced);
             self.rtt.progress();
             self.adapt_rto(ack, now);
-            undone_since = self.undo(ack, now);
+            self.validate(now);
         }
+        self.holds_losses = false;
+        let undone_since = self.undo(ack, una, now);
+        self.find_losses(ack, now);
         let mut event = self.event(ack, delivered, now);
         if delivered > 0 {
             self.on_delivery(&mut event, ack, delivered);
@@ -338,15 +335,23 @@ impl<C: Controller + Clone> Sender<C> {
         Outcome::Quiet
     }
 
-    /// Takes an acknowledgement, and marks packets as lost: how many packets it newly reports as delivered.
+    /// Takes an acknowledgement: how many packets it newly reports as delivered.
     #[inline(always)]
     fn take(&mut self, ack: &Ack, now: Time) -> u64 {
-        let recovering = self.state != CaState::Open && ack.next < self.recover;
-        let delivered = self.detector.take_ack(&mut self.board, ack, recovering, &self.rtt, now);
+        let delivered = self.detector.take_ack(&mut self.board, ack, &self.rtt, now);
         if let Some(rtt) = self.detector.rtt_sample() {
             self.rtt.at_most(rtt);
         }
         delivered
+    }
+
+    /// Marks packets as lost that the acknowledgement shows to be.
+    #[inline(always)]
+    fn find_losses(&mut self, ack: &Ack, now: Time) {
+        if !self.holds_losses {
+            let recovering = self.state != CaState::Open && ack.next < self.recover;
+            self.detector.find_losses(&mut self.board, recovering, &self.rtt, now);
+        }
     }
 
     #[inline(always)]
@@ -370,7 +375,13 @@ impl<C: Controller + Clone> Sender<C> {
     /// How the controller spreads what the window lets go.
     #[inline(always)]
     fn pacing(&self) -> Pacing {
-        if self.needs.pacing { self.controller.pacing(&self.window) } else { Pacing::None }
+        if self.needs.pacing {
+            self.controller.pacing(&self.window)
+        } else if self.is_paced_by_host() {
+            self.host_pacing()
+        } else {
+            Pacing::None
+        }
     }
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {

@@ -1,7 +1,9 @@
 //! The configuration of a sender, and how its transfer is divided into packets.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{Flow, ReceiverClock, Recovery, Rto, SlowStart, Transfer};
+use fairhaul_experiment::{
+    Flow, Growth, HostPacing, ReceiverClock, Recovery, Restart, Rto, SlowStart, Transfer,
+};
 use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
 use super::buffer_limits::BufferLimits;
@@ -25,6 +27,17 @@ pub struct SenderConfig {
     pub max_window: f64,
     /// How the window grows in slow start.
     pub slow_start: SlowStart,
+    /// By what it grows.
+    pub growth: Growth,
+    /// What a pause leaves of it.
+    pub restart: Restart,
+    /// The share of it that an echoed mark leaves, and the first reduction if it ends the first slow start, where that
+    /// is not for the controller to say.
+    pub mark_beta: Option<f64>,
+    /// See there.
+    pub first_beta: Option<f64>,
+    /// How the host spreads packets for a controller that does not.
+    pub pacing: HostPacing,
     /// What its new data carry [RFC 3168].
     pub ecn: Ecn,
     /// The fastest that packets leave.
@@ -61,6 +74,11 @@ impl SenderConfig {
             initial_ssthresh: flow.initial_ssthresh,
             max_window: flow.max_window,
             slow_start: flow.slow_start,
+            growth: flow.growth,
+            restart: flow.restart,
+            mark_beta: flow.mark_beta,
+            first_beta: flow.first_beta,
+            pacing: flow.pacing,
             ecn: if flow.ecn { Ecn::Capable } else { Ecn::NotCapable },
             max_pacing_rate: flow.max_pacing_rate,
             line: flow.line(),
@@ -128,6 +146,11 @@ mod tests {
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
+            growth: Growth::PerPacket,
+            restart: Restart::None,
+            mark_beta: None,
+            first_beta: None,
+            pacing: HostPacing::None,
             ecn: Ecn::NotCapable,
             max_pacing_rate: None,
             line: 1e6,

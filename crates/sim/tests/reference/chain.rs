@@ -2,7 +2,8 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Flow, Grain, Hold, Hop, ReceiverClock, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
+    Flow, Grain, Growth, Hold, Hop, HostPacing, ReceiverClock, Recovery, Restart, Role, Rto, Scenario,
+    SlowStart, Sockbuf, Start, Traffic,
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -58,6 +59,10 @@ pub struct ChainFlow {
     pub initial_ssthresh: f64,
     pub max_window: f64,
     pub slow_start: SlowStart,
+    pub growth: Growth,
+    pub restart: Restart,
+    pub betas: [Option<f64>; 2],
+    pub pacing: HostPacing,
     pub ecn: bool,
     pub pacing_kbps: Option<u64>,
     pub offload: u64,
@@ -181,6 +186,10 @@ impl ChainFlow {
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
+            growth: Growth::PerPacket,
+            restart: Restart::None,
+            betas: [None; 2],
+            pacing: HostPacing::None,
             ecn: false,
             pacing_kbps: None,
             offload: 1,
@@ -226,6 +235,11 @@ impl ChainFlow {
             // Without an XCP router only its window limits an XCP sender.
             max_window: if self.controller == "xcp" { self.max_window.min(300.0) } else { self.max_window },
             slow_start: self.slow_start,
+            growth: self.growth,
+            restart: self.restart,
+            mark_beta: self.betas[0],
+            first_beta: self.betas[1],
+            pacing: self.pacing,
             ecn: self.ecn,
             max_pacing_rate: self.pacing_kbps.map(kbps),
             offload: self.offload,

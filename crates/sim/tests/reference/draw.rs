@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fairhaul_cc::entries;
 use fairhaul_experiment::{
-    Grain, Hold, ReceiverClock, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+    Grain, Growth, Hold, HostPacing, ReceiverClock, Recovery, Restart, Rto, SizeLaw, SlowStart, Sockbuf,
+    Start, Traffic, WebPages,
 };
 use fairhaul_path::impair::{
     AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
@@ -393,6 +394,7 @@ prop_compose! {
         packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500, 1 => Just(9000u64)],
         (initial_window, initial_ssthresh, max_window) in windows(),
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
+        (growth, restart, betas, pacing) in (growths(), restarts(), [betas(), betas()], pacings()),
         (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
         (delayed_ack, clock) in (holds(), clocks()),
         (integer_cwnd, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
@@ -405,7 +407,8 @@ prop_compose! {
         let overhead = if exact { Span::ZERO } else { overhead };
         ChainFlow {
             from, to, backwards, access, acks_over_chain, controller, recovery, traffic, connections, start, packet,
-            initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
+            initial_window, initial_ssthresh, max_window, slow_start, growth, restart, betas, pacing,
+            ecn, pacing_kbps, offload, undo,
             delayed_ack, clock, integer_cwnd, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
     }
@@ -414,6 +417,22 @@ prop_compose! {
 fn accesses() -> impl Strategy<Value = Option<(u64, Span)>> {
     let rate = select(vec![1000u64, 10_000, 100_000, 1_000_000]);
     prop_oneof![1 => Just(None), 5 => (rate, delays()).prop_map(Some)]
+}
+
+fn growths() -> impl Strategy<Value = Growth> {
+    prop_oneof![4 => Just(Growth::PerPacket), 1 => Just(Growth::PerAck)]
+}
+
+fn restarts() -> impl Strategy<Value = Restart> {
+    select(vec![Restart::None, Restart::Linux, Restart::Rfc5681, Restart::Rfc7661])
+}
+
+fn betas() -> impl Strategy<Value = Option<f64>> {
+    prop_oneof![5 => Just(None), 1 => (0.1f64..1.0).prop_map(Some)]
+}
+
+fn pacings() -> impl Strategy<Value = HostPacing> {
+    prop_oneof![4 => Just(HostPacing::None), 1 => Just(HostPacing::Linux), 1 => Just(HostPacing::Quic)]
 }
 
 fn recoveries() -> impl Strategy<Value = Recovery> {

@@ -240,12 +240,12 @@ impl Host {
         if ack.packets > 1 && !self.sender.takes_trains() {
             return ack.each().for_each(|ack| self.on_ack(&ack, now, shared));
         }
-        if !ack.opens() {
-            let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
-            shared.ledger.note(now, Fact::Sampled { flow: self.flow, packets: ack.packets, rtt, one_way });
-        }
         self.offer_unclaimed(shared);
         let outcome = self.sender.on_ack(ack, now);
+        if !ack.opens() {
+            let (rtt, one_way) = (self.sender.round_trip(ack, now), ack.arrived.since(ack.echo));
+            shared.ledger.note(now, Fact::Sampled { flow: self.flow, packets: ack.packets, rtt, one_way });
+        }
         self.note(outcome, now, &mut shared.ledger);
         self.send(now, shared);
     }
@@ -414,6 +414,11 @@ fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
         initial_ssthresh: flow.initial_ssthresh,
         max_window: flow.max_window,
         slow_start: flow.slow_start,
+        growth: flow.growth,
+        restart: flow.restart,
+        mark_beta: flow.mark_beta,
+        first_beta: flow.first_beta,
+        pacing: flow.pacing,
         ecn: [Ecn::NotCapable, Ecn::Capable][usize::from(flow.ecn)],
         max_pacing_rate: flow.max_pacing_rate,
         line: flow.line(),

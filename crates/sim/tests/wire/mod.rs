@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Controller, ControllerChoice};
-use fairhaul_experiment::{Recovery, Rto, SlowStart};
+use fairhaul_experiment::{Growth, HostPacing, Recovery, Restart, Rto, SlowStart};
 use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
@@ -19,6 +19,11 @@ pub fn config(recovery: Recovery) -> SenderConfig {
         initial_ssthresh: f64::INFINITY,
         max_window: f64::INFINITY,
         slow_start: SlowStart::Standard,
+        growth: Growth::PerPacket,
+        restart: Restart::None,
+        mark_beta: None,
+        first_beta: None,
+        pacing: HostPacing::None,
         ecn: Ecn::NotCapable,
         max_pacing_rate: None,
         line: 1e6,

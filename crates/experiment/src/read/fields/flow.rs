@@ -108,6 +108,38 @@ words! {
 }
 
 words! {
+    Growth => Growth, "kind";
+    "per packet",
+        "By every packet that an ACK acknowledges, in slow start at most two (RFC 3465)." => Growth::PerPacket;
+    "per ack", "By every ACK as if it acknowledged one packet (RFC 5681, with L = 1)." => Growth::PerAck;
+}
+
+words! {
+    Restart => Restart, "kind";
+    "none", "All of it." => Restart::None;
+    "linux",
+        "After a retransmission timeout of silence the window is halved, once more for each further one, down to \
+         `initial_window`, and the threshold is at least three quarters of the window before. Controllers that set the \
+         window themselves, as `bbr`, keep it."
+        => Restart::Linux;
+    "rfc5681", "After a retransmission timeout of silence the window is at most `initial_window` (RFC 5681, 4.1)."
+        => Restart::Rfc5681;
+    "rfc7661",
+        "All of it for five minutes, then half; a loss while it is not used leaves half of what was used (RFC 7661)."
+        => Restart::Rfc7661;
+}
+
+words! {
+    HostPacing => HostPacing, "kind";
+    "none", "Packets leave as soon as the window lets them." => HostPacing::None;
+    "fq",
+        "As in Linux with the queue `fq`: at 1.2 times window / srtt, twice as long as the window is below half of its \
+         threshold; the first ten packets leave at once."
+        => HostPacing::Linux;
+    "quic", "At 1.25 times window / srtt, with up to ten packets at once (RFC 9002, 7.7)." => HostPacing::Quic;
+}
+
+words! {
     Profile => Profile, "kind";
     "plain", "Every key has the default that is listed here." => Profile::Plain;
     "linux", "Keys that are not set have the values of Linux 6.18; see [the profile](profile.md)."

@@ -16,6 +16,8 @@ const REORDER_PARTS: u64 = 4;
 /// The most of such parts, and the number of recoveries for which they last (TCP_RACK_RECOVERY_THRESH).
 const MOST_REORDER_STEPS: u64 = 255;
 const REORDER_PERSIST: u32 = 16;
+/// The largest degree of reordering that is remembered, packets (tcp_max_reordering).
+const MOST_DEGREE: u64 = 300;
 
 /// The time, and the round-trip times that are known.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,12 @@ pub struct Rack {
     /// The first packet above all that were delivered, and whether one below it came later.
     highest: u64,
     reordered: bool,
+    /// How far below it one came, packets, at least the usual threshold (`reordering`).
+    degree: u64,
+    /// Of the packets of the last acknowledgement that were sent once: the first; and whether it reported any beyond a
+    /// gap.
+    first_original: Option<u64>,
+    has_reported: bool,
     reorder_steps: u64,
     persist: u32,
     /// Nothing sent needlessly counts until that is acknowledged.
@@ -71,6 +79,9 @@ impl Default for Rack {
             sample: None,
             highest: 0,
             reordered: false,
+            degree: DUP_THRESHOLD,
+            first_original: None,
+            has_reported: false,
             reorder_steps: 1,
             persist: 0,
             round_end: 0,
@@ -107,11 +118,53 @@ impl Rack {
     /// Takes an acknowledgement: how many packets it newly reports as delivered.
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: Timing) -> u64 {
         let highest = self.highest;
-        self.sample = None;
-        let mut deliver = |number| self.deliver(number, highest, ack, timing);
-        let delivered = board.advance(ack.next, &mut deliver) + board.report(ack, &mut deliver);
+        (self.sample, self.first_original) = (None, None);
+        let again = ack.dsack().filter(|&number| self.came_after_its_copy(board, number));
+        let mut deliver = |number| self.deliver(number, ack, timing);
+        let in_order = board.advance(ack.next, &mut deliver);
+        let reported = board.report(ack, &mut deliver);
+        self.has_reported = reported > 0;
+        let late = self.first_original.into_iter().chain(again).filter(|&number| number < highest);
+        if let Some(late) = late.min() {
+            self.note_reordering(late);
+        }
         self.flight.forget_below(board.una());
-        delivered
+        in_order + reported
+    }
+
+    /// Whether a packet that has now arrived twice was reported before, beyond the cumulative acknowledgement, after it
+    /// had been retransmitted.
+    fn came_after_its_copy(&self, board: &Scoreboard, number: u64) -> bool {
+        let outstanding = number >= board.una() && number < board.next();
+        outstanding && board.is_reported(number) && self.flight.at(number).ever_retransmitted
+    }
+
+    /// A packet came later than one above it, and was no retransmission [LINUX, tcp_check_sack_reordering].
+    pub fn note_reordering(&mut self, number: u64) {
+        self.reordered = true;
+        self.degree = self.degree.max((self.highest - number).min(MOST_DEGREE));
+    }
+
+    /// Whether packets come so late that what is delivered beyond a gap lets the window grow [LINUX,
+    /// tcp_may_raise_cwnd].
+    pub fn grows_beyond_gaps(&self) -> bool {
+        self.degree > DUP_THRESHOLD
+    }
+
+    /// The first of the packets that the last acknowledgement delivered and that were sent once.
+    pub fn first_original(&self) -> Option<u64> {
+        self.first_original
+    }
+
+    /// Whether the last acknowledgement reported a packet beyond a gap that had not been.
+    pub fn has_reported(&self) -> bool {
+        self.has_reported
+    }
+
+    /// Duplicates have shown that all retransmissions of a recovery were needless: the wider reordering window lasts
+    /// for one recovery more [LINUX, tcp_try_undo_dsack].
+    pub fn persist_longer(&mut self) {
+        self.persist = (self.persist + 1).min(REORDER_PERSIST);
     }
 
     /// A packet was retransmitted needlessly; `next`: all below it was sent [RFC 8985, 6.2 step 4].
@@ -181,6 +234,13 @@ impl Rack {
         }
     }
 
+    /// A timeout after many packets were reported beyond a gap: they were not as late as that [LINUX, tcp_enter_loss].
+    pub fn doubt_degree(&mut self, board: &Scoreboard) {
+        if board.reported() >= DUP_THRESHOLD {
+            self.degree = DUP_THRESHOLD;
+        }
+    }
+
     /// The packets marked lost were only late.
     pub fn undo_losses(&mut self, board: &mut Scoreboard) {
         board.enter(self.flight.undo_losses());
@@ -201,9 +261,9 @@ impl Rack {
         self.lost > 0
     }
 
-    /// Whether all retransmissions are delivered.
-    pub fn retransmissions_are_done(&self) -> bool {
-        self.retransmissions == 0
+    /// Retransmissions in flight.
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmissions
     }
 
     /// Round trip of the last packet that the last acknowledgement delivered and that was sent once.
@@ -211,9 +271,14 @@ impl Rack {
         self.sample
     }
 
+    /// Round trip of the last delivered packet (rack.rtt_us).
+    pub fn latest_rtt(&self) -> Span {
+        self.rtt
+    }
+
     /// The reordering window: how late a packet may be without being lost.
     fn reorder_window(&self, board: &Scoreboard, recovering: bool, timing: Timing) -> Span {
-        if !self.reordered && (recovering || board.reported() >= DUP_THRESHOLD) {
+        if !self.reordered && (recovering || board.reported() >= self.degree) {
             return Span::ZERO;
         }
         (timing.min_rtt / REORDER_PARTS * self.reorder_steps).min(timing.srtt)
@@ -229,13 +294,14 @@ impl Rack {
         self.waits_below = self.waits_below.max(number + 1);
     }
 
-    /// A packet is delivered; `highest`: the first above all that were before this acknowledgement.
-    /// How often it was in the network.
-    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, timing: Timing) -> u64 {
+    /// A packet is delivered: how often it was in the network.
+    fn deliver(&mut self, number: u64, ack: &Ack, timing: Timing) -> u64 {
         let packet = self.flight.deliver(number);
         self.lost -= u64::from(packet.lost);
         self.retransmissions -= u64::from(packet.retransmission_in_flight);
-        self.reordered |= number < highest && !packet.ever_retransmitted;
+        if !packet.ever_retransmitted && number < self.first_original.unwrap_or(u64::MAX) {
+            self.first_original = Some(number);
+        }
         self.highest = self.highest.max(number + 1);
         let rtt = timing.now.since(packet.sent);
         // Of a retransmitted packet, one that cannot be the answer to the last copy.
@@ -327,14 +393,14 @@ mod tests {
         rack.detect_if_advanced(&mut board, false, timing(43));
         rack.retransmit(&mut board, 0, at(50));
         assert_eq!(
-            (board.in_flight(), rack.next_lost_to_retransmit(0), rack.retransmissions_are_done()),
+            (board.in_flight(), rack.next_lost_to_retransmit(0), rack.retransmissions() == 0),
             (7, None, false)
         );
         board.send_new(1);
         rack.send_new(at(60));
         rack.take_ack(&mut board, &ack(0, (10, 11)), timing(100));
         rack.detect_if_advanced(&mut board, true, timing(100));
-        assert_eq!((rack.next_lost_to_retransmit(0), rack.retransmissions_are_done()), (Some(0), true));
+        assert_eq!((rack.next_lost_to_retransmit(0), rack.retransmissions() == 0), (Some(0), true));
     }
 
     /// Of 10 packets, a millisecond apart, the timer finds lost the first and those that are as old

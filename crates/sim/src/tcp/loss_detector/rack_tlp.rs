@@ -87,22 +87,28 @@ impl RackTlp {
         }
     }
 
-    /// Takes an acknowledgement and detects losses: how many packets it newly reports as delivered. `recovering`: the
-    /// sender is in a recovery that the acknowledgement does not end.
+    /// Takes an acknowledgement: how many packets it newly reports as delivered.
     #[cold]
-    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, recovering: bool, timing: Timing) -> u64 {
-        let lost = board.lost();
+    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: Timing) -> u64 {
         let delivered = self.rack.take_ack(board, ack, timing);
         if ack.has_dsack() && !self.probe_was_duplicate(board.una()) {
             self.rack.widen_reorder_window(board.una(), board.next());
         }
+        self.found_loss = false;
+        delivered
+    }
+
+    /// Detects losses by what the last acknowledgement delivered. `recovering`: the sender is in a recovery.
+    #[cold]
+    pub fn find_losses(&mut self, board: &mut Scoreboard, recovering: bool, timing: Timing) {
+        let lost = board.lost();
         self.wait = self.rack.detect_if_advanced(board, recovering, timing);
         self.found_loss = board.lost() > lost;
-        delivered
     }
 
     /// The retransmission timer expired.
     pub fn on_timeout(&mut self, board: &mut Scoreboard, now: Time) {
+        self.rack.doubt_degree(board);
         self.rack.mark_lost_on_timeout(board, now);
         self.probe = Probe::None;
     }

@@ -1,6 +1,7 @@
 //! Growth of the window outside fast recovery: in slow start and in congestion avoidance.
 
 use fairhaul_cc::{AckEvent, Controller};
+use fairhaul_experiment::Growth;
 use fairhaul_units::{Ack, Time, real};
 
 use super::{CaState, Sender};
@@ -50,10 +51,20 @@ impl<C: Controller + Clone> Sender<C> {
         if event.packets == 0.0 || !may_grow {
             return;
         }
+        let event = &self.counted(event);
         if self.window.in_slow_start() && !self.ends_slow_start(event) {
             self.slow_start(event);
         } else {
             self.avoid(event);
+        }
+    }
+
+    /// What an acknowledgement counts for in the growth of the window.
+    #[inline(always)]
+    fn counted(&self, event: &AckEvent) -> AckEvent {
+        match self.config.growth {
+            Growth::PerPacket => *event,
+            Growth::PerAck => AckEvent { packets: event.packets.min(1.0), ..*event },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A congestion window of whole packets [LINUX, tcp_cong_avoid_ai]: the fraction earned of the next packet is kept
 //! apart (`snd_cwnd_cnt`), and lost with a reduction.
 
-use fairhaul_cc::{AckEvent, Cause, Controller};
+use fairhaul_cc::{AckEvent, Cause, Controller, Window};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::Time;
 
@@ -25,9 +25,26 @@ impl<C: Controller + Clone> Sender<C> {
     /// Tells the controller of congestion.
     pub(super) fn on_congestion_event(&mut self, cause: Cause, now: Time) {
         self.drop_fraction();
-        let event = self.congestion(cause, now);
+        self.reduce_to_used();
+        let (event, before) = (self.congestion(cause, now), self.window);
         self.controller.on_congestion(&mut self.window, &event);
+        if let Some(beta) = self.beta(cause, before) {
+            self.window.reduce_to(before.cwnd * beta);
+        }
         self.drop_fraction();
+    }
+
+    /// The share of the window that is to stay, where that is not for the controller to say: of the first reduction if it
+    /// ends the first slow start, and of one for a mark in congestion avoidance [RFC 8511, 3].
+    fn beta(&self, cause: Cause, before: Window) -> Option<f64> {
+        if self.moves_window_itself() || self.exact_echo() && cause == Cause::Mark {
+            return None;
+        }
+        match (before.in_slow_start(), cause) {
+            (true, _) if before.ssthresh == self.config.initial_ssthresh => self.config.first_beta,
+            (false, Cause::Mark) => self.config.mark_beta,
+            _ => None,
+        }
     }
 
     /// Tells the controller of a timeout.

@@ -3,11 +3,22 @@
 use fairhaul_cc::{Controller, Pacing, Request};
 use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};
 
+use super::frto::Frto;
 use super::{CaState, Poll, Sender, SenderConfig};
 
 impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
     pub(super) fn poll_data(&mut self, now: Time) -> Poll {
+        let poll = self.poll_window(now);
+        if let Poll::Send(_) = poll {
+            self.last_sent = Some(now);
+        }
+        poll
+    }
+
+    #[inline(always)]
+    fn poll_window(&mut self, now: Time) -> Poll {
+        self.end_pause(now);
         let urgent = std::mem::take(&mut self.urgent);
         let train = self.train();
         // A train leaves as soon as half of it may, so that on average as much is in flight as of packets.
@@ -41,6 +52,7 @@ impl<C: Controller + Clone> Sender<C> {
             return self.send_probe(now);
         }
         if self.state != CaState::Open
+            && !self.holds_retransmissions()
             && let Some(number) = self.detector.next_lost_to_retransmit(&self.board)
         {
             return self.retransmit(number, now);
@@ -74,7 +86,12 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    fn may_send_new(&self) -> bool {
+    /// In Linux: for the last acknowledgement nothing is retransmitted.
+    fn holds_retransmissions(&self) -> bool {
+        self.holds_losses || self.frto == Frto::SendsNew && self.may_send_new()
+    }
+
+    pub(super) fn may_send_new(&self) -> bool {
         self.board.next() < self.end_of_ready()
     }
 
@@ -131,7 +148,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// How new data are spread.
     #[inline(always)]
-    fn pacing_of_new(&self) -> Pacing {
+    pub(super) fn pacing_of_new(&self) -> Pacing {
         match self.pacing() {
             // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: retransmissions leave at once.
             Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
@@ -143,7 +160,11 @@ impl<C: Controller + Clone> Sender<C> {
     fn send_new(&mut self, train: u64, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
         if let Err(until) = self.pacer.admit(self.pacing_of_new(), self.window.cwnd, now) {
-            self.stopped_by_window();
+            if self.is_paced_by_host() {
+                self.stopped_otherwise()
+            } else {
+                self.stopped_by_window()
+            }
             return Poll::Hold(until);
         }
         self.pacer.go_on(burst - 1);

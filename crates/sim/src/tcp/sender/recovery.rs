@@ -27,10 +27,10 @@ impl<C: Controller + Clone> Sender<C> {
         }
         if advanced > 0 {
             self.rearm(now);
-            // An echo of a mark never lets the window grow, nor does a window that comes down.
-            if !ece && !self.in_cwr {
-                self.grow(event, full);
-            }
+        }
+        // An echo of a mark never lets the window grow, nor does a window that comes down.
+        if (advanced > 0 || self.detector.grows_beyond_gaps()) && !ece && !self.in_cwr {
+            self.grow(event, full);
         }
         if delivered > 0
             && let DelayExit::HyStartPp(_) = self.delay_exit
@@ -51,6 +51,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Outcome::Quiet;
         }
         let delivered = self.take(ack, now);
+        self.find_losses(ack, now);
         if delivered == 0 {
             return Outcome::Quiet;
         }
@@ -161,6 +162,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     #[inline(never)]
     pub(super) fn in_loss(&mut self, event: &AckEvent, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        self.ask_frto(advanced > 0);
         if advanced > 0 {
             self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.

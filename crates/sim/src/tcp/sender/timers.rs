@@ -5,6 +5,7 @@ use fairhaul_cc::Controller;
 use fairhaul_experiment::Rto;
 use fairhaul_units::Time;
 
+use super::frto::Frto;
 use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
 use crate::tcp::TimerEvent;
@@ -39,7 +40,11 @@ impl<C: Controller + Clone> Sender<C> {
             }
             return Outcome::TimedOut(timeout);
         }
-        self.save_undo_state(now);
+        let (in_recovery, linux) = (self.state == CaState::Recovery, self.undoes_as_linux());
+        self.frto = if linux && (is_backed_off || !in_recovery) { Frto::Asks } else { Frto::Off };
+        if !(linux && self.in_cwr) {
+            self.save_undo_state(now);
+        }
         self.undo_state.on_timeout(self.board.next());
         if !is_backed_off {
             self.on_timeout_event(now); // later the threshold stays [RFC 5681, 3.1]

@@ -1,11 +1,12 @@
 //! Undo of reductions for packets that were late and not lost: spurious retransmissions are detected by time stamps
-//! [RFC 3522], and the response is that of [RFC 4015].
+//! [RFC 3522], and the response is that of [RFC 4015]. What Linux does instead is in `undo_linux.rs`.
 //!
 //! A gap that an acknowledgement closes was closed by the packet whose stamp it echoes. Where that
 //! stamp is older than the first retransmission, the packet was late and not lost. If that holds for
 //! all retransmissions, the loss event or timeout was no sign of congestion.
 
 use fairhaul_cc::{Controller, Window};
+use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
 use super::{CaState, Sender};
@@ -15,26 +16,32 @@ use crate::tcp::RttEstimator;
 #[derive(Clone, Debug)]
 pub(super) struct UndoState<C> {
     /// What is restored if nothing was lost, as long as that is possible.
-    saved: Option<Box<Saved<C>>>,
+    pub(super) saved: Option<Box<Saved<C>>>,
     /// The same after a spurious timeout, until the timer has adapted to it.
     rto_pending: Option<Box<Saved<C>>>,
     /// Stamp of the first retransmission since all earlier ones were acknowledged.
-    retransmitting_since: Time,
+    pub(super) retransmitting_since: Time,
 }
 
 /// The sender before a loss event or a timeout in the open state. What follows until all is
 /// acknowledged belongs to the same episode, and is undone with it or not at all.
 #[derive(Clone, Debug)]
-struct Saved<C> {
-    began: Time,
+pub(super) struct Saved<C> {
+    pub(super) began: Time,
     /// Stamp of the first retransmission since, or an earlier time.
-    first_retransmission: Time,
+    pub(super) first_retransmission: Time,
     /// The first packet that had not been sent at the last timeout; none without a timeout.
     unsent: Option<u64>,
-    window: Window,
-    controller: C,
+    /// The window; in Linux `None` where the echo of a mark forbids to give it back.
+    pub(super) window: Option<Window>,
+    /// All that the controller knew; `None` in Linux, where it keeps what the reduction taught it.
+    controller: Option<C>,
     rtt: RttEstimator,
     no_fast_below: u64,
+    /// In Linux: the first packet that was not acknowledged when it began (undo_marker).
+    pub(super) from: u64,
+    /// In Linux: retransmissions for which no duplicate has come; `None`: none has left (undo_retrans).
+    pub(super) unanswered: Option<u64>,
 }
 
 impl<C> UndoState<C> {
@@ -60,6 +67,7 @@ impl<C> UndoState<C> {
         self.retransmitting_since = self.retransmitting_since.min(now);
         if let Some(saved) = &mut self.saved {
             saved.first_retransmission = saved.first_retransmission.min(now);
+            saved.unanswered = Some(saved.unanswered.unwrap_or(0) + 1);
         }
     }
 
@@ -87,34 +95,52 @@ impl<C: Controller + Clone> Sender<C> {
     /// A loss event or a timeout is about to move the window.
     pub(super) fn save_undo_state(&mut self, now: Time) {
         if self.config.undo && self.state == CaState::Open {
+            let in_flight = self.detector.retransmissions();
             self.undo_state.saved = Some(Box::new(Saved {
                 began: now,
                 // Retransmissions of an earlier loss event may still be in flight: their stamps are of no late packet.
                 first_retransmission: self.undo_state.retransmitting_since,
                 unsent: None,
-                window: self.window,
-                controller: self.controller.clone(),
+                window: Some(self.window),
+                controller: (!self.undoes_as_linux()).then(|| self.controller.clone()),
                 rtt: self.rtt.clone(),
                 no_fast_below: self.detector.no_fast_below(),
+                from: self.board.una(),
+                unanswered: (in_flight > 0).then_some(in_flight),
             }));
         }
     }
 
-    /// An acknowledgement moved on. Where it shows that nothing was lost, all is as before: since
-    /// when what was done is taken back.
+    /// Whether reductions are taken back as in Linux.
     #[inline(always)]
-    pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
-        if self.undo_state.is_idle() { None } else { self.undo_spurious(ack, now) }
+    pub(super) fn undoes_as_linux(&self) -> bool {
+        self.config.recovery == Recovery::Rack
+    }
+
+    /// An acknowledgement came, which advanced from `una`. Where it shows that nothing was lost, what was done is taken
+    /// back: since when.
+    #[inline(always)]
+    pub(super) fn undo(&mut self, ack: &Ack, una: u64, now: Time) -> Option<Time> {
+        if self.undo_state.is_idle() {
+            None
+        } else if self.undoes_as_linux() {
+            self.undo_as_in_linux(ack, una, now)
+        } else {
+            self.undo_spurious(ack, una, now)
+        }
     }
 
     #[inline(never)]
-    fn undo_spurious(&mut self, ack: &Ack, now: Time) -> Option<Time> {
+    fn undo_spurious(&mut self, ack: &Ack, una: u64, now: Time) -> Option<Time> {
+        if self.board.una() == una {
+            return None;
+        }
         let saved =
             self.undo_state.detect_spurious(ack.echo, self.detector.retransmissions_are_done(&self.board))?;
         // Differs from [RFC 4015, 3.4]: the window is restored at once, as in Linux, not set to the packets in
         // flight with slow start from there. The late packets fill most of it.
-        self.window = saved.window;
-        self.controller.clone_from(&saved.controller);
+        self.window = saved.window?;
+        self.controller.clone_from(saved.controller.as_ref()?);
         self.detector.undo(&mut self.board, saved.no_fast_below);
         (self.state, self.in_cwr, self.urgent) = (CaState::Open, false, false);
         self.rearm(now);

@@ -1,0 +1,33 @@
+//! Describes what a sender does otherwise than by default.
+
+use serde_json::Value;
+
+use crate::{Flow, Growth, HostPacing, Restart};
+
+/// Adds what its sender does otherwise than by default.
+pub(crate) fn add(flow: &Flow, described: &mut Value) {
+    if flow.growth == Growth::PerAck {
+        described["growth"] = "per ack".into();
+    }
+    let restart = match flow.restart {
+        Restart::None => None,
+        Restart::Linux => Some("linux"),
+        Restart::Rfc5681 => Some("rfc5681"),
+        Restart::Rfc7661 => Some("rfc7661"),
+    };
+    let pacing = match flow.pacing {
+        HostPacing::None => None,
+        HostPacing::Linux => Some("fq"),
+        HostPacing::Quic => Some("quic"),
+    };
+    for (key, word) in [("restart", restart), ("pacing", pacing)] {
+        if let Some(word) = word {
+            described[key] = word.into();
+        }
+    }
+    for (key, share) in [("mark_beta", flow.mark_beta), ("first_beta", flow.first_beta)] {
+        if let Some(share) = share {
+            described[key] = share.into();
+        }
+    }
+}

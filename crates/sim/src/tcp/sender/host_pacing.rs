@@ -1,0 +1,54 @@
+//! Pacing by the host, of a controller that does not pace itself.
+
+use fairhaul_cc::{Controller, Pacing};
+use fairhaul_experiment::HostPacing;
+use fairhaul_units::Span;
+
+use super::Sender;
+
+/// How much faster than a window in a round trip a host of Linux sends: in slow start, and otherwise (tcp_pacing_ss_ratio,
+/// tcp_pacing_ca_ratio); and one of QUIC (N).
+const LINUX_RATIOS: (f64, f64) = (2.0, 1.2);
+const QUIC_RATIO: f64 = 1.25;
+/// Packets that leave at once in Linux when a connection begins.
+const LINUX_BURST: u64 = 10;
+/// Packets by which a sender may be late without losing their turns: in Linux half of one, in QUIC a bucket
+/// of ten, the one whose turn it is included.
+const LINUX_DEPTH: f64 = 0.5;
+const QUIC_DEPTH: f64 = 9.0;
+
+/// By how many packets a sender may be late without losing their turns.
+pub(super) fn depth(pacing: HostPacing) -> f64 {
+    match pacing {
+        HostPacing::None => 0.0,
+        HostPacing::Linux => LINUX_DEPTH,
+        HostPacing::Quic => QUIC_DEPTH,
+    }
+}
+
+impl<C: Controller + Clone> Sender<C> {
+    /// Whether its host spreads what leaves.
+    #[inline(always)]
+    pub(super) fn is_paced_by_host(&self) -> bool {
+        self.config.pacing != HostPacing::None && !self.needs.pacing
+    }
+
+    /// How the host spreads what the window lets go.
+    #[inline(never)]
+    pub(super) fn host_pacing(&self) -> Pacing {
+        let (cwnd, ssthresh) = (self.window.cwnd, self.window.ssthresh);
+        let in_flight = self.board.outstanding() as f64;
+        let (ratio, packets) = match self.config.pacing {
+            HostPacing::None => return Pacing::None,
+            HostPacing::Linux if self.board.next() < LINUX_BURST => return Pacing::None,
+            HostPacing::Linux if cwnd < ssthresh / 2.0 => (LINUX_RATIOS.0, cwnd.max(in_flight)),
+            HostPacing::Linux => (LINUX_RATIOS.1, cwnd.max(in_flight)),
+            HostPacing::Quic => (QUIC_RATIO, cwnd),
+        };
+        let srtt = self.rtt.smoothed();
+        if srtt.is_zero() {
+            return Pacing::None;
+        }
+        Pacing::Even(Span::from_secs(srtt.as_secs() / (ratio * packets.max(1.0))))
+    }
+}
