@@ -16,6 +16,8 @@ from tools import ROOT
 OBJECTS = ROOT / "tests" / "objects"
 BUILT = ROOT / "target" / "test-objects"
 FLAGS = ("-O2", "-g", "-target", "bpf", "-mcpu=v3", "-ffreestanding", "-Wall", "-Wextra", "-Werror")
+# What the build gives to the sources of ports.
+PORT = '-DFAIRHAUL_VERSION="test"'
 
 
 @cache
@@ -42,7 +44,7 @@ def compiled_by_clang(source: Path, name: str) -> Path:
         pytest.skip("clang is not installed")
     BUILT.mkdir(parents=True, exist_ok=True)
     target = BUILT / f"{name}.{os.getpid()}.bpf.o"
-    command = [clang, *FLAGS, "-c", str(source), "-o", str(target)]
+    command = [clang, *FLAGS, PORT, "-c", str(source), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return target

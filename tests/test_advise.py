@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from fairhaul import advice, cli
 from fairhaul.advice import words
 from fairhaul.advice.path import Known, observed
 from fairhaul.advice.tournament import Entry, Run, changes
+from fairhaul.comparison.question import controller_of
 from fairhaul.deployable import Way
 from fairhaul.estimate import estimate
+from tests.kernel_host import without_twins
 
 SS = """
 ESTAB 0 4380 10.0.0.1:5001 10.0.0.2:44012
@@ -104,17 +107,26 @@ def test_when_the_answer_changes_is_a_rule_that_separates() -> None:
 def test_commands_fit_the_winner_and_the_host() -> None:
     question, known = advice.read_path(["cubic", "4xcubic", "fhstcp"], **PATH)  # type: ignore[arg-type]
     done = advice.advise(question, known, most_harm=1.0)
-    assert words.kind_of("4xcubic") == (4, "cubic")
-    assert words.kind_of("htcp") == (1, "htcp")
-    kind = words.kind_of(done.winner.name)[1]
+    kind = controller_of(done.winner.name)
     of_kernel = dict(words.commands(done, {kind: Way.KERNEL}))
     assert of_kernel["a test with iperf3"].startswith(f"iperf3 -c FAR -C {kind}")
-    of_port = [command for _, command in words.commands(done, {kind: Way.PORT})]
-    assert f"sudo fairhaul kernel install {kind}" in of_port
     nowhere = words.commands(done, {})
     assert nowhere[-1] == (f"on the sender: {kind} is not available on this host", "")
     # 50 Mbit/s for 20 ms are 125 kB; four times that is less than a mebibyte.
     assert words.buffer_bytes(done) == 1 << 20
+
+
+@pytest.mark.skipif(without_twins() is not None, reason=str(without_twins()))
+def test_the_commands_install_what_was_simulated() -> None:
+    name = "2xfhstcp:c=20,eta_floor=false"
+    question, known = advice.read_path([name, "cubic"], **PATH)  # type: ignore[arg-type]
+    done = advice.advise(question, known, most_harm=1.0)
+    (simulated,) = (entry for entry in done.entries if entry.name == name)
+    done = replace(done, winner=simulated)
+    assert words.answer(done).startswith("Use fhstcp:c=20,eta_floor=false over 2 connections")
+    commands = [command for _, command in words.commands(done, {"fhstcp": Way.PORT})]
+    assert "sudo fairhaul kernel install fhstcp --set c=20/s --set eta_floor=off" in commands
+    assert "iperf3 -c FAR -C fh_fhstcp -P 2 -t 60" in commands
 
 
 def test_candidates_are_what_the_host_can_use() -> None:

@@ -127,15 +127,15 @@ def test_vegas_starves_beside_reno() -> None:
     assert "Beside one reno flow, the vegas flow has" in words.answer(done)
 
 
-def test_fhstcp_by_the_literal_rule_starves_on_short_paths_and_not_with_a_floor() -> None:
+def test_fhstcp_by_the_printed_rule_starves_on_short_paths_and_not_with_a_floor() -> None:
     # Below 38 packets it adds c packets per second, whatever the round-trip time.
     box = BESIDE_RENO | {"rate": ["10 Mbit/s", "50 Mbit/s"], "rtt": ["2 ms", "20 ms"]}
-    done = attacked("fhstcp", "starve", box, "4 s")
+    done = attacked("fhstcp:eta_floor=false", "starve", box, "4 s")
     value, place = found(done)
     assert value > 0.5
     assert place.rtt_ms <= 20
-    assert "the fhstcp flow has" in words.answer(done)
-    floor = attacked("fhstcp:eta_floor=true", "starve", box, "4 s")
+    assert "the fhstcp:eta_floor=false flow has" in words.answer(done)
+    floor = attacked("fhstcp", "starve", box, "4 s")
     assert floor.worst is None or floor.worst.estimate.mean < value
 
 

@@ -91,6 +91,9 @@ def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None
     (c,) = [key for one in found for key in one["parameters"] if key["name"] == "c"]
     assert c["default"] == 10000
     assert c["unit"] == "0.001/s"
+    told = fairhaul("kernel", "list").stdout
+    assert "    eta_floor          on or off, default on\n" in told
+    assert "    c                  0/s to 1000/s in steps of 0.001/s, default 10/s\n" in told
 
 
 @needs_kernel
@@ -227,14 +230,81 @@ def test_defaults_and_routes_are_reported_made_and_undone(kernel: Pair) -> None:
 
 @in_linux
 @needs_kernel
-def test_the_literal_factor_is_no_default(kernel: Pair) -> None:
-    literal = ("install", "fhstcp", "--as", ONE, "--default", "--set", "factor_floor=0")
-    assert "stall" in refused(kernel, *literal, before=_within(kernel.far))
+def test_a_port_takes_the_place_of_another_on_a_route(kernel: Pair) -> None:
+    there = ("nsenter", f"--net=/run/netns/{kernel.near}")
+    own = ("via", kernel.address, "proto", "static", "metric", "100", "initcwnd", "20")
+    sh("ip", "-n", kernel.near, "route", "add", "10.202.0.0/16", *own)
+    routes = sh("ip", "-n", kernel.near, "route")
+
+    def install(name: str, *words: str) -> str:
+        route = ("--route", "10.202.0.0/16", *words)
+        done = kernel.fairhaul("kernel", "install", "reno", "--as", name, *route, before=there)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    def remove(name: str) -> str:
+        done = kernel.fairhaul("kernel", "remove", name, before=there)
+        assert done.returncode == 0, done.stderr
+        return sh("ip", "-n", kernel.near, "route")
+
+    install(ONE)
+    words = ("install", "reno", "--as", TWO, "--route", "10.202.0.0/16")
+    assert "which --replace exchanges" in refused(kernel, *words, before=there)
+    assert f"initcwnd 20 congctl {TWO} (now {ONE})" in install(TWO, "--replace")
+    assert f"congctl {TWO}" in sh("ip", "-n", kernel.near, "route")
+    # The one that was there first has the route again, or leaves it to the other.
+    assert f"congctl {ONE}" in remove(TWO)
+    install(TWO, "--replace")
+    assert f"congctl {TWO}" in remove(ONE)
+    assert remove(TWO) == routes
+    sh("ip", "-n", kernel.near, "route", "del", "10.202.0.0/16")
+
+
+@in_linux
+@needs_kernel
+def test_of_two_routes_with_one_prefix_the_metric_chooses(kernel: Pair) -> None:
+    there = ("nsenter", f"--net=/run/netns/{kernel.near}")
+    for metric in ("100", "200"):
+        own = ("via", kernel.address, "metric", metric)
+        sh("ip", "-n", kernel.near, "route", "add", "10.203.0.0/16", *own)
+    routes = sh("ip", "-n", kernel.near, "route")
+    words = ("install", "reno", "--as", ONE, "--route")
+    several = refused(kernel, *words, "10.203.0.0/16", before=there)
+    assert 'choose one of "10.203.0.0/16 metric 100", "10.203.0.0/16 metric 200"' in several
+    wrong = refused(kernel, *words, "10.203.0.0/16 metric 300", before=there)
+    assert "no route to exactly 10.203.0.0/16 with metric 300" in wrong
+
+    done = kernel.fairhaul("kernel", *words, "10.203.0.0/16 metric 200", before=there)
+    assert done.returncode == 0, done.stderr
+    lines = sh("ip", "-n", kernel.near, "route", "show", "10.203.0.0/16").splitlines()
+    assert [f"congctl {ONE}" in line for line in lines] == [False, True]
+    done = kernel.fairhaul("kernel", "remove", ONE, before=there)
+    assert done.returncode == 0, done.stderr
+    assert sh("ip", "-n", kernel.near, "route") == routes
+    for metric in ("100", "200"):
+        sh("ip", "-n", kernel.near, "route", "del", "10.203.0.0/16", "metric", metric)
+
+
+@in_linux
+@needs_kernel
+def test_a_watch_without_ports_says_so_and_ends(kernel: Pair) -> None:
+    done = kernel.fairhaul("kernel", "watch")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no eBPF port is installed, so there is nothing to watch" in done.stderr
+
+
+@in_linux
+@needs_kernel
+def test_what_stalls_short_paths_is_no_default(kernel: Pair) -> None:
+    for stalling in ("eta_floor=off", "c=0/s"):
+        words = ("install", "fhstcp", "--as", ONE, "--default", "--set", stalling)
+        assert "stall" in refused(kernel, *words, before=_within(kernel.far))
     done = kernel.fairhaul(
         "kernel", "install", "fhstcp", "--as", ONE, "--default", before=_within(kernel.far)
     )
     assert done.returncode == 0, done.stderr
-    assert "stall" in refused(kernel, "set", ONE, "factor_floor=1")
+    assert "stall" in refused(kernel, "set", ONE, "eta_floor=false")
+    assert "eta_floor = on" in kernel.fairhaul("kernel", "status").stdout
     removed(kernel)
 
 
@@ -465,8 +535,10 @@ def test_unknown_words_get_the_nearest_valid_ones(kernel: Pair) -> None:
     assert 'did you mean "factor"?' in refused(
         kernel, "install", "fhstcp", "--as", ONE, "--set", "facor=1"
     )
-    bounds = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "factor_floor=3")
-    assert "from 0 to 2" in bounds
+    switch = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "eta_floor=2")
+    assert "eta_floor = 2: wanted on or off" in switch
+    bounds = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "c=2000/s")
+    assert "from 0/s to 1000/s" in bounds
     bare = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "c=20")
     assert "wanted c=20/s" in bare
     way_out = refused(kernel, "install", "reno", "--as", ONE, "--namespace", "../../etc")
@@ -484,7 +556,9 @@ def test_unknown_words_get_the_nearest_valid_ones(kernel: Pair) -> None:
         "198.18.7.0/24",
         before=_within(kernel.far),
     )
-    assert "is not installed" in refused(kernel, "remove", "fh_nothing")
+    assert "fh_nothing is not installed; no eBPF port is installed" in refused(
+        kernel, "remove", "fh_nothing"
+    )
     assert "is not installed" in refused(kernel, "set", "fh_nothing", "c=1")
     assert "is not installed" in refused(kernel, "watch", "fh_nothing")
 

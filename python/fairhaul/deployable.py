@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 # The controllers that the running kernel has loaded.
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -36,3 +38,21 @@ def ways() -> dict[str, Way]:
     except OSError:
         own = []
     return dict.fromkeys(ports, Way.PORT) | dict.fromkeys(own, Way.KERNEL)
+
+
+def install_command(controller: Mapping[str, Any]) -> str:
+    """Give the command that installs a controller as it was simulated.
+
+    It sets every parameter whose value is not the default of the eBPF port.
+
+    Args:
+        controller: the controller as in a scenario, such as `{"kind": "fhstcp", "c": 20}`.
+
+    Raises:
+        Refused: no eBPF port does what was simulated; the message says why.
+    """
+    from fairhaul import kernel
+
+    parameters = kernel.parameters_of(controller)
+    settings = "".join(f" --set {key}={value}" for key, value in parameters.items())
+    return f"fairhaul kernel install {controller['kind']}{settings}"

@@ -125,6 +125,8 @@ class InstalledPort(TypedDict):
     state: str
     parameters: dict[str, int] | None
     units: dict[str, str] | None
+    switches: list[str] | None
+    """The parameters that are on or off."""
     owner: Owner | None
     routes: list[str]
     flows: list[KernelFlow]

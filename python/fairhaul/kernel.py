@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul.host import Line, Refused, ask
 from fairhaul.renamed import renamed
-from fairhaul.scenario import plain
+from fairhaul.scenario import plain, read
 
 if TYPE_CHECKING:
     from fairhaul.host_results import (
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     )
 
 OnEvent = Callable[[Line], None]
+
+ONE_PRODUCT = {"kind": "droptail", "capacity": "1 bdp"}
+"""The queue of the path on which a controller is read; its parameters do not depend on it."""
 
 
 def _silent(_: Line) -> None:
@@ -47,14 +50,42 @@ def twins() -> list[Port]:
     return list(answer["twins"])
 
 
+def parameters_of(controller: Mapping[str, Any]) -> dict[str, str]:
+    """Give the parameters with which an eBPF port does what a controller does in the simulator.
+
+    Only values that are not the port's defaults are given, as `install` takes them.
+
+    Args:
+        controller: the controller as in a scenario, such as `{"kind": "fhstcp", "c": 20}`.
+
+    Raises:
+        ScenarioError: it is not a controller of a scenario.
+        Refused: no eBPF port does what it does; the message says why.
+    """
+    from fairhaul.host_run import written
+
+    (scenario,) = read(
+        {
+            "duration": "1 s",
+            "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": ONE_PRODUCT},
+            "flow": [{"name": "F1", "rtt": "100 ms", "controller": dict(controller)}],
+        }
+    )
+    (answer,) = ask({"do": "port_parameters", "scenario": written(scenario)})["flows"]
+    if "refused" in answer:
+        raise Refused(answer["refused"])
+    return dict(answer["set"])
+
+
 @renamed(tell="on_event")
-def install(
+def install(  # noqa: PLR0913 - one argument for each option of the command
     *names: str,
     name: str | None = None,
     parameters: Mapping[str, object] | None = None,
     default: bool = False,
     namespaces: Sequence[str] = (),
     routes: Sequence[str] = (),
+    replace: bool = False,
     dry_run: bool = False,
     on_event: OnEvent = _silent,
 ) -> Installed:
@@ -67,7 +98,9 @@ def install(
             For one eBPF port only.
         default: use the eBPF port for new connections of the host that select no controller.
         namespaces: use the eBPF port for new connections in these network namespaces.
-        routes: use the eBPF port for new connections over the routes with these prefixes.
+        routes: use the eBPF port for new connections over the routes with these prefixes, such as
+            `10.1.0.0/16`, or `10.1.0.0/16 metric 100` if several routes have the prefix.
+        replace: take the place of a controller that such a route already sets.
         dry_run: report every change, but make none.
         on_event: called with every step.
 
@@ -78,7 +111,12 @@ def install(
     specs = [{"twin": port, "as": name, "set": _texts(parameters or {})} for port in names]
     if len(names) > 1 and (name or parameters):
         raise Refused("a name and parameters are for one eBPF port; install the others separately")
-    scope = {"default": default, "namespaces": list(namespaces), "routes": list(routes)}
+    scope = {
+        "default": default,
+        "namespaces": list(namespaces),
+        "routes": list(routes),
+        "replace": replace,
+    }
     request = {"do": "install", "twins": specs, "scope": scope, "dry_run": dry_run}
     return cast("Installed", ask(request, on_event))
 

@@ -48,7 +48,7 @@ controller = {{ {controller} }}
 OTHERS: Mapping[str, Mapping[str, int]] = {
     "bbr3": {"kept": 800_000, "probe_interval": 1000},
     "bic": {"smax": 16, "fast_convergence": 0},
-    "fhstcp": {"c": 20_000, "factor_floor": 0},
+    "fhstcp": {"c": 20_000, "eta_floor": 0},
     "ghstcp": {"original": 1, "sigma_round": 1},
     "htcp": {"rtt_scaling": 0, "delta_l": 500},
     "scalable": {"a": 20_000, "b": 250_000},

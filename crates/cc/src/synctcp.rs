@@ -99,13 +99,23 @@ enum StartPhase {
 struct TransitHistory {
     /// The first sample and the smallest above it, for what is told in seconds.
     first: Option<(f64, Span)>,
-    least_s: f64,
+    least: LeastTransit,
     /// The line under the transit times, where the clocks' drift is taken out.
     skew: Option<Skew>,
     /// The largest queueing delay and the average, seconds.
     most_s: f64,
     average_s: f64,
     groups: Groups,
+}
+
+/// The smallest transit time of this period and of the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct LeastTransit {
+    /// How long a period lasts, in seconds; without end if it is zero.
+    memory_s: f64,
+    ends_s: f64,
+    this_s: f64,
+    earlier_s: f64,
 }
 
 /// Averages in groups of three: the medians of the last three groups.
@@ -144,8 +154,15 @@ parameters! {
         qmax_floor: Number(0.0..=10_000.0, "ms") = 10.0,
             "while the largest measured queueing delay is below this, the average counts as in the lowest \
              region [WEIGLE]";
+        // Differs from [SYNC-TCP, 2]: the paper never forgets the smallest transit time. The clocks of two hosts
+        // drift, by 50 ppm 3 ms in a minute, which the smallest ever would turn into a queue that never empties; a
+        // path that becomes longer would, too. A queue that lasts for a minute is mistaken for part of the path.
+        memory: Number(0.0..=86_400.0, "s") = 30.0,
+            "period of the smallest transit time, which is that of this period and of the one before; 0: of the \
+             whole connection [SYNC-TCP]";
         deskew: Switch = false,
-            "remove the drift between the two clocks from the one-way transit times [MOON]";
+            "remove the drift between the two clocks from the one-way transit times, by a line under all of \
+             them instead of `memory` [MOON]";
     }
 }
 
@@ -171,6 +188,7 @@ impl Synctcp {
             hold: 0.0,
             history: Box::new(TransitHistory {
                 skew: given.deskew.then(Skew::default),
+                least: LeastTransit { memory_s: given.memory, ..LeastTransit::default() },
                 ..TransitHistory::default()
             }),
         }
@@ -254,8 +272,7 @@ impl TransitHistory {
         if let Some(skew) = &mut self.skew {
             return skew.take(now_s - began_s, above_s);
         }
-        self.least_s = self.least_s.min(above_s);
-        above_s - self.least_s
+        above_s - self.least.take(now_s, began_s, above_s)
     }
 
     /// The quarter of the largest delay that the average stands in: 0 to 3.
@@ -264,6 +281,23 @@ impl TransitHistory {
             return 0;
         }
         ((4.0 * self.average_s / self.most_s) as usize).min(3)
+    }
+}
+
+impl LeastTransit {
+    /// The smallest with the sample `above_s` of `now_s`, on a connection whose first sample was at `began_s`.
+    /// Periods begin and end with whole seconds.
+    fn take(&mut self, now_s: f64, began_s: f64, above_s: f64) -> f64 {
+        let (now_s, began_s) = (now_s.floor(), began_s.floor());
+        if self.ends_s == 0.0 {
+            self.ends_s = began_s + self.memory_s;
+        }
+        if self.memory_s > 0.0 && now_s >= self.ends_s {
+            (self.earlier_s, self.this_s) = (self.this_s, above_s);
+            self.ends_s = now_s + self.memory_s;
+        }
+        self.this_s = self.this_s.min(above_s);
+        self.this_s.min(self.earlier_s)
     }
 }
 
@@ -443,6 +477,18 @@ mod tests {
         history.take(&at(0, 28_000));
         history.take(&at(0, 38_000));
         assert!((history.most_s - 0.010).abs() < 1e-12);
+    }
+
+    /// Two of 30 and 34 ms, then 40 ms for good: 30 ms counts in its period and in the next, in all a minute at most.
+    #[test]
+    fn the_smallest_transit_time_is_forgotten_after_two_periods() {
+        let queued_ms = |memory: f64| {
+            let mut history = Synctcp::new((&settings().with("memory", memory)).into()).history;
+            [(0, 30), (1, 34), (29, 40), (31, 40), (59, 40), (62, 40)]
+                .map(|(s, transit_ms)| (history.queued_s(&at(1000 * s, 1000 * transit_ms)) * 1e3).round())
+        };
+        assert_eq!(queued_ms(30.0), [0.0, 4.0, 10.0, 10.0, 10.0, 0.0]);
+        assert_eq!(queued_ms(0.0), [0.0, 4.0, 10.0, 10.0, 10.0, 10.0]);
     }
 
     #[test]

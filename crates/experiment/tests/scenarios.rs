@@ -60,7 +60,7 @@ fn table_1_has_a_queue_of_2500_packets_and_a_modest_background() {
     let text = std::fs::read_to_string(folder().join("papers/fhstcp/table1.toml")).unwrap();
     // The same with the controller of the background, so that only the rest of the file is tested.
     let text = text
-        .replace("{ kind = \"fhstcp\", c = 10 }", "\"reno\"")
+        .replace("{ kind = \"fhstcp\", c = 10, eta_floor = false }", "\"reno\"")
         .replace("controller.c\"", "initial_window\"");
     let study = read(&text, "table1.toml", &[]).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     assert_eq!(study.base.links[0].capacity, Capacity::Packets(2500));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::error::{Context, Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
-use crate::lab::{self, Clean, Ready, RunRequest, Shell};
+use crate::lab::{self, Clean, PortParameters, Ready, RunRequest, Shell};
 use crate::linux::{self, LinuxCalls, LinuxReady, LinuxRun, LinuxShell, compare_calls, launch, launch_shell};
 use crate::memory_limit::MemoryLimit;
 use crate::steps::say;
@@ -34,6 +34,7 @@ enum HostRequest {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
+    PortParameters(PortParameters),
     Ready(Ready),
     Lab(RunRequest),
     Linux(LinuxRun),
@@ -167,6 +168,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Remove(remove) => kernel::remove(&store, &remove),
         HostRequest::Verify(verify) => kernel::verify(verify),
         HostRequest::Watch(watch) => kernel::watch(&store, &watch),
+        HostRequest::PortParameters(question) => lab::port_parameters(&question),
         HostRequest::Ready(question) => lab::ready(&question),
         HostRequest::Lab(question) => lab::answer(&question),
         HostRequest::Linux(run) => launch(&run),

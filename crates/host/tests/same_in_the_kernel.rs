@@ -251,8 +251,13 @@ fn scalable() {
 }
 
 #[test]
-fn fhstcp_by_the_literal_rule() {
-    holds("fhstcp", &[("c", "20/s"), ("factor_floor", "0")], &[("c", 20.0)], LATE);
+fn fhstcp() {
+    holds("fhstcp", &[], &[], LATE);
+}
+
+#[test]
+fn fhstcp_by_the_printed_rule() {
+    holds("fhstcp", &[("c", "20/s"), ("eta_floor", "off")], &[("c", 20.0), ("eta_floor", 0.0)], LATE);
 }
 
 /// Its steps double in each round beyond the last maximum, which a sample gives only to within one or two

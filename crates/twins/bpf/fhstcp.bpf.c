@@ -5,9 +5,9 @@
 // The blocks use the kernel's own pacing. After each burst the kernel waits as long as the burst lasts at the
 // pacing rate, so the rate is chosen for each burst: after a block the next leaves RTT / k later.
 //
-// Differs from [FHSTCP, 2]: if c x RTT is below one the factor is one, because with the literal rule a flow on
-// a short path hardly grows: at 1 ms it adds a hundredth of a packet per round. `factor_floor` = 0 selects the
-// literal rule.
+// Differs from [FHSTCP, 2]: at windows up to 38 packets the factor is at least one, because by the printed rule a
+// flow on a short path hardly grows: at 1 ms it adds a hundredth of a packet per round. `eta_floor` = 0 selects the
+// printed rule.
 //
 // Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes. A larger
 // block leaves as several such trains, spread evenly over RTT / k: the packets are spread over the round as
@@ -17,13 +17,13 @@
 
 FAIRHAUL_TWIN("fhstcp", "FHSTCP: HighSpeed TCP whose growth scales with the round-trip time, with block pacing",
 	      "c|0|1000000|0.001/s|fair factor per second of round-trip time\n"
-	      "factor|0|1||multiply growth by c x RTT; 0 leaves HighSpeed TCP with block pacing\n"
-	      "factor_floor|0|2||where the factor is kept at 1 or more: 0 nowhere, 1 for windows up to 38 packets, 2 everywhere\n"
-	      "blocks|0|1||send the window in paced blocks; 0 leaves only the factor\n");
+	      "factor|0|1||multiply growth by c x RTT; off leaves HighSpeed TCP with block pacing\n"
+	      "eta_floor|0|1||keep the factor at 1 or more for windows up to 38 packets, so that growth there never falls below Reno\n"
+	      "blocks|0|1||send the window in paced blocks; off leaves only the factor\n");
 
 PARAMETER c = 10000;
 PARAMETER factor = 1;
-PARAMETER factor_floor = 2;
+PARAMETER eta_floor = 1;
 PARAMETER blocks = 1;
 
 struct fhstcp {
@@ -43,7 +43,7 @@ INLINE u64 c_rtt(struct tcp_sock *tp)
 INLINE u64 eta_q16(struct tcp_sock *tp)
 {
 	u64 eta = rounded(c_rtt(tp) << 7, 1953125); // 2^16 / 10^9 = 2^7 / 5^9
-	int held = factor_floor == 2 || (factor_floor == 1 && window_q16(tp) <= LAW_LOW_WINDOW * ONE_Q16);
+	int held = eta_floor && window_q16(tp) <= LAW_LOW_WINDOW * ONE_Q16;
 
 	if (!factor || (held && eta < ONE_Q16))
 		return ONE_Q16;

@@ -18,13 +18,13 @@
 
 FAIRHAUL_TWIN("ghstcp", "Gentle HighSpeed TCP: grows like Reno while the delay rises",
 	      "original|0|1||use only the trend of the round-trip time, without thresholds\n"
-	      "significance|0|1||test for a rising trend: 1 is a one-sided t test at 5 %, 0 the sign of the correlation alone\n"
+	      "significance|0|1||test for a rising trend: on is a one-sided t test at 5 %, off the sign of the correlation alone\n"
 	      "free|0|100000|0.01|lower threshold, in standard deviations above the minimum round-trip time; below it growth is that of HighSpeed TCP\n"
 	      "full|0|100000|0.01|upper threshold, in the same unit; above it growth is that of Reno\n"
-	      "sigma_round|0|1||samples of the standard deviation: 1 is the last round, 0 the round with the minimum\n"
+	      "sigma_round|0|1||samples of the standard deviation: on is the last round, off the round with the minimum\n"
 	      "sigma_floor|0|1000000|us|lower bound of the standard deviation\n"
-	      "lifetime|0|1||period of the minimum round-trip time: 1 is the whole connection, 0 this cycle and the one before\n"
-	      "reno_half|0|1||fraction given up at a loss in Reno mode: 1 is half, 0 is b(w) of HighSpeed TCP\n");
+	      "lifetime|0|1||period of the minimum round-trip time: on is the whole connection, off this cycle and the one before\n"
+	      "reno_half|0|1||fraction given up at a loss in Reno mode: on is half, off is b(w) of HighSpeed TCP\n");
 
 PARAMETER original = 0;
 PARAMETER significance = 1;

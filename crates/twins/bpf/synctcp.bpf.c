@@ -25,8 +25,8 @@ FAIRHAUL_TWIN("synctcp", "Sync-TCP: reacts to one-way queueing delay before a lo
 	      "c_low|0|1000000000|packets|below this window it behaves as Reno; 0 with c_high 0 is the original Sync-TCP\n"
 	      "c_high|0|1000000000|packets|end of the constant relative growth that begins at c_low\n"
 	      "alpha0|0|1000000|1e-6|that growth, as a fraction of the window per round trip\n"
-	      "always|0|1||whether the phases of the start apply always; 0 is until the first reduction\n"
-	      "tie_rises|0|1||trend assumed when two medians are equal: 1 is rising, 0 is falling\n"
+	      "always|0|1||whether the phases of the start apply always; off is until the first reduction\n"
+	      "tie_rises|0|1||trend assumed when two medians are equal: on is rising, off is falling\n"
 	      "qmax_floor|0|10000000|us|while the largest measured queueing delay is below this, the average counts as in the lowest region\n"
 	      "memory|0|86400|s|period of the minimum transit time, which lasts up to twice as long; 0 is the whole connection\n");
 

@@ -60,6 +60,13 @@ pub struct PortParameter {
     pub help: String,
 }
 
+impl PortParameter {
+    /// Whether it is a switch, which is off at 0 and on at 1.
+    pub fn is_switch(&self) -> bool {
+        self.most == 1 && self.unit.is_empty()
+    }
+}
+
 impl Note {
     /// The name of the controller in the kernel, unless the user chooses another. Names of Fairhaul's begin alike.
     pub fn kernel_name(&self) -> String {

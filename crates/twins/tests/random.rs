@@ -40,9 +40,6 @@ fn event() -> impl Strategy<Value = Event> {
 /// The largest difference so far, as a share of the tolerance.
 fn run(name: &str, start: f64, events: &[Event]) -> f64 {
     let mut pair = Pair::new(name, &[], Window { cwnd: start, ssthresh: 2.0 }, Span::from_ms(1));
-    if name == "fhstcp" {
-        pair.twin.set_variable("factor_floor", 0).expect("FHSTCP has it");
-    }
     let mut worst = 0.0f64;
     let mut judge = |pair: &Pair| worst = worst.max(pair.difference() / (pair.window.cwnd / 50.0).max(2.0));
     let mut number = 0;

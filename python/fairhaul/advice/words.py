@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from fairhaul.advice.tournament import PARALLEL, Advice, Entry
 from fairhaul.comparison.answer import size_text
-from fairhaul.deployable import Way
+from fairhaul.comparison.question import controller_of
+from fairhaul.deployable import Way, install_command
 from fairhaul.digits import Decimals
 from fairhaul.durations import duration_text
 from fairhaul.estimate import text as estimate_text
+from fairhaul.host import Refused
 from fairhaul.report.words import listed, quantity
 
 MEBIBYTE = 1 << 20
@@ -18,20 +20,15 @@ MEBIBYTE = 1 << 20
 BUFFER_PRODUCTS = 2.0
 
 
-def kind_of(name: str) -> tuple[int, str]:
-    """Split `4xcubic` into the number of connections and the controller."""
-    count, times, kind = name.partition("x")
-    return (int(count), kind) if times and count.isdigit() else (1, name)
-
-
 def answer(advice: Advice) -> str:
     """Say what to use, and how long the transfer takes."""
-    connections, kind = kind_of(advice.winner.name)
+    connections = advice.question.controllers[advice.winner.name].connections
     over = "one connection" if connections == 1 else f"{connections} connections"
     goodput = estimate_text(advice.winner.goodput, _rate)
     return (
-        f"Use {kind} over {over}: {goodput} on average over the settings, so that "
-        f"{size_text(advice.question.size_bytes)} take about {duration_text(advice.completion_s)}."
+        f"Use {controller_of(advice.winner.name)} over {over}: {goodput} on average over the "
+        f"settings, so that {size_text(advice.question.size_bytes)} take about "
+        f"{duration_text(advice.completion_s)}."
     )
 
 
@@ -85,14 +82,15 @@ def excluded(advice: Advice) -> str:
 
 def buffer_bytes(advice: Advice) -> int:
     """Give the socket buffers that the transfer needs: of one connection, in whole mebibytes."""
-    connections, _ = kind_of(advice.winner.name)
+    connections = advice.question.controllers[advice.winner.name].connections
     product = advice.question.rate_bps / 8 * max(advice.question.rtts_s) / connections
     return math.ceil(2 * BUFFER_PRODUCTS * product / MEBIBYTE) * MEBIBYTE
 
 
 def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
     """Give the commands, each with what it is for."""
-    connections, kind = kind_of(advice.winner.name)
+    transport = advice.question.controllers[advice.winner.name]
+    connections, kind = transport.connections, str(transport.controller["kind"])
     most = buffer_bytes(advice)
     way = ways.get(kind, Way.NONE)
     found = [
@@ -109,7 +107,12 @@ def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
     name = kind
     if way is Way.PORT:
         name = f"fh_{kind}"
-        found.append(("on the sender: the controller", f"sudo fairhaul kernel install {kind}"))
+        try:
+            install = f"sudo {install_command(transport.controller)}"
+            found.append(("on the sender: the controller", install))
+        except Refused as refused:
+            way = Way.NONE
+            found.append((f"on the sender: {kind} cannot be installed as simulated: {refused}", ""))
     elif way is Way.NONE:
         found.append((f"on the sender: {kind} is not available on this host", ""))
     if way is not Way.NONE:

@@ -145,12 +145,23 @@ def show_comparison(done: Comparison) -> None:
 
 
 def _deployable(question: Question) -> str:
-    """Say which of the controllers the kernel of this host has, or can be given."""
-    from fairhaul.deployable import Way, has_kernel, ways
+    """Say which of the controllers the kernel of this host has, or can be given, and how."""
+    from fairhaul.comparison.question import controller_of
+    from fairhaul.deployable import Way, has_kernel, install_command, ways
+    from fairhaul.host import Refused
 
     if not has_kernel():
         return "This host has no Linux kernel, so none of the controllers can be deployed here."
-    kinds = dict.fromkeys(str(of.controller["kind"]) for of in question.controllers.values())
-    found = ways()
-    each = [f"{kind} {found.get(kind, Way.NONE).value}" for kind in kinds]
-    return f"On this host: {', '.join(each)}."
+    found, each = ways(), {}
+    for text, transport in question.controllers.items():
+        controller, name = transport.controller, controller_of(text)
+        way = found.get(str(controller["kind"]), Way.NONE)
+        if way is Way.PORT:
+            try:
+                each[name] = f"can be installed by `{install_command(controller)}`"
+            except Refused as refused:
+                each[name] = f"cannot be installed as simulated ({refused})"
+        else:
+            has_keys = way is Way.KERNEL and len(controller) > 1
+            each[name] = way.value + ", with its own parameters" * has_keys
+    return f"On this host: {', '.join(f'{name} {what}' for name, what in each.items())}."

@@ -14,6 +14,7 @@ from fairhaul.cli.run import json_option
 
 if TYPE_CHECKING:
     from fairhaul.export.destination import Destination
+    from fairhaul.host_results import PortParameter
 
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Print every change that would be made, but make none."
@@ -23,7 +24,8 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set a parameter, as in a scenario; a time or a rate requires its unit: c=20/s.",
+    help="Set a parameter, as in a scenario; a time or a rate requires its unit: c=20/s; a switch "
+    "is on or off.",
 )
 
 
@@ -41,7 +43,6 @@ def kernel() -> None:
 def list_(json_: bool) -> None:
     """List the eBPF ports of this installation, with their parameters."""
     from fairhaul import kernel as api
-    from fairhaul.cli.kernel_show import amount
 
     ports = api.twins()
     if json_:
@@ -50,11 +51,20 @@ def list_(json_: bool) -> None:
     for twin in ports:
         click.echo(f"{twin['name']:10} {twin['title']}")
         for key in twin["parameters"]:
-            counts = (key["least"], key["most"], key["default"])
-            least, most, default = (amount(count, key["unit"]) for count in counts)
-            steps = f" in steps of {amount(1, key['unit'])}" if key["unit"][:1].isdigit() else ""
-            click.echo(f"    {key['name']:18} {least} to {most}{steps}, default {default}")
+            click.echo(f"    {key['name']:18} {_values(key)}")
             click.echo(f"    {'':18} {key['help']}")
+
+
+def _values(key: PortParameter) -> str:
+    """Say which values a parameter may have, as `install --set` takes them."""
+    from fairhaul.cli.kernel_show import amount, switch
+
+    if key["most"] == 1 and not key["unit"]:
+        return f"on or off, default {switch(key['default'])}"
+    counts = (key["least"], key["most"], key["default"])
+    least, most, default = (amount(count, key["unit"]) for count in counts)
+    steps = f" in steps of {amount(1, key['unit'])}" if key["unit"][:1].isdigit() else ""
+    return f"{least} to {most}{steps}, default {default}"
 
 
 @kernel.command(cls=Command, example="fairhaul kernel install fhstcp")
@@ -72,7 +82,11 @@ def list_(json_: bool) -> None:
     "--route",
     multiple=True,
     metavar="PREFIX",
-    help="Use it for new connections over the route with this prefix.",
+    help="Use it for new connections over the route with this prefix, e.g. 10.1.0.0/16, or "
+    "'10.1.0.0/16 metric 100' if several routes have the prefix.",
+)
+@click.option(
+    "--replace", is_flag=True, help="With --route: replace the controller that the route has."
 )
 @dry_run_option
 @json_option

@@ -39,9 +39,11 @@ def show_status(status: Mapping[str, Any]) -> None:
 
 def _line(twin: Mapping[str, Any]) -> str:
     which = f" ({' '.join(filter(None, (twin['twin'], twin['version'])))})" if twin["twin"] else ""
-    units = twin["units"] or {}
-    values = (twin["parameters"] or {}).items()
-    parameters = ", ".join(f"{key} = {amount(value, units.get(key, ''))}" for key, value in values)
+    units, switches = twin["units"] or {}, twin["switches"] or ()
+    parameters = ", ".join(
+        f"{key} = {switch(value) if key in switches else amount(value, units.get(key, ''))}"
+        for key, value in (twin["parameters"] or {}).items()
+    )
     owner = f" by {installed_by(twin['owner'])}" if twin["owner"] else ""
     parts = (f"{twin['name']}{which}: {twin['state']}{owner}", parameters)
     return "; ".join(part for part in parts if part)
@@ -60,3 +62,8 @@ def amount(count: int, unit: str) -> str:
     parts = round(1 / factor)
     space = " " if name[:1].isalpha() else ""
     return f"{count / parts:.9f}".rstrip("0").rstrip(".") + space + name
+
+
+def switch(value: int) -> str:
+    """Write the value of a switch."""
+    return "on" if value else "off"

@@ -375,6 +375,11 @@ def _times(text: str) -> tuple[int, str]:
     return (int(parts[1] or 1), parts[2]) if parts else (1, text)
 
 
+def controller_of(transport: str) -> str:
+    """Give the controller of a transport such as `4xreno`, with its parameters."""
+    return _times(transport)[1]
+
+
 def _typed(text: str) -> Any:
     """Give the value of `text`: a TOML value, or a word without quotes."""
     try:

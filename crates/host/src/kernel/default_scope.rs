@@ -1,13 +1,11 @@
 //! The scopes for which an eBPF port can be the default of new connections: the host, a network namespace, or a
 //! route. Each change is reported, made only on request, and undone on removal.
 
-use std::io;
-use std::net::IpAddr;
-
 use serde::Deserialize;
 
 use super::congestion;
 use super::install_store::{InstallRecord, InstallStore};
+use super::route::{Route, RouteName, is_on_route};
 use crate::error::{Context, Error, Result};
 use crate::namespace::{self, Namespace, ip};
 use crate::steps::Steps;
@@ -23,8 +21,11 @@ pub struct DefaultScope {
     pub default: bool,
     /// New connections in these namespaces, by their names.
     pub namespaces: Vec<String>,
-    /// New connections over these routes of the main table, as `ip route` names them: `10.1.0.0/16`.
+    /// New connections over these routes of the main table, as `ip route` names them: `10.1.0.0/16`, or
+    /// `10.1.0.0/16 metric 100` where several routes have the prefix.
     pub routes: Vec<String>,
+    /// Take the place of the controller that such a route has already.
+    pub replace: bool,
 }
 
 impl DefaultScope {
@@ -42,13 +43,7 @@ impl DefaultScope {
                 "{name:?} is not a valid name of a network namespace: wanted a name that `ip netns list` \
                  prints"
             ))),
-            None => match self.routes.iter().find(|prefix| !is_prefix(prefix)) {
-                Some(prefix) => Err(Error::refused(format!(
-                    "{prefix:?} is not a valid prefix of a route: wanted `default`, or an address and a length \
-                     such as 10.1.0.0/16, as `ip route show` prints them"
-                ))),
-                None => Ok(()),
-            },
+            None => self.routes.iter().try_for_each(|text| RouteName::read(text).map(drop)),
         }
     }
 
@@ -59,8 +54,8 @@ impl DefaultScope {
                 Error::refused(format!("unknown network namespace {name:?} (see ip netns list): {error}"))
             })?;
         }
-        for prefix in &self.routes {
-            route(prefix)?;
+        for text in &self.routes {
+            RouteName::read(text)?.find(self.replace)?;
         }
         Ok(())
     }
@@ -94,42 +89,19 @@ impl DefaultScope {
                 },
             )?;
         }
-        for prefix in &self.routes {
-            let before = route(prefix)?;
-            steps.step(format!("ip route replace {before} congctl {name}"), || {
-                record.routes.push(before.clone());
+        for text in &self.routes {
+            let route = RouteName::read(text)?.find(self.replace)?;
+            let command = format!("route replace {} congctl {name}", route.bare);
+            let instead =
+                route.controller.as_ref().map(|other| format!(" (now {other})")).unwrap_or_default();
+            steps.step(format!("ip {command}{instead}"), || {
+                record.routes.push(route.line.clone());
                 store.write(record)?;
-                ip(&format!("route replace {before} congctl {name}"))?;
+                ip(&command)?;
                 Ok(())
             })?;
         }
         Ok(())
-    }
-}
-
-/// The routes of the main table to exactly this prefix, as `ip` prints them.
-fn routes(prefix: &str) -> io::Result<String> {
-    let family = if prefix.contains(':') { "-6 " } else { "" };
-    let to = if prefix == "default" { "default" } else { &format!("exact {prefix}") };
-    ip(&format!("{family}route show {to}"))
-}
-
-/// The only such route; refuses if there is none, if there are several, or if it already sets a controller.
-fn route(prefix: &str) -> Result<String> {
-    let routes = routes(prefix).map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
-    let line = routes.lines().next().unwrap_or_default().trim();
-    match (line, routes.lines().count()) {
-        ("", _) => Err(Error::refused(format!("there is no route to exactly {prefix} (see ip route show)"))),
-        (_, 2..) => Err(Error::refused(format!("there are several routes to {prefix}; wanted exactly one"))),
-        _ if line.contains("congctl") => {
-            Err(Error::refused(format!("the route to {prefix} already sets a controller: {line}")))
-        }
-        // The kernel adds the state of the link, which is not part of the route.
-        _ => Ok(line
-            .split_whitespace()
-            .filter(|word| !["linkdown", "dead"].contains(word))
-            .collect::<Vec<_>>()
-            .join(" ")),
     }
 }
 
@@ -138,10 +110,11 @@ fn route(prefix: &str) -> Result<String> {
 pub fn withdraw(name: &str, record: Option<&InstallRecord>, steps: Steps) -> Result<()> {
     for route in record.map(|record| record.routes.as_slice()).unwrap_or_default() {
         // A route that no longer has the eBPF port was changed by another program and is left unchanged.
-        let prefix = route.split_whitespace().next().unwrap_or_default();
-        let now = routes(prefix).unwrap_or_default();
-        if now.split_whitespace().any(|word| word == name) {
-            steps.step(format!("ip route replace {route}"), || Ok(ip(&format!("route replace {route}"))?))?;
+        if is_on_route(name, route) {
+            // The eBPF port whose place it took may have been removed meanwhile.
+            let restored = Route::of(route).with_controller(&congestion::available()?);
+            let command = format!("route replace {restored}");
+            steps.step(format!("ip {command}"), || Ok(ip(&command)?))?;
         }
     }
     for (label, there) in namespace::all()? {
@@ -153,18 +126,6 @@ pub fn withdraw(name: &str, record: Option<&InstallRecord>, steps: Steps) -> Res
         steps.step(what, || there.inside(|| Ok(congestion::set_default(&before)))?)?;
     }
     Ok(())
-}
-
-/// Whether a text is the prefix of a route, and nothing else that `ip` understands.
-fn is_prefix(text: &str) -> bool {
-    let (address, length) = text.split_once('/').unwrap_or((text, "0"));
-    let bits = match address.parse() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return text == "default",
-    };
-    length.bytes().all(|digit| digit.is_ascii_digit())
-        && length.parse().is_ok_and(|length: u8| length <= bits)
 }
 
 fn namespace_label(label: &str) -> String {
@@ -188,29 +149,4 @@ fn before(label: &str, name: &str, record: Option<&InstallRecord>) -> Result<Str
     fit.next()
         .map(str::to_string)
         .ok_or_else(|| Error::failed("the kernel has no other congestion controller"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_prefix_reaches_the_arguments_of_ip() {
-        for prefix in ["default", "10.1.0.0/16", "10.1.2.3", "2001:db8::/32"] {
-            assert!(is_prefix(prefix), "{prefix}");
-        }
-        let wrong = [
-            "",
-            "-force",
-            "10.0.0.0/8 table 5",
-            "10.0.0.0/33",
-            "10.0.0.0/+8",
-            "all",
-            "default\n",
-            "10.1/16/1",
-        ];
-        for prefix in wrong {
-            assert!(!is_prefix(prefix), "{prefix}");
-        }
-    }
 }

@@ -70,8 +70,9 @@ fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
     let frozen = installs.iter().find(|install| freezes_short_paths(&install.note.name, &install.values));
     match frozen {
         Some(install) if scope.default => Err(Error::refused(format!(
-            "{} with the literal factor c x RTT would stall the flows of this host on short paths, so it \
-             cannot be its default: keep factor_floor at 2, or use it by name, on a route or in a namespace",
+            "{} with these values of c and eta_floor would stall the flows of this host on short paths, so it \
+             cannot be its default: keep eta_floor on and c above 0, or use it by name, on a route or in a \
+             namespace",
             install.name
         ))),
         _ => Ok(()),

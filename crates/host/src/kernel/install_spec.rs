@@ -130,6 +130,10 @@ fn read_value(twin: &str, parameters: &[PortParameter], key: &str, text: &str) -
             ways.join(" or ")
         )));
     }
+    if parameter.is_switch() {
+        return switch(text)
+            .ok_or_else(|| Error::refused(format!("{twin}: {key} = {text}: wanted on or off")));
+    }
     let PortParameter { least, most, .. } = *parameter;
     match unit.count(text) {
         Some(value) if (least..=most).contains(&value) => Ok(value),
@@ -147,24 +151,36 @@ fn read_value(twin: &str, parameters: &[PortParameter], key: &str, text: &str) -
     }
 }
 
+/// Reads a switch: in the words of this command, of a scenario, or of the eBPF port.
+fn switch(text: &str) -> Option<u32> {
+    match text.trim() {
+        "on" | "true" | "1" => Some(1),
+        "off" | "false" | "0" => Some(0),
+        _ => None,
+    }
+}
+
 /// Writes the value of a parameter as a user would set it.
 pub fn written(parameter: &PortParameter, value: u32) -> String {
+    if parameter.is_switch() {
+        return if value == 0 { "off" } else { "on" }.to_owned();
+    }
     Unit::of(&parameter.unit).written(value)
 }
 
 /// Whether flows on short paths would hardly grow with these values, so that the eBPF port must not be the
-/// default of the host.
+/// default of the host: by the printed rule of FHSTCP, or with a factor of zero.
 pub fn freezes_short_paths(twin: &str, values: &BTreeMap<String, u32>) -> bool {
     let is = |key: &str, value: u32| values.get(key) == Some(&value);
-    twin == "fhstcp" && is("factor", 1) && !is("factor_floor", 2)
+    twin == "fhstcp" && is("factor", 1) && (is("eta_floor", 0) || is("c", 0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refusal(unit: &str, text: &str) -> String {
-        let parameter = PortParameter {
+    fn parameter(unit: &str) -> PortParameter {
+        PortParameter {
             name: "key".into(),
             least: 0,
             most: 900_000,
@@ -173,8 +189,11 @@ mod tests {
             offset: 0,
             constant: false,
             help: String::new(),
-        };
-        read_value("twin", &[parameter], "key", text).expect_err("it is refused").to_string()
+        }
+    }
+
+    fn refusal(unit: &str, text: &str) -> String {
+        read_value("twin", &[parameter(unit)], "key", text).expect_err("it is refused").to_string()
     }
 
     /// `c=20` is 20/s in a scenario; the eBPF port counts in 0.001/s.
@@ -182,6 +201,17 @@ mod tests {
     fn a_time_or_a_rate_without_its_unit_is_refused_with_examples() {
         assert_eq!(refusal("0.001/s", "20"), "twin: key = 20: the number has no unit; wanted key=20/s");
         assert!(refusal("us", "100").ends_with("wanted key=100s or key=100ms or key=100us"));
+    }
+
+    #[test]
+    fn a_switch_is_on_or_off() {
+        let parameter = PortParameter { most: 1, ..parameter("") };
+        for (text, value, word) in [("on", 1, "on"), ("false", 0, "off"), ("1", 1, "on")] {
+            assert_eq!(read_value("twin", std::slice::from_ref(&parameter), "key", text), Ok(value));
+            assert_eq!(written(&parameter, value), word);
+        }
+        let wrong = read_value("twin", &[parameter], "key", "2").expect_err("it is refused");
+        assert_eq!(wrong.to_string(), "twin: key = 2: wanted on or off");
     }
 
     #[test]
@@ -194,12 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_literal_factor_freezes_short_paths() {
-        let with = |factor, floor| {
-            freezes_short_paths("fhstcp", &[("factor".into(), factor), ("factor_floor".into(), floor)].into())
+    fn only_a_factor_without_a_floor_freezes_short_paths() {
+        let with = |factor, floor, c| {
+            let values = [("factor".into(), factor), ("eta_floor".into(), floor), ("c".into(), c)];
+            freezes_short_paths("fhstcp", &values.into())
         };
-        assert!(with(1, 0) && with(1, 1));
-        assert!(!with(1, 2) && !with(0, 0));
+        assert!(with(1, 0, 10_000) && with(1, 1, 0));
+        assert!(!with(1, 1, 10_000) && !with(0, 0, 0));
     }
 
     #[test]

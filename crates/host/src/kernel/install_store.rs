@@ -25,6 +25,7 @@ use super::owner::Owner;
 use super::store_lock::StoreLock;
 use crate::error::{Context, Error, Result};
 use crate::lab::simulated_path::SimulatedPath;
+use crate::nearest::hint;
 use crate::steps::{Steps, warn};
 
 /// The folder of the store, unless a request names another.
@@ -59,7 +60,7 @@ pub struct InstallRecord {
     pub default_before: Option<String>,
     /// The namespaces of which it is the default, by name, with their former defaults.
     pub namespaces: Vec<(String, String)>,
-    /// The routes that use it, as `ip route` has them without it.
+    /// The routes that use it, as `ip route` printed them before.
     pub routes: Vec<String>,
 }
 
@@ -88,6 +89,16 @@ impl InstallStore {
     /// Locks the store, and waits for the lock.
     pub fn lock(&self) -> Result<StoreLock> {
         StoreLock::of(&self.folder)
+    }
+
+    /// The refusal of a name that is not installed.
+    pub fn not_installed(&self, name: &str) -> Error {
+        let installed = self.names().unwrap_or_default();
+        let near = match installed.is_empty() {
+            true => "no eBPF port is installed".to_owned(),
+            false => hint(name, installed.iter().map(String::as_str)),
+        };
+        Error::refused(format!("{name} is not installed; {near}"))
     }
 
     /// The folder of the pins of `name`.

@@ -16,6 +16,7 @@ mod object_file;
 mod owner;
 pub mod probe;
 mod remove;
+mod route;
 mod set;
 mod status;
 mod store_lock;

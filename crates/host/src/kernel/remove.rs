@@ -13,7 +13,6 @@ use super::install_store::InstallStore;
 use super::owner::Owner;
 use super::{capabilities, congestion, load};
 use crate::error::{Error, Result};
-use crate::nearest::hint;
 use crate::signals;
 use crate::steps::{Steps, warn};
 
@@ -42,9 +41,8 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     let names: Vec<String> = if request.all {
         installed.into_iter().collect()
     } else {
-        let known = || installed.iter().map(String::as_str);
         if let Some(unknown) = request.names.iter().find(|name| !installed.contains(*name)) {
-            return Err(Error::refused(format!("{unknown} is not installed; {}", hint(unknown, known()))));
+            return Err(store.not_installed(unknown));
         }
         request.names.clone()
     };

@@ -10,7 +10,6 @@ use super::install_store::InstallStore;
 use super::remove::warn_about_others;
 use super::{capabilities, load};
 use crate::error::{Error, Result};
-use crate::nearest::hint;
 use crate::steps::Steps;
 
 /// The request.
@@ -29,17 +28,14 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
     capabilities::keep_needed()?;
     let name = &request.name;
     let _lock = store.lock()?;
-    let record = store.read(name).ok_or_else(|| {
-        let names = store.names().unwrap_or_default();
-        Error::refused(format!("{name} is not installed; {}", hint(name, names.iter().map(String::as_str))))
-    })?;
+    let record = store.read(name).ok_or_else(|| store.not_installed(name))?;
     let changed = read_values(name, &record.parameters, &request.set)?;
     let mut values = load::parameters(store, &record)?;
     values.extend(changed.clone());
     if record.default_before.is_some() && freezes_short_paths(&record.twin, &values) {
         return Err(Error::refused(format!(
-            "{name} is the default of this host, and with the literal factor it would stall flows on short \
-             paths"
+            "{name} is the default of this host, and with these values of c and eta_floor it would stall \
+             flows on short paths"
         )));
     }
     warn_about_others(&[(name.clone(), record.owner.clone())].into());

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::install_store::{InstallRecord, InstallStore};
 use super::looks::{FlowFilter, Look, Looks, SendingFlow};
 use super::owner::Owner;
+use super::route::{Route, is_on_route};
 use super::{congestion, load, probe};
 use crate::error::Result;
 use crate::namespace;
@@ -28,6 +29,8 @@ pub struct InstalledPort {
     state: &'static str,
     parameters: Option<BTreeMap<String, u32>>,
     units: Option<BTreeMap<String, String>>,
+    /// The parameters that are on or off.
+    switches: Option<Vec<String>>,
     owner: Option<Owner>,
     routes: Vec<String>,
 }
@@ -76,6 +79,7 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
     let state = state(record.as_ref(), registered, store.link(name).exists());
     let parameters = record.as_ref().and_then(|record| load::parameters(store, record).ok());
     let units = record.as_ref().map(units);
+    let switches = record.as_ref().map(switches);
     Ok(match record {
         Some(InstallRecord { twin, version, owner, routes, .. }) => InstalledPort {
             name: name.to_string(),
@@ -84,8 +88,14 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
             state,
             parameters,
             units,
+            switches,
             owner,
-            routes,
+            // Another eBPF port may have taken its place on a route.
+            routes: routes
+                .iter()
+                .filter(|line| is_on_route(name, line))
+                .map(|line| Route::of(line).bare)
+                .collect(),
         },
         None => InstalledPort {
             name: name.to_string(),
@@ -94,6 +104,7 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
             state,
             parameters,
             units,
+            switches,
             owner: None,
             routes: Vec::new(),
         },
@@ -102,6 +113,11 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
 
 fn units(record: &InstallRecord) -> BTreeMap<String, String> {
     record.parameters.iter().map(|key| (key.name.clone(), key.unit.clone())).collect()
+}
+
+fn switches(record: &InstallRecord) -> Vec<String> {
+    let switches = record.parameters.iter().filter(|key| key.is_switch());
+    switches.map(|key| key.name.clone()).collect()
 }
 
 /// Its state in words: whether it works, and if not, why.

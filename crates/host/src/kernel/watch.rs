@@ -15,7 +15,6 @@ use super::loss_monitor::{ConnectionCounts, Limits, LossMonitor};
 use super::remove::take_out;
 use super::status::port;
 use crate::error::{Error, Result};
-use crate::nearest::hint;
 use crate::steps::{Steps, say, warn};
 
 /// The request.
@@ -57,6 +56,9 @@ pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
     }
     let (mut monitor, start) = (LossMonitor::default(), Instant::now());
     let mut removed = Vec::new();
+    if store.names()?.is_empty() && !request.flows {
+        warn("no eBPF port is installed, so there is nothing to watch");
+    }
     loop {
         let watched: BTreeSet<String> = {
             let installed = store.names()?;
@@ -93,10 +95,7 @@ fn check(store: &InstallStore, request: &Watch) -> Result<Duration> {
     }
     let installed = store.names().unwrap_or_default();
     match request.names.iter().find(|name| !installed.contains(*name)) {
-        Some(unknown) => {
-            let known = installed.iter().map(String::as_str);
-            Err(Error::refused(format!("{unknown} is not installed; {}", hint(unknown, known))))
-        }
+        Some(unknown) => Err(store.not_installed(unknown)),
         None => Ok(interval),
     }
 }

@@ -84,8 +84,8 @@ fn is_kernels_own(flow: &Flow, available: &[String]) -> bool {
     choice.entry.linux.is_some_and(is_variant) && available.iter().any(|name| name == choice.name())
 }
 
-/// The eBPF port of a controller, if it needs one.
-fn port(flow: &Flow) -> Option<Result<ResolvedInstall>> {
+/// The eBPF port of a controller with its values, if it needs one; refused where no values make it equivalent.
+pub(super) fn port(flow: &Flow) -> Option<Result<ResolvedInstall>> {
     let object =
         fairhaul_twins::object(flow.controller.name()).filter(|object| object.note.name != "reno")?;
     let values = values(&object.note, flow);
@@ -118,7 +118,6 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
     let settings = &flow.controller.settings;
     let mut values: BTreeMap<String, u32> =
         note.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.default)).collect();
-    values.extend(as_the_controller(&note.name));
     let numbers = || settings.pairs().filter_map(|(parameter, value)| Some((parameter, value.number()?)));
     for (parameter, value) in numbers() {
         match parameter.kind {
@@ -145,11 +144,10 @@ fn of_number(
     parameter: &fairhaul_units::Parameter,
     value: f64,
 ) -> Result<Option<(String, u32)>> {
-    let key = counterpart(&note.name, parameter.name);
     let in_ms = matches!(parameter.kind, Kind::Number { unit: "ms", .. });
     let value_s = if in_ms { value * 1e-3 } else { value };
-    match note.parameters.iter().find(|known| known.name == key) {
-        Some(known) => Ok(Some((key.into(), units(note, known, value_s)?))),
+    match note.parameters.iter().find(|known| known.name == parameter.name) {
+        Some(known) => Ok(Some((known.name.clone(), units(note, known, value_s)?))),
         None if value == parameter.default => Ok(None),
         None => Err(Error::refused(format!(
             "controller \"{}\": its eBPF port supports only the default of \"{}\"; remove the key",
@@ -174,24 +172,6 @@ fn trains(flow: &Flow, packets: f64) -> Result<()> {
          packets at once; set train = {most}, or remove the key",
         flow.name
     )))
-}
-
-/// Switches off what only an eBPF port does: the lower bound of the factor, and forgetting the smallest transit
-/// time, because the hosts of the lab share one clock.
-fn as_the_controller(twin: &str) -> Option<(String, u32)> {
-    match twin {
-        "fhstcp" => Some(("factor_floor".into(), 0)),
-        "synctcp" => Some(("memory".into(), 0)),
-        _ => None,
-    }
-}
-
-/// Converts a parameter of the controller that is a number or a switch.
-fn counterpart<'a>(twin: &str, key: &'a str) -> &'a str {
-    match (twin, key) {
-        ("fhstcp", "eta_floor") => "factor_floor",
-        _ => key,
-    }
 }
 
 /// The values of a twin for the word that its controller has at `key`; none where the twin does that whatever
@@ -340,7 +320,7 @@ mod tests {
     #[test]
     fn values_are_converted_to_the_units_of_the_port() {
         let fhstcp = of("{ kind = \"fhstcp\", c = 20 }").unwrap();
-        assert_eq!((fhstcp["c"], fhstcp["factor_floor"], fhstcp["blocks"]), (20_000, 0, 1));
+        assert_eq!((fhstcp["c"], fhstcp["eta_floor"], fhstcp["blocks"]), (20_000, 1, 1));
         let ghstcp =
             of("{ kind = \"ghstcp\", variant = \"original\", free = 1.5, sigma_floor = 0.2 }").unwrap();
         assert_eq!(
@@ -348,7 +328,8 @@ mod tests {
             (1, 150, 400, 200)
         );
         assert_eq!((ghstcp["significance"], ghstcp["lifetime"], ghstcp["sigma_round"]), (1, 0, 0));
-        let synctcp = of("{ kind = \"synctcp\", variant = \"original\", tie = \"increasing\" }").unwrap();
+        let synctcp =
+            of("{ kind = \"synctcp\", variant = \"original\", tie = \"increasing\", memory = 0 }").unwrap();
         assert_eq!(
             (synctcp["c_low"], synctcp["tie_rises"], synctcp["qmax_floor"], synctcp["memory"]),
             (0, 1, 10_000, 0)
@@ -359,16 +340,14 @@ mod tests {
         assert_eq!(of("\"scalable\"").unwrap()["a"], 10_000);
     }
 
-    /// With default values a controller corresponds to its eBPF port with default values, with the exceptions
-    /// above.
+    /// A controller with its defaults is its eBPF port with the port's defaults, parameter by parameter.
     #[test]
     fn defaults_are_defaults() {
         for object in fairhaul_twins::objects() {
             let values = of(&format!("\"{}\"", object.note.name)).unwrap();
             for parameter in &object.note.parameters {
-                let own = as_the_controller(&object.note.name).is_some_and(|(key, _)| key == parameter.name);
                 let (name, key) = (&object.note.name, &parameter.name);
-                assert!(own || values[key] == parameter.default, "{name}: {key} = {}", values[key]);
+                assert_eq!(values[key], parameter.default, "{name}: {key}");
             }
         }
     }
