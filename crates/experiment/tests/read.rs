@@ -615,6 +615,32 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
 }
 
 #[test]
+fn the_way_back_has_losses_and_impairments_of_its_own() {
+    let keys = [
+        ("bottleneck.reverse_loss", "{ every = 3 }"),
+        ("bottleneck.reverse_policer", "{ rate = \"8 Mbit/s\", burst = \"64 kB\" }"),
+        ("bottleneck.reverse_jitter", "uniform 0 s..1 ms"),
+        ("bottleneck.reverse_reorder", "{ probability = 0.01, delay = \"5 ms\" }"),
+        ("bottleneck.schedule", "[{ at = \"1 s\", reverse_loss = 0.5 }, { at = \"2 s\", loss = 0.1 }]"),
+    ];
+    let scenario = base(DUMBBELL, &keys);
+    let [there, back] = &scenario.links[..] else { panic!("a dumbbell has two directions") };
+    let wanted = Impairments {
+        policer: Some(PolicerRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
+        reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
+        ..Impairments::default()
+    };
+    assert_eq!((&back.impair, &back.loss, back.loses_acks), (&wanted, &Some(LossRule::Every(3)), true));
+    let change = |s, p| vec![(Time::ZERO + Span::from_s(s), LossRule::Probability(p))];
+    assert_eq!(back.schedule.losses, change(1, 0.5));
+    assert_eq!(there.schedule.losses, change(2, 0.1));
+    assert!(there.impair.is_none() && !there.loses_acks);
+    let wrong = mistakes(DUMBBELL, &[("bottleneck.reverse_loss", "{ good_to_bad = 0.1 }")]);
+    assert!(wrong.contains("reverse_loss: wanted a probability"), "{wrong}");
+}
+
+#[test]
 fn datagrams_have_no_controller_and_everything_else_has_one() {
     let flow = |keys: &str| {
         let head = "duration = \"9 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
@@ -1081,7 +1107,7 @@ fn mistakes_in_a_schedule_or_a_trace_are_reported_with_their_lines() {
     );
     assert_eq!(
         schedule("[{ at = \"2 s\" }]"),
-        "schedule: this entry changes nothing; set \"rate\", \"delay\" or \"loss\""
+        "schedule: this entry changes nothing; set \"rate\", \"delay\", \"loss\" or \"reverse_loss\""
     );
     assert_eq!(schedule("[{ at = \"0 s\", loss = 0 }]"), "at: must be above zero");
     assert!(schedule("[{ at = \"2 s\", dleay = \"1 ms\" }]").contains("did you mean \"delay\"?"));

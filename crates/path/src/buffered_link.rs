@@ -268,7 +268,7 @@ fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::LinkPacket;
+    use crate::packet::{LinkPacket, PacketKind};
     use crate::queue::{Built, QueueChoice, Site, entry};
     use fairhaul_units::{Chance, CongestionHeader, Ecn};
     use proptest::prelude::*;
@@ -283,7 +283,7 @@ mod tests {
                 size: 1000,
                 packets: 1,
                 ecn: Ecn::NotCapable,
-                data_of: Some(0),
+                kind: PacketKind::Data(0),
                 counted: 0,
             }
         }

@@ -24,5 +24,5 @@ pub use link::{Departure, Wire};
 pub use link_ledger::LinkLedger;
 pub use link_port::{Admission, LinkPort};
 pub use link_spec::LinkSpec;
-pub use packet::{LinkPacket, Packet};
+pub use packet::{LinkPacket, Packet, PacketKind};
 pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};

@@ -256,6 +256,7 @@ fn arrival(all: &All, size: Bytes, ecn: Ecn, flow: u32, now: Time, busy_until: T
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::PacketKind;
     use crate::queue::{Built, Capacity, DropTail, QueueChoice, Site};
     use fairhaul_units::Chance;
     use proptest::prelude::*;
@@ -266,7 +267,10 @@ mod tests {
     }
 
     fn offer(link: &mut Link, size: u32, ecn: Ecn, connection: u32, now: Time) -> Option<Departure> {
-        link.offer(&LinkPacket { connection, size, packets: 1, ecn, data_of: None, counted: 0 }, now)
+        link.offer(
+            &LinkPacket { connection, size, packets: 1, ecn, kind: PacketKind::Control, counted: 0 },
+            now,
+        )
     }
 
     fn link(capacity: Capacity) -> Link {
@@ -284,7 +288,7 @@ mod tests {
                 size: 1000 * u32::from(packets),
                 packets,
                 ecn: Ecn::NotCapable,
-                data_of: None,
+                kind: PacketKind::Control,
                 counted: 0,
             };
             assert!(trains.has_room(&train, now));

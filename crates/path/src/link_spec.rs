@@ -21,8 +21,10 @@ pub struct LinkSpec {
     pub mark: Capacity,
     /// Its queue, with numbers for all that is automatic.
     pub queue: QueueChoice,
-    /// What it loses of the data packets that have left the queue, at the start.
+    /// What it loses of the packets that have left the queue, at the start.
     pub loss: Option<LossRule>,
+    /// Whether its losses and its policer apply to acknowledgements, too, and not only to data packets.
+    pub loses_acks: bool,
     /// What else it does to packets.
     pub impair: Impairments,
     /// What of this changes.
@@ -40,7 +42,7 @@ impl LinkSpec {
         (!self.impair.is_none()).then(|| Impaired::new(&self.impair, stream))
     }
 
-    /// What loses data packets behind its queue, now or later, which owns `chance`.
+    /// What loses packets behind its queue, now or later, which owns `chance`.
     pub(crate) fn loss(&self, chance: Chance) -> Option<Loss> {
         let changes = &self.schedule.losses;
         let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));

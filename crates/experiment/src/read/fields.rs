@@ -127,6 +127,15 @@ table! {
         "Packets that are delayed after the queue so that others overtake them, in the direction of `loss`.";
     duplicate: Probability = in_words("none"),
         "Probability that a packet arrives twice, in the direction of `loss`.";
+    reverse_loss: LossSpec = in_words("none"),
+        "Loss of packets after the queue in the reverse direction: of every packet there, that is of the ACKs of forward \
+         flows and of the data of reverse flows. Packets that open or close a connection are not lost.";
+    reverse_policer: PolicerKeys = in_words("none"),
+        "Drops packets that exceed a rate, before the queue of the reverse direction; ACKs, too.";
+    reverse_jitter: JitterRule = in_words("none"),
+        "Random extra delay of every packet after the queue, in the reverse direction.";
+    reverse_reorder: ReorderKeys = in_words("none"),
+        "Packets that are delayed after the queue so that others overtake them, in the reverse direction.";
     schedule: Vec<ChangeKeys> = in_words("no changes"), "Changes of rate, delay or loss during the run.";
 }
 

@@ -3,17 +3,33 @@
 use fairhaul_path::impair::{AggregateRule, Impairments, PolicerRule, ReorderRule};
 use fairhaul_units::{Bytes, Time};
 
-use super::fields::{AggregateKeys, LinkKeys, PolicerKeys, ReorderKeys};
+use super::fields::{AggregateKeys, Direction, LinkKeys, PolicerKeys, ReorderKeys};
 use super::mistake::Notes;
 
-/// The impairments of a link's table. What was wrong has been noted, and is left out.
-pub(super) fn impairments(link: &LinkKeys, largest: Bytes, notes: &mut Notes) -> Impairments {
-    Impairments {
-        policer: link.policer.value.as_ref().and_then(|keys| policer(keys, largest, notes)),
-        jitter: link.jitter.value.filter(|rule| !rule.most.is_zero()),
-        aggregate: link.aggregate.value.as_ref().and_then(aggregate),
-        reorder: link.reorder.value.as_ref().and_then(reorder).filter(|rule| rule.probability > 0.0),
-        duplicate: link.duplicate.value.unwrap_or(0.0),
+/// The impairments of a direction of a link's table. What was wrong has been noted, and is left out.
+pub(super) fn impairments(
+    link: &LinkKeys,
+    direction: Direction,
+    largest: Bytes,
+    notes: &mut Notes,
+) -> Impairments {
+    let (policing, jitter, late) = match direction {
+        Direction::Forward => (&link.policer, &link.jitter, &link.reorder),
+        Direction::Reverse => (&link.reverse_policer, &link.reverse_jitter, &link.reverse_reorder),
+    };
+    let both = Impairments {
+        policer: policing.value.as_ref().and_then(|keys| policer(keys, largest, notes)),
+        jitter: jitter.value.filter(|rule| !rule.most.is_zero()),
+        reorder: late.value.as_ref().and_then(reorder).filter(|rule| rule.probability > 0.0),
+        ..Impairments::default()
+    };
+    match direction {
+        Direction::Forward => Impairments {
+            aggregate: link.aggregate.value.as_ref().and_then(aggregate),
+            duplicate: link.duplicate.value.unwrap_or(0.0),
+            ..both
+        },
+        Direction::Reverse => both,
     }
 }
 

@@ -7,7 +7,7 @@ use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Rate, Span, Time};
 
 use super::capacity_trace::{CapacityTrace, Traces};
-use super::fields::{ChangeKeys, FlowKeys, LinkKeys, RateSpec, TraceKeys};
+use super::fields::{ChangeKeys, Direction, FlowKeys, LinkKeys, RateSpec, TraceKeys};
 use super::loss_rules::loss_rule;
 use super::mistake::Notes;
 
@@ -38,12 +38,21 @@ pub(super) fn link_schedule(link: &LinkKeys, traces: &Traces, notes: &mut Notes)
     Some(LinkSchedule { rate, fastest, schedule: Schedule { rates, delays, losses: Vec::new() } })
 }
 
-/// From when on a link loses otherwise.
-pub(super) fn losses(link: &LinkKeys, flows: &[FlowKeys], notes: &mut Notes) -> Vec<(Time, LossRule)> {
+/// From when on a direction of a link loses otherwise.
+pub(super) fn losses(
+    link: &LinkKeys,
+    direction: Direction,
+    flows: &[FlowKeys],
+    notes: &mut Notes,
+) -> Vec<(Time, LossRule)> {
     let mut losses = Vec::new();
     for (at, change) in changes(link) {
-        if let Some(spec) = &change.loss.value {
-            losses.push((at, loss_rule(spec, flows, notes).unwrap_or(LossRule::Probability(0.0))));
+        let loss = match direction {
+            Direction::Forward => &change.loss,
+            Direction::Reverse => &change.reverse_loss,
+        };
+        if loss.value.is_some() {
+            losses.push((at, loss_rule(loss, flows, notes).unwrap_or(LossRule::Probability(0.0))));
         }
     }
     losses
@@ -62,8 +71,10 @@ fn check(changes: &[(Time, &ChangeKeys)], notes: &mut Notes) {
         pair[1].1.at.key.note(text, notes);
     }
     for (_, change) in changes {
-        if ![change.rate.key, change.delay.key, change.loss.key].iter().any(|key| key.given) {
-            let text = "schedule: this entry changes nothing; set \"rate\", \"delay\" or \"loss\"";
+        let keys = [change.rate.key, change.delay.key, change.loss.key, change.reverse_loss.key];
+        if !keys.iter().any(|key| key.given) {
+            let text =
+                "schedule: this entry changes nothing; set \"rate\", \"delay\", \"loss\" or \"reverse_loss\"";
             notes.note(change.origin, text);
         }
     }

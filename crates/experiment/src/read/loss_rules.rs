@@ -8,11 +8,15 @@ use fairhaul_units::Time;
 use super::fields::{FlowKeys, LossKeys, LossSpec};
 use super::flow_names::flow_names;
 use super::mistake::{Notes, clip, way_out};
-use super::reader::Key;
+use super::reader::{Key, KeyedOption};
 
 /// What a link loses; `None` where that is nothing, or where a part of it was wrong.
-pub(super) fn loss_rule(spec: &LossSpec, flows: &[FlowKeys], notes: &mut Notes) -> Option<LossRule> {
-    let keys = match spec {
+pub(super) fn loss_rule(
+    of: &KeyedOption<LossSpec>,
+    flows: &[FlowKeys],
+    notes: &mut Notes,
+) -> Option<LossRule> {
+    let keys = match of.value.as_ref()? {
         LossSpec::Probability(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
         LossSpec::Rule(keys) => keys,
     };
@@ -40,10 +44,10 @@ pub(super) fn loss_rule(spec: &LossSpec, flows: &[FlowKeys], notes: &mut Notes) 
             }))
         }
         _ => {
-            notes.note(
-                keys.origin,
-                "loss: wanted a probability, { every = N }, { at = [times], flows = [names] } or \
+            of.key.note(
+                "wanted a probability, { every = N }, { at = [times], flows = [names] } or \
                  { good_to_bad = P, bad_to_good = P }",
+                notes,
             );
             None
         }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_path::impair::Impairments;
+use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{Capacity, Site};
 use fairhaul_path::{LinkSpec, Schedule};
-use fairhaul_units::{Bytes, Rate, SENDER, Span};
+use fairhaul_units::{Bytes, Rate, SENDER, Span, Time};
 
 use super::capacity_trace::Traces;
 use super::exchange::pair;
 use super::expectations::expectations;
-use super::fields::{FlowKeys, ScenarioKeys};
+use super::fields::{Direction, FlowKeys, LinkKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
 use super::impairments::impairments;
 use super::link_graph::{DuplexLink, LinkDirection, LinkGraph};
@@ -171,23 +171,51 @@ fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSp
     let mut links = Vec::new();
     for (index, duplex_link) in net.duplex_links.iter().enumerate() {
         let keys = duplex_link.keys;
-        let loss = keys.loss.value.as_ref().and_then(|spec| loss_rule(spec, flows.tables, notes));
-        let losses = losses(keys, flows.tables, notes);
-        let impair = impairments(keys, flows.largest, notes);
+        let rules = [Direction::Forward, Direction::Reverse]
+            .map(|way| LinkImpairments::read(keys, way, flows, notes));
         let [there, back] = &duplex_link.directions;
         let forward = direction(index, duplex_link, there, flows, notes);
         // What both have in common is wrong once.
         let same = !(keys.reverse_rate.key.given || keys.reverse_queue.key.given);
         let reverse = if same { forward.clone() } else { direction(index, duplex_link, back, flows, notes) };
         let (Some(forward), Some(reverse)) = (forward, reverse) else { continue };
-        let schedule = Schedule { losses, ..forward.schedule.clone() };
-        links.push(LinkSpec { loss, impair, schedule, ..forward });
-        links.push(LinkSpec { name: format!("{} (reverse)", reverse.name), ..reverse });
+        let reverse = LinkSpec { name: format!("{} (reverse)", reverse.name), ..reverse };
+        links.extend(rules.into_iter().zip([forward, reverse]).map(|(rules, spec)| rules.of(spec)));
     }
     (links.len() == 2 * net.duplex_links.len()).then_some(links)
 }
 
-/// A direction of a link, without what it does to packets behind its queue.
+/// What a direction of a link does to packets beside carrying and queueing them.
+struct LinkImpairments {
+    loss: Option<LossRule>,
+    losses: Vec<(Time, LossRule)>,
+    loses_acks: bool,
+    impair: Impairments,
+}
+
+impl LinkImpairments {
+    /// Of the direction of a link's table. What was wrong has been noted, and is left out.
+    fn read(keys: &LinkKeys, direction: Direction, flows: &Flows, notes: &mut Notes) -> LinkImpairments {
+        let loss = match direction {
+            Direction::Forward => &keys.loss,
+            Direction::Reverse => &keys.reverse_loss,
+        };
+        LinkImpairments {
+            loss: loss_rule(loss, flows.tables, notes),
+            losses: losses(keys, direction, flows.tables, notes),
+            loses_acks: direction == Direction::Reverse,
+            impair: impairments(keys, direction, flows.largest, notes),
+        }
+    }
+
+    /// The link with them.
+    fn of(self, spec: LinkSpec) -> LinkSpec {
+        let LinkImpairments { loss, losses, loses_acks, impair } = self;
+        LinkSpec { loss, loses_acks, impair, schedule: Schedule { losses, ..spec.schedule }, ..spec }
+    }
+}
+
+/// A direction of a link, without its losses and impairments.
 fn direction(
     index: usize,
     duplex_link: &DuplexLink,
@@ -210,6 +238,7 @@ fn direction(
         mark,
         queue: queue(one.queue, &site, flows.largest, notes)?,
         loss: None,
+        loses_acks: false,
         impair: Impairments::default(),
         schedule: one.schedule.clone(),
     })

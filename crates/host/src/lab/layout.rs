@@ -103,6 +103,7 @@ impl Dumbbell {
             mark: Capacity::Unlimited,
             queue: self.droptail(),
             loss,
+            loses_acks: false,
             impair: Impairments::default(),
             schedule: Schedule::default(),
         };

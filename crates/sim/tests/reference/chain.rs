@@ -20,7 +20,8 @@ pub struct Chain {
     pub flows: Vec<ChainFlow>,
 }
 
-/// A link of the chain, the same both ways but for losses and the impairments, which are forward only.
+/// A link of the chain, the same both ways but for losses and impairments: the reverse direction loses
+/// acknowledgements, too.
 #[derive(Clone, Debug)]
 pub struct ChainLink {
     pub kbps: u64,
@@ -32,7 +33,9 @@ pub struct ChainLink {
     /// Both queues, with automatic parameters.
     pub queue: queue::QueueChoice,
     pub loss: Option<LossRule>,
+    pub back_loss: Option<LossRule>,
     pub impair: Impairments,
+    pub back_impair: Impairments,
     pub schedule: Schedule,
 }
 
@@ -89,7 +92,7 @@ impl Chain {
     /// The scenario.
     pub fn scenario(&self) -> Scenario {
         let largest = Bytes(self.flows.iter().map(|flow| flow.packet).max().unwrap_or(1000));
-        let link = |name: String, s: &ChainLink, capacity, loss, impair, schedule| LinkSpec {
+        let link = |name: String, s: &ChainLink, capacity, loss, loses_acks, impair, schedule| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
@@ -97,15 +100,17 @@ impl Chain {
             mark: s.mark,
             queue: s.queue_with(capacity, largest),
             loss,
+            loses_acks,
             impair,
             schedule,
         };
         let forward = |(i, s): (usize, &ChainLink)| {
-            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone(), s.schedule.clone())
+            link(format!("L{i}"), s, s.capacity, s.loss.clone(), false, s.impair.clone(), s.schedule.clone())
         };
         let reverse = |(i, s): (usize, &ChainLink)| {
             let schedule = Schedule { losses: Vec::new(), ..s.schedule.clone() };
-            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default(), schedule)
+            let (loss, impair) = (s.back_loss.clone(), s.back_impair.clone());
+            link(format!("L{i} (reverse)"), s, s.back_capacity, loss, true, impair, schedule)
         };
         let links =
             self.links.iter().enumerate().map(forward).chain(self.links.iter().enumerate().map(reverse));
@@ -149,7 +154,9 @@ impl ChainLink {
             mark: Capacity::Unlimited,
             queue: queue::QueueChoice::named("droptail").expect("a name of the catalogue"),
             loss: None,
+            back_loss: None,
             impair: Impairments::default(),
+            back_impair: Impairments::default(),
             schedule: Schedule::default(),
         }
     }

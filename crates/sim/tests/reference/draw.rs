@@ -104,15 +104,18 @@ fn train_flows(links: usize) -> impl Strategy<Value = ChainFlow> {
 fn chain_links() -> impl Strategy<Value = ChainLink> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
     let limits = (capacities(), capacities(), marks());
-    (rate, delays(), limits, queues(), losses(), impairments(), schedules()).prop_map(
-        |(kbps, delay, (capacity, back_capacity, mark), queue, loss, impair, schedule)| {
+    let back = prop_oneof![3 => Just((None, Impairments::default())), 1 => (losses(), impairments())];
+    (rate, delays(), limits, queues(), losses(), (impairments(), back), schedules()).prop_map(
+        |(kbps, delay, (capacity, back_capacity, mark), queue, loss, (impair, back), schedule)| {
             // A queue that drops from a third of its capacity on has one.
             let limited = |drawn| match drawn {
                 Capacity::Unlimited if queue.entry.name == "sred" => Capacity::Packets(40),
                 drawn => drawn,
             };
             let (capacity, back_capacity) = (limited(capacity), limited(back_capacity));
-            ChainLink { queue, schedule, kbps, delay, capacity, back_capacity, mark, loss, impair }
+            let (back_loss, back_impair) = back;
+            let limits = ChainLink { back_capacity, ..ChainLink::new(kbps, delay, capacity) };
+            ChainLink { queue, mark, loss, back_loss, impair, back_impair, schedule, ..limits }
         },
     )
 }

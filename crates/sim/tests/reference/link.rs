@@ -27,6 +27,8 @@ pub struct Link {
     /// Whether it knows nothing of XCP, and is no host's own wire.
     plain: bool,
     loss: Option<Loss>,
+    /// Whether losses and the policer apply to acknowledgements, too.
+    loses_acks: bool,
     policer: Option<Policer>,
     jitter: Option<Jitter>,
     /// Times between releases, and the first.
@@ -66,6 +68,7 @@ impl Link {
             aqm: Aqm::of(spec, chance("queue")),
             departure_queue: DepartureQueue::of(scenario, index, chance("queue")),
             plain: !spec.queue.entry.answers,
+            loses_acks: spec.loses_acks,
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
             policer: spec.impair.policer.map(Policer::new),
@@ -89,6 +92,7 @@ impl Link {
             departure_queue: None,
             plain: false,
             loss: None,
+            loses_acks: false,
             policer: None,
             jitter: None,
             releases: None,
@@ -136,8 +140,7 @@ impl Link {
         ledger: &mut Ledger,
     ) -> Vec<Packet> {
         packet.offered = now;
-        let policer =
-            self.policer.as_mut().filter(|_| matches!(packet.content, DataOrAck::Data(d) if !d.opens()));
+        let policer = self.policer.as_mut().filter(|_| may_lose(&packet, self.loses_acks));
         let policed = policer.is_some_and(|policer| !policer.admits(Bytes(size(&packet)), now));
         if self.departure_queue.is_some() && !policed {
             return self.enqueue(packet, now, me, calendar, ledger);
@@ -268,8 +271,8 @@ impl Link {
 
     /// Whether a packet that has been sent is lost.
     pub fn loses(&mut self, packet: &Packet, flow: u32, now: Time) -> bool {
-        match (&mut self.loss, &packet.content) {
-            (Some(loss), DataOrAck::Data(data)) if !data.opens() => {
+        match &mut self.loss {
+            Some(loss) if may_lose(packet, self.loses_acks) => {
                 while let Some((at, rule)) =
                     self.schedule.losses.get(self.loss_changes).filter(|c| c.0 <= now)
                 {
@@ -386,6 +389,14 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
         at = ends;
     }
     Time::NEVER
+}
+
+/// Whether losses and a policer apply to a packet.
+fn may_lose(packet: &Packet, loses_acks: bool) -> bool {
+    match packet.content {
+        DataOrAck::Data(data) => !data.opens(),
+        DataOrAck::Ack(ack) => loses_acks && !ack.opens(),
+    }
 }
 
 /// How many packets a train is; one is one.

@@ -31,9 +31,9 @@ table! {
 }
 
 table! {
-    ChangeKeys: "{ at = …, rate = …, delay = …, loss = … }",
+    ChangeKeys: "{ at = …, rate = …, delay = …, loss = …, reverse_loss = … }",
         "One change; values that it does not name stay the same. Rate and delay change in both \
-         directions, `loss` in its own direction only. A packet that is being transmitted when the rate \
+         directions, `loss` and `reverse_loss` each in its own direction only. A packet that is being transmitted when the rate \
          changes continues at the new rate; the delay and the loss at the departure of its last bit apply \
          to it. If the delay decreases, packets overtake those sent before the change.";
     at: Time<1, RUN> = required, "Time of the change; later than that of the previous entry.";
@@ -41,4 +41,5 @@ table! {
     delay: Way = in_words("unchanged"), "New one-way propagation delay; routes do not change.";
     loss: LossSpec = in_words("unchanged"),
         "New loss, in the forms of `loss` of the link, started afresh; 0 ends the loss.";
+    reverse_loss: LossSpec = in_words("unchanged"), "New loss in the reverse direction, in the same forms.";
 }
