@@ -149,6 +149,12 @@ fn loss(rule: &LossRule) -> Value {
             "loss_good": bursts.loss_good,
             "loss_bad": bursts.loss_bad,
         }),
+        LossRule::TimedBursts(bursts) => json!({
+            "good_s": bursts.good.as_secs(),
+            "bad_s": bursts.bad.as_secs(),
+            "loss_good": bursts.loss_good,
+            "loss_bad": bursts.loss_bad,
+        }),
     }
 }
 

@@ -6,7 +6,7 @@ use fairhaul_experiment::{
     drawn, plan, read,
 };
 use fairhaul_path::impair::{
-    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
+    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule, TimedBursts,
 };
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -675,6 +675,15 @@ fn a_bucket_that_holds_no_packet_and_half_a_chain_of_losses_are_mistakes() {
     let bucket = told("bottleneck.policer", "{ rate = \"8 Mbit/s\", burst = \"500 B\" }");
     assert!(bucket.contains("burst: 500 B is less than one packet of"), "{bucket}");
     assert!(told("bottleneck.loss", "{ good_to_bad = 0.1 }").contains("bad_to_good = P"));
+    assert!(told("bottleneck.loss", "{ good = \"2 s\" }").contains("bad = TIME"));
+    assert!(
+        told("bottleneck.loss", "{ good = \"2 s\", bad = \"1 ms\", bad_to_good = 1 }")
+            .contains("loss: wanted")
+    );
+    let loss =
+        base(DUMBBELL, &[("bottleneck.loss", "{ good = \"2 s\", bad = \"20 ms\" }")]).links[0].loss.clone();
+    let (good, bad) = (Span::from_s(2), Span::from_ms(20));
+    assert_eq!(loss, Some(LossRule::TimedBursts(TimedBursts { good, bad, loss_good: 0.0, loss_bad: 1.0 })));
     let stray = told("bottleneck.loss", "{ every = 3, loss_bad = 0.5 }");
     assert!(stray.contains("loss_bad: not allowed here"), "{stray}");
     assert!(told("bottleneck.reorder", "{ probability = 2, delay = \"1 ms\" }").contains("from 0 to 1"));

@@ -48,6 +48,18 @@ fn burst_losses_occur_at_the_rate_of_their_markov_chain() {
 }
 
 #[test]
+fn a_burst_of_20_ms_ends_in_20_ms_where_a_chain_of_packets_waits_for_the_next_timeouts() {
+    // The link is bad for 20 ms every 2 s on average: 1 % of the time, and flows go on after each burst.
+    let run = alone("loss = { good = \"2 s\", bad = \"20 ms\" }", 20, "sack");
+    let longest =
+        |run: &Run| run.events("timeout").iter().fold(0.0, |most: f64, event| most.max(event.value));
+    assert!(total(&run, |row| row.lost) > 100.0 && longest(&run) < 1.0, "{} s", longest(&run));
+    // A chain of bursts of 100 packets on average takes windows of 20, and then a step with each timeout.
+    let chain = alone("loss = { good_to_bad = 0.0001, bad_to_good = 0.01 }", 20, "sack");
+    assert!(longest(&chain) > 3.0, "{} s", longest(&chain));
+}
+
+#[test]
 fn jitter_of_up_to_4_ms_makes_the_round_trip_2_ms_longer() {
     // A packet at a time: 0.1 ms + 10 ms, back 4 us + 10 ms, and the access of 10 times the rate on both sides
     // (2 x 10 us + 2 x 0.4 us).

@@ -6,6 +6,7 @@ mod jitter;
 mod loss;
 mod policer;
 mod reorder;
+mod timed_bursts;
 
 pub use aggregate::AggregateRule;
 pub use duplicate::Duplicate;
@@ -13,6 +14,7 @@ pub use jitter::{Jitter, JitterRule};
 pub use loss::{Bursts, Loss, LossRule};
 pub use policer::{Policer, PolicerRule};
 pub use reorder::{Reorder, ReorderRule};
+pub use timed_bursts::TimedBursts;
 
 use fairhaul_units::{Bytes, Chance, Time};
 

@@ -7,7 +7,7 @@ use fairhaul_experiment::{
     Grain, Hold, ReceiverClock, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
 use fairhaul_path::impair::{
-    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
+    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule, TimedBursts,
 };
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_path::{Rates, Schedule};
@@ -370,9 +370,15 @@ fn losses() -> impl Strategy<Value = Option<LossRule>> {
             Some(LossRule::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }))
         },
     );
+    let timed =
+        (1u64..200, 1u64..50, 0.0f64..0.01, 0.2f64..1.0).prop_map(|(good, bad, loss_good, loss_bad)| {
+            let (good, bad) = (Span::from_ms(good), Span::from_ms(bad));
+            Some(LossRule::TimedBursts(TimedBursts { good, bad, loss_good, loss_bad }))
+        });
     prop_oneof![
         6 => Just(None),
         1 => bursts,
+        1 => timed,
         1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Probability(p))),
         1 => (2u64..300).prop_map(|n| Some(LossRule::Every(n))),
         1 => at.prop_map(move |(ms, flows)| {
