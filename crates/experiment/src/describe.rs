@@ -8,7 +8,7 @@ use std::fmt::Write;
 use fairhaul_cc::{ControllerChoice, OwnValue};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
-use fairhaul_path::{LinkSpec, Rates, Schedule};
+use fairhaul_path::{BucketRule, LinkSpec, Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Rate, Settings, Span, Time, Value as ParameterValue};
 use serde_json::{Map, Value, json};
 
@@ -66,7 +66,7 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
         "delay_s": link.delay.as_secs(),
         "capacity_packets": packets,
         "capacity_bytes": bytes,
-        "capacity_s": full.map(|bytes| bytes * 8.0 / link.rate.as_bps() as f64),
+        "capacity_s": full.map(|bytes| bytes * 8.0 / link.drain_rate().as_bps() as f64),
         "loss": link.loss.as_ref().map(loss),
     });
     match link.mark {
@@ -81,6 +81,9 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
     }
     if let Some(qdisc) = &link.queue.qdisc {
         described["queue"] = json!({ "kind": entry.name, "qdisc": qdisc });
+    }
+    if let Some(rule) = link.shaper {
+        described["shaper"] = bucket(rule);
     }
     if !link.impair.is_none() {
         described["impairments"] = impairments(&link.impair);
@@ -122,9 +125,13 @@ fn digest(rates: &Rates) -> String {
     format!("{hash:016x}")
 }
 
+fn bucket(rule: BucketRule) -> Value {
+    json!({ "rate_bps": rule.rate.as_bps(), "burst_bytes": rule.burst.0 })
+}
+
 fn impairments(impair: &Impairments) -> Value {
     let mut described = json!({
-        "policer": impair.policer.map(|rule| json!({ "rate_bps": rule.rate.as_bps(), "burst_bytes": rule.burst.0 })),
+        "policer": impair.policer.map(bucket),
         "jitter": impair.jitter.map(|rule| json!({ "most_s": rule.most.as_secs(), "keeps_order": rule.keeps_order })),
         "reorder": impair.reorder.map(|rule| json!({ "probability": rule.probability, "delay_s": rule.delay.as_secs() })),
         "duplicate": impair.duplicate,

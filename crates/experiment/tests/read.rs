@@ -5,8 +5,9 @@ use fairhaul_experiment::{
     Flow, Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe,
     drawn, plan, read,
 };
+use fairhaul_path::BucketRule;
 use fairhaul_path::impair::{
-    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule, TimedBursts,
+    AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
 };
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -600,7 +601,7 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
     ];
     let scenario = base(DUMBBELL, &keys);
     let wanted = Impairments {
-        policer: Some(PolicerRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        policer: Some(BucketRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
         aggregate: Some(AggregateRule { every: Span::from_ms(20), from: Time::ZERO + Span::from_s(1) }),
         jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
         reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
@@ -626,7 +627,7 @@ fn the_way_back_has_losses_and_impairments_of_its_own() {
     let scenario = base(DUMBBELL, &keys);
     let [there, back] = &scenario.links[..] else { panic!("a dumbbell has two directions") };
     let wanted = Impairments {
-        policer: Some(PolicerRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        policer: Some(BucketRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
         jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
         reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
         ..Impairments::default()
@@ -638,6 +639,22 @@ fn the_way_back_has_losses_and_impairments_of_its_own() {
     assert!(there.impair.is_none() && !there.loses_acks);
     let wrong = mistakes(DUMBBELL, &[("bottleneck.reverse_loss", "{ good_to_bad = 0.1 }")]);
     assert!(wrong.contains("reverse_loss: wanted a probability"), "{wrong}");
+}
+
+#[test]
+fn a_shaper_is_what_the_queue_drains_at() {
+    let keys = [
+        ("bottleneck.shaper", "{ rate = \"8 Mbit/s\", burst = \"64 kB\" }"),
+        ("bottleneck.queue.capacity", "20 ms"),
+    ];
+    let links = base(DUMBBELL, &keys).links;
+    let rule = BucketRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) };
+    assert_eq!((links[0].shaper, links[1].shaper), (Some(rule), None));
+    // 20 ms at 8 Mbit/s are 20 packets of 1000 B, and at the rate of the other direction more.
+    assert_eq!(links[0].capacity, Capacity::Packets(20));
+    assert_ne!(links[0].capacity, links[1].capacity);
+    let small = mistakes(DUMBBELL, &[("bottleneck.shaper", "{ rate = \"8 Mbit/s\", burst = \"500 B\" }")]);
+    assert!(small.contains("burst: 500 B is less than one packet of"), "{small}");
 }
 
 #[test]

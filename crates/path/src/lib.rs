@@ -19,6 +19,7 @@ mod link_spec;
 mod packet;
 pub mod queue;
 mod schedule;
+mod token_bucket;
 
 pub use link::{Departure, Wire};
 pub use link_ledger::LinkLedger;
@@ -26,3 +27,4 @@ pub use link_port::{Admission, LinkPort};
 pub use link_spec::LinkSpec;
 pub use packet::{LinkPacket, Packet, PacketKind};
 pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};
+pub use token_bucket::{BucketRule, TokenBucket};

@@ -285,9 +285,10 @@ impl<T: Packet> LinkPort<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::impair::{Impairments, JitterRule, LossRule, PolicerRule};
+    use crate::impair::{Impairments, JitterRule, LossRule};
     use crate::queue::{Capacity, QueueChoice, Site};
     use crate::schedule::Schedule;
+    use crate::token_bucket::BucketRule;
     use fairhaul_units::{Bytes, CongestionHeader, Ecn, Rate, Span};
     use proptest::prelude::*;
 
@@ -393,7 +394,19 @@ mod tests {
         values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
         let queue = choice.resolved(&Site { rate, delay, capacity, mark }, Bytes(1500)).expect("it fits");
         let (name, schedule) = (String::new(), Schedule::default());
-        LinkSpec { name, rate, delay, capacity, mark, queue, loss, loses_acks: false, impair, schedule }
+        LinkSpec {
+            name,
+            rate,
+            delay,
+            capacity,
+            mark,
+            queue,
+            loss,
+            loses_acks: false,
+            impair,
+            shaper: None,
+            schedule,
+        }
     }
 
     fn packet(size: u32, kind: PacketKind) -> LinkPacket {
@@ -402,7 +415,7 @@ mod tests {
 
     #[test]
     fn a_policer_refuses_data_and_no_acknowledgement() {
-        let policer = PolicerRule { rate: Rate::from_bps(8_000).expect("not zero"), burst: Bytes(1000) };
+        let policer = BucketRule { rate: Rate::from_bps(8_000).expect("not zero"), burst: Bytes(1000) };
         let impair = Impairments { policer: Some(policer), ..Impairments::default() };
         let mut port: LinkPort<LinkPacket> = LinkPort::new(&spec("droptail", None, impair), 0, 1, false);
         let mut ledger = Counts::default();
@@ -433,7 +446,7 @@ mod tests {
 
     #[test]
     fn where_acknowledgements_are_lost_only_what_opens_a_connection_passes() {
-        let policer = PolicerRule { rate: Rate::from_bps(8_000).expect("not zero"), burst: Bytes(2000) };
+        let policer = BucketRule { rate: Rate::from_bps(8_000).expect("not zero"), burst: Bytes(2000) };
         let impair = Impairments { policer: Some(policer), ..Impairments::default() };
         let spec = LinkSpec { loses_acks: true, ..spec("droptail", Some(LossRule::Every(2)), impair) };
         let mut port: LinkPort<LinkPacket> = LinkPort::new(&spec, 0, 1, false);

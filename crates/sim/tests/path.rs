@@ -152,6 +152,21 @@ fn a_policer_on_the_way_back_passes_at_most_its_rate_of_acknowledgements() {
 }
 
 #[test]
+fn a_shaper_lets_wait_what_a_policer_drops() {
+    let run = alone("shaper = { rate = \"8 Mbit/s\", burst = \"50 kB\" }", 1000, "sack");
+    let delivered = total(&run, |row| row.delivered_bytes) / 960.0;
+    // 40 s x 1000 packets/s + 50, and the window of 1000 packets keeps the queue filled.
+    assert!((39_900.0..=40_050.0).contains(&delivered), "{delivered}");
+    assert_eq!((total(&run, |row| row.lost), run.events("reduction").len()), (0.0, 0));
+    // A tenth of the link is used, because packets occupy it for their 0.1 ms only.
+    let busy: f64 = run.record.links[0].iter().map(|row| row.busy_s).sum();
+    within(0.01, 4.0, busy, "seconds in which the link sends");
+    // 1000 packets at 1000 a second.
+    let last = run.record.flows[0].last().expect("there are bins");
+    within(0.02, 1.0, last.rtt_s, "round trip of a full window");
+}
+
+#[test]
 fn of_what_a_link_doubles_the_receiver_gets_one_copy_more_and_the_goodput_stays() {
     let run = alone("duplicate = 0.1", 50, "sack");
     let (sent, payload) = (total(&run, |row| row.sent), 960.0);

@@ -178,7 +178,8 @@ fn wanted(field: &Field) -> String {
         Accepts::Either(_) if field.name == "rate" => {
             "a rate such as \"1 Gbit/s\", or see [Trace](#trace)".into()
         }
-        Accepts::Table(_) if field.name.ends_with("policer") => "see [Policer](#policer)".into(),
+        Accepts::Table(_) if field.name.ends_with("policer") => "see [Token bucket](#token-bucket)".into(),
+        Accepts::Table(_) if field.name == "shaper" => "see [Token bucket](#token-bucket)".into(),
         Accepts::Table(_) if field.name == "aggregate" => "see [Aggregation](#aggregation)".into(),
         Accepts::Table(_) if field.name.ends_with("reorder") => "see [Reordering](#reordering)".into(),
         Accepts::Table(_) if field.name == "host" => "see [Host](#host)".into(),
@@ -200,7 +201,7 @@ fn wanted(field: &Field) -> String {
 /// The keys of a link that have tables of their own, and the titles of their sections.
 const OF_LINK: [(&str, &str); 7] = [
     ("loss", "Loss"),
-    ("policer", "Policer"),
+    ("policer", "Token bucket"),
     ("jitter", "Jitter"),
     ("aggregate", "Aggregation"),
     ("reorder", "Reordering"),

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use fairhaul_path::Schedule;
+use fairhaul_path::{BucketRule, Schedule};
 use fairhaul_units::{Rate, Span};
 
 use super::capacity_trace::Traces;
 use super::fields::{BottleneckKeys, FlowKeys, GraphLinkKeys, LinkKeys, QueueKeys, ScenarioKeys};
+use super::impairments::bucket;
 use super::link_schedule::{LinkSchedule, link_schedule};
 use super::mistake::{Notes, way_out};
 use super::quantities::CapacitySpec;
@@ -35,6 +36,7 @@ pub(super) struct DuplexLink<'a> {
 /// What the directions of a link may differ in.
 pub(super) struct LinkDirection<'a> {
     pub(super) rate: Rate,
+    pub(super) shaper: Option<BucketRule>,
     /// What changes, but for what it loses.
     pub(super) schedule: Schedule,
     /// What its queue holds, and from where it marks.
@@ -46,7 +48,12 @@ pub(super) struct LinkDirection<'a> {
 impl<'a> LinkDirection<'a> {
     fn new(rate: Rate, schedule: Schedule, queue: &'a QueueKeys) -> Option<LinkDirection<'a>> {
         let (capacity, mark) = (queue.limits.capacity.present()?, queue.limits.mark.present());
-        Some(LinkDirection { rate, schedule, capacity, mark, queue })
+        Some(LinkDirection { rate, shaper: None, schedule, capacity, mark, queue })
+    }
+
+    /// What capacities in time and in bdp go by.
+    pub(super) fn drain_rate(&self) -> Rate {
+        self.shaper.map_or(self.rate, |shaper| shaper.rate.min(self.rate))
     }
 }
 
@@ -191,7 +198,7 @@ impl<'a> LinkGraph<'a> {
 
     /// The rate of the slowest link on the way.
     pub(super) fn slowest(&self, route: &LinkRoute) -> Rate {
-        let rates = route.directions(self).map(|(_, one)| one.rate);
+        let rates = route.directions(self).map(|(_, one)| one.drain_rate());
         rates.min().expect("a way has at least one link")
     }
 
@@ -254,10 +261,14 @@ fn read_link<'a>(
         Some(rate) => (rate, Schedule { rates: None, ..schedule.clone() }),
         None => (rate, schedule.clone()),
     };
+    let shaper = keys.shaper.value.as_ref().and_then(bucket);
     let other = keys.reverse_queue.value.as_ref().unwrap_or(queue);
     Some(DuplexLink {
         name,
-        directions: [LinkDirection::new(rate, schedule, queue)?, LinkDirection::new(back.0, back.1, other)?],
+        directions: [
+            LinkDirection { shaper, ..LinkDirection::new(rate, schedule, queue)? },
+            LinkDirection::new(back.0, back.1, other)?,
+        ],
         fastest: fastest.max(back.0),
         delay: keys.delay.value?,
         keys,

@@ -176,7 +176,7 @@ fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSp
         let [there, back] = &duplex_link.directions;
         let forward = direction(index, duplex_link, there, flows, notes);
         // What both have in common is wrong once.
-        let same = !(keys.reverse_rate.key.given || keys.reverse_queue.key.given);
+        let same = !(keys.reverse_rate.key.given || keys.reverse_queue.key.given || keys.shaper.key.given);
         let reverse = if same { forward.clone() } else { direction(index, duplex_link, back, flows, notes) };
         let (Some(forward), Some(reverse)) = (forward, reverse) else { continue };
         let reverse = LinkSpec { name: format!("{} (reverse)", reverse.name), ..reverse };
@@ -223,13 +223,13 @@ fn direction(
     flows: &Flows,
     notes: &mut Notes,
 ) -> Option<LinkSpec> {
-    let capacity = limit(index, one.rate, one.capacity, flows, notes)?;
-    let mark = one.mark.and_then(|mark| limit(index, one.rate, mark, flows, notes));
+    let capacity = limit(index, one.drain_rate(), one.capacity, flows, notes)?;
+    let mark = one.mark.and_then(|mark| limit(index, one.drain_rate(), mark, flows, notes));
     if let (Some(of), Some(mark)) = (one.mark, mark) {
         below(mark, capacity, of.key, flows.largest, notes);
     }
     let mark = mark.unwrap_or(Capacity::Unlimited);
-    let site = Site { rate: one.rate, delay: duplex_link.delay, capacity, mark };
+    let site = Site { rate: one.drain_rate(), delay: duplex_link.delay, capacity, mark };
     Some(LinkSpec {
         name: duplex_link.name.clone(),
         rate: one.rate,
@@ -239,6 +239,7 @@ fn direction(
         queue: queue(one.queue, &site, flows.largest, notes)?,
         loss: None,
         loses_acks: false,
+        shaper: one.shaper,
         impair: Impairments::default(),
         schedule: one.schedule.clone(),
     })

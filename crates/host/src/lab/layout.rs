@@ -104,6 +104,7 @@ impl Dumbbell {
             queue: self.droptail(),
             loss,
             loses_acks: false,
+            shaper: None,
             impair: Impairments::default(),
             schedule: Schedule::default(),
         };

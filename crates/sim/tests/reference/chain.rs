@@ -6,7 +6,7 @@ use fairhaul_experiment::{
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
-use fairhaul_path::{LinkSpec, Schedule};
+use fairhaul_path::{BucketRule, LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, Span};
 
 /// A chain of links, each with its other direction, and flows over parts of it.
@@ -36,6 +36,7 @@ pub struct ChainLink {
     pub back_loss: Option<LossRule>,
     pub impair: Impairments,
     pub back_impair: Impairments,
+    pub shaper: Option<BucketRule>,
     pub schedule: Schedule,
 }
 
@@ -102,10 +103,21 @@ impl Chain {
             loss,
             loses_acks,
             impair,
+            shaper: None,
             schedule,
         };
         let forward = |(i, s): (usize, &ChainLink)| {
-            link(format!("L{i}"), s, s.capacity, s.loss.clone(), false, s.impair.clone(), s.schedule.clone())
+            let shaper = s.shaper;
+            let spec = link(
+                format!("L{i}"),
+                s,
+                s.capacity,
+                s.loss.clone(),
+                false,
+                s.impair.clone(),
+                s.schedule.clone(),
+            );
+            LinkSpec { shaper, ..spec }
         };
         let reverse = |(i, s): (usize, &ChainLink)| {
             let schedule = Schedule { losses: Vec::new(), ..s.schedule.clone() };
@@ -157,13 +169,15 @@ impl ChainLink {
             back_loss: None,
             impair: Impairments::default(),
             back_impair: Impairments::default(),
+            shaper: None,
             schedule: Schedule::default(),
         }
     }
 
     /// Its queue in one direction.
     fn queue_with(&self, capacity: Capacity, largest: Bytes) -> queue::QueueChoice {
-        let site = Site { rate: kbps(self.kbps), delay: self.delay, capacity, mark: self.mark };
+        let rate = self.shaper.map_or(kbps(self.kbps), |shaper| shaper.rate.min(kbps(self.kbps)));
+        let site = Site { rate, delay: self.delay, capacity, mark: self.mark };
         self.queue.clone().resolved(&site, largest).expect("what is drawn fits")
     }
 }

@@ -45,9 +45,11 @@ table! {
 }
 
 table! {
-    PolicerKeys: "{ rate = …, burst = … }",
-        "A token bucket, full at the start. A data packet that finds fewer tokens than its size on the \
-         wire is dropped; it counts as dropped by the link.";
+    BucketKeys: "{ rate = …, burst = … }",
+        "A token bucket, full at the start. A packet needs as many tokens as its size on the wire. Of a \
+         `policer`, a packet that finds fewer is dropped, and counts as dropped by the link. Of a `shaper`, the \
+         packet at the head of the queue waits for its tokens, ACKs like data: packets leave at `rate` of the link \
+         until the bucket is empty, and then at the rate of the bucket.";
     rate: Rate = required, "Rate at which the bucket fills.";
     burst: Volume = required, "Size of the bucket, at least that of the largest packet.";
 }
