@@ -1102,6 +1102,59 @@ fn a_schedule_changes_rate_and_delay_both_ways_and_loss_in_its_own() {
 }
 
 #[test]
+fn a_schedule_that_repeats_begins_each_period_as_the_run_did() {
+    let set = [
+        ("duration", "50 s"),
+        ("bottleneck.loss", "0.2"),
+        (
+            "bottleneck.schedule",
+            "[{ at = \"1 s\", rate = \"2 Gbit/s\", delay = \"30 ms\" }, { at = \"5 s\", loss = 0 }]",
+        ),
+        ("bottleneck.schedule_repeat", "20 s"),
+    ];
+    let scenario = base(DUMBBELL, &set);
+    let link = &scenario.links[0];
+    let at = |s| Time::ZERO + Span::from_s(s);
+    let (own, other) = (link.delay, Span::from_ms(30));
+    let delays =
+        [(at(0), own), (at(1), other), (at(20), own), (at(21), other), (at(40), own), (at(41), other)];
+    assert_eq!(link.schedule.delays, delays);
+    let times: Vec<Time> = link.schedule.losses.iter().map(|change| change.0).collect();
+    assert_eq!(times, [0, 5, 20, 25, 40, 45].map(at));
+    assert_eq!(link.schedule.losses[2].1, LossRule::Probability(0.2));
+    assert_eq!(link.schedule.rates.as_ref().unwrap().lap(), Some(Span::from_s(20)));
+    assert!(scenario.links[1].schedule.losses.is_empty());
+    let wrong = |key, value| mistakes(DUMBBELL, &[set[0], set[2], (key, value)]);
+    let short = wrong("bottleneck.schedule_repeat", "5 s");
+    assert!(short.contains("schedule_repeat: 5 s is not longer than the 5 s of the last entry"), "{short}");
+    let many =
+        mistakes(DUMBBELL, &[set[2], set[3], ("duration", "100 h"), ("bottleneck.schedule_repeat", "6 s")]);
+    assert!(many.contains("schedule_repeat: more than 10000 changes"), "{many}");
+    let alone = mistakes(DUMBBELL, &[("bottleneck.schedule_repeat", "5 s")]);
+    assert!(alone.contains("there is no schedule to repeat"), "{alone}");
+}
+
+#[test]
+fn a_trace_with_delays_and_losses_takes_the_place_of_these_keys_of_the_schedule() {
+    let file = beside("columns", "time,rate,delay_ms,loss\n0,8,20,0\n2,4,50,0.1\n");
+    let rate = ("bottleneck.rate".to_owned(), "{ trace = \"cell.csv\", unit = \"Mbit/s\" }".to_owned());
+    let set =
+        [rate.clone(), ("duration".to_owned(), "6 s".to_owned()), ("warmup".to_owned(), "0 s".to_owned())];
+    let scenario = read(DUMBBELL, &file, &set).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+    let at = |s| Time::ZERO + Span::from_s(s);
+    let ms = Span::from_ms;
+    let [there, back] = &scenario.links[..] else { panic!("a dumbbell has two directions") };
+    assert_eq!(there.rate, Rate::from_bps(6_000_000).unwrap());
+    assert_eq!(there.schedule.delays, [(at(0), ms(20)), (at(2), ms(50)), (at(4), ms(20)), (at(6), ms(50))]);
+    let lost: Vec<_> = there.schedule.losses.iter().map(|change| change.1.clone()).collect();
+    assert_eq!(lost, [0.0, 0.1, 0.0, 0.1].map(LossRule::Probability));
+    assert!(back.schedule.losses.is_empty() && back.schedule.delays == there.schedule.delays);
+    let loss = ("bottleneck.loss".to_owned(), "0.1".to_owned());
+    let told = read(DUMBBELL, &file, &[rate, loss]).unwrap_err().0[0].text.clone();
+    assert_eq!(told, "loss: not allowed here, because the loss follows a trace");
+}
+
+#[test]
 fn a_trace_is_read_beside_its_scenario_and_counts_by_its_mean() {
     let file = beside("trace", "0,8e6\n1,4e6\n");
     let set = [("bottleneck.rate".to_owned(), "{ trace = \"cell.csv\" }".to_owned())];
@@ -1122,7 +1175,7 @@ fn mistakes_in_a_schedule_or_a_trace_are_reported_with_their_lines() {
     };
     assert_eq!(
         told("bottleneck.rate", "{ trace = \"cell.csv\" }"),
-        "trace: cell.csv:2: \"fast\" is not a rate in bit/s, at most 1000 Tbit/s"
+        "trace: cell.csv:2: \"fast\" is not a rate, at most 1000 Tbit/s"
     );
     assert_eq!(told("bottleneck.rate", "{ trace = \"sell.csv\" }"), "trace: sell.csv: file not found");
     assert_eq!(told("bottleneck.rate", "{ trace = \".\" }"), "trace: .: not a regular file");

@@ -29,7 +29,7 @@ pub(crate) use flow::{DelayedAck, Direction, Profile};
 pub(crate) use host::{BufferSpec, HostKeys};
 pub(crate) use impair::{AggregateKeys, BucketKeys, LossKeys, LossSpec, ReorderKeys};
 pub(crate) use queue::QueueKeys;
-pub(crate) use schedule::{ChangeKeys, RateSpec, TraceKeys};
+pub(crate) use schedule::{ChangeKeys, RateSpec, RateUnit, TraceKeys};
 pub(crate) use traffic::{SizeWords, TrafficWords};
 
 /// The bounds of times, ps; the least above zero is 1.
@@ -131,8 +131,8 @@ table! {
     duplicate: Probability = in_words("none"),
         "Probability that a packet arrives twice, in the direction of `loss`.";
     reverse_loss: LossSpec = in_words("none"),
-        "Loss of packets after the queue in the reverse direction: of every packet there, that is of the ACKs of forward \
-         flows and of the data of reverse flows. Packets that open or close a connection are not lost.";
+        "Loss of packets after the queue in the reverse direction: ACKs of forward flows, and data of reverse flows. \
+         Packets that open or close a connection are not lost.";
     reverse_policer: BucketKeys = in_words("none"),
         "Drops packets that exceed a rate, before the queue of the reverse direction; ACKs, too.";
     reverse_jitter: JitterRule = in_words("none"),
@@ -140,6 +140,9 @@ table! {
     reverse_reorder: ReorderKeys = in_words("none"),
         "Packets that are delayed after the queue so that others overtake them, in the reverse direction.";
     schedule: Vec<ChangeKeys> = in_words("no changes"), "Changes of rate, delay or loss during the run.";
+    schedule_repeat: Time<1, RUN> = in_words("once"),
+        "Period after which the schedule begins again, with the rate, the delay and the losses of the link as at the start \
+         of the run; longer than the last `at`.";
 }
 
 table! {

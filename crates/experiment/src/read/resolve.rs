@@ -10,7 +10,7 @@ use fairhaul_units::{Bytes, Rate, SENDER, Span, Time};
 use super::capacity_trace::Traces;
 use super::exchange::pair;
 use super::expectations::expectations;
-use super::fields::{Direction, FlowKeys, LinkKeys, ScenarioKeys};
+use super::fields::{Direction, FlowKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
 use super::impairments::impairments;
 use super::link_graph::{DuplexLink, LinkDirection, LinkGraph};
@@ -51,7 +51,11 @@ pub(super) fn resolve(
     let largest = tables.iter().map(|keys| keys.packet.value.unwrap_or(packet)).max().unwrap_or(packet);
     routers_fit(&net, root.link.key, notes);
     routers_answer(&flow_specs, &net, notes);
-    let links = links(&net, &Flows { tables, flow_specs: &flow_specs, largest }, notes);
+    let links = links(
+        &net,
+        &Flows { tables, flow_specs: &flow_specs, largest, end: duration.unwrap_or_default() },
+        notes,
+    );
     // Where a flow could not be read, the rest is no scenario; why has been noted.
     let bases = flow_specs.iter().scan(0, |next, spec| {
         let base = *next;
@@ -85,6 +89,8 @@ struct Flows<'a> {
     flow_specs: &'a [FlowSpec<'a>],
     /// The largest packet.
     largest: Bytes,
+    /// When the run ends.
+    end: Span,
 }
 
 /// A title fits a line or two of every output.
@@ -172,7 +178,7 @@ fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSp
     for (index, duplex_link) in net.duplex_links.iter().enumerate() {
         let keys = duplex_link.keys;
         let rules = [Direction::Forward, Direction::Reverse]
-            .map(|way| LinkImpairments::read(keys, way, flows, notes));
+            .map(|way| LinkImpairments::read(duplex_link, way, flows, notes));
         let [there, back] = &duplex_link.directions;
         let forward = direction(index, duplex_link, there, flows, notes);
         // What both have in common is wrong once.
@@ -195,14 +201,27 @@ struct LinkImpairments {
 
 impl LinkImpairments {
     /// Of the direction of a link's table. What was wrong has been noted, and is left out.
-    fn read(keys: &LinkKeys, direction: Direction, flows: &Flows, notes: &mut Notes) -> LinkImpairments {
+    fn read(
+        duplex_link: &DuplexLink,
+        direction: Direction,
+        flows: &Flows,
+        notes: &mut Notes,
+    ) -> LinkImpairments {
+        let keys = duplex_link.keys;
         let loss = match direction {
             Direction::Forward => &keys.loss,
             Direction::Reverse => &keys.reverse_loss,
         };
+        let loss = loss_rule(loss, flows.tables, notes);
+        let scheduled = losses(keys, direction, loss.as_ref(), flows.end, flows.tables, notes);
+        let traced = || duplex_link.traced_losses.clone();
         LinkImpairments {
-            loss: loss_rule(loss, flows.tables, notes),
-            losses: losses(keys, direction, flows.tables, notes),
+            losses: if direction == Direction::Forward && scheduled.is_empty() {
+                traced()
+            } else {
+                scheduled
+            },
+            loss,
             loses_acks: direction == Direction::Reverse,
             impair: impairments(keys, direction, flows.largest, notes),
         }

@@ -30,7 +30,8 @@ table! {
          and stays in it for 1 / bad_to_good packets on average. Because this chain stands still while \
          nothing is sent, a burst that is longer than the window stalls a flow: each timeout sends one \
          packet, which is one step, and the timeouts double, so the burst can last for minutes. Use the \
-         form in time unless a burst of a number of packets is meant.";
+         form in time unless a burst of a number of packets is meant. For `reverse_loss`, ACKs \
+         count like data packets.";
     every: Whole<1, { u64::MAX }> = in_words("unused"), "Every N-th data packet is lost.";
     at: Vec<Time<0, RUN>> = in_words("unused"),
         "Ascending times; of each selected flow, the first packet at or after each of them is lost.";
@@ -46,8 +47,8 @@ table! {
 
 table! {
     BucketKeys: "{ rate = …, burst = … }",
-        "A token bucket, full at the start. A packet needs as many tokens as its size on the wire. Of a \
-         `policer`, a packet that finds fewer is dropped, and counts as dropped by the link. Of a `shaper`, the \
+        "A token bucket, full at the start. A packet needs as many tokens as its size on the wire. With a \
+         `policer`, a data packet (with `reverse_policer` an ACK, too) that finds fewer is dropped, and counts as dropped by the link. With a `shaper`, the \
          packet at the head of the queue waits for its tokens, ACKs like data: packets leave at `rate` of the link \
          until the bucket is empty, and then at the rate of the bucket.";
     rate: Rate = required, "Rate at which the bucket fills.";

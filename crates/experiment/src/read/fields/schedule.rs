@@ -2,6 +2,35 @@
 
 use super::*;
 
+/// The unit of the rates of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RateUnit {
+    Bit,
+    Kilobit,
+    Megabit,
+    Gigabit,
+}
+
+words! {
+    RateUnit => RateUnit, "unit";
+    "bit/s", "Bits per second." => RateUnit::Bit;
+    "kbit/s", "Thousands of them." => RateUnit::Kilobit;
+    "Mbit/s", "Millions of them." => RateUnit::Megabit;
+    "Gbit/s", "Thousands of millions of them." => RateUnit::Gigabit;
+}
+
+impl RateUnit {
+    /// In bits per second.
+    pub(crate) fn as_bps(self) -> f64 {
+        match self {
+            RateUnit::Bit => 1.0,
+            RateUnit::Kilobit => 1e3,
+            RateUnit::Megabit => 1e6,
+            RateUnit::Gigabit => 1e9,
+        }
+    }
+}
+
 /// A rate, or a trace of it.
 #[derive(Clone, Debug)]
 pub(crate) enum RateSpec {
@@ -18,13 +47,17 @@ either! {
 table! {
     TraceKeys: "{ trace = … }",
         "The rate over time from a file, for both directions. The file has one of two formats. In the \
-         first, each line is `seconds,bit/s`, in ascending order from 0 s, after an optional header line; \
-         each rate applies until the next line, and the last one for as long as the one before it. In the \
-         second, that of mahimahi, each line is a whole number of milliseconds at which 1504 more bytes \
+         first, each line is `seconds,rate`, in ascending order from 0 s, after an optional header line; \
+         each rate applies until the next line, and the last one for as long as the one before it. Further \
+         columns need a header that names them: `delay_ms`, the one-way propagation delay of both directions \
+         in milliseconds, and `loss`, the loss probability in the direction of the key `loss`; routes and bdp still go by the \
+         key `delay`. A trace whose \
+         largest rate is below 1 kbit/s is refused unless `unit` is given. In the second, that of mahimahi, each line is a whole number of milliseconds at which 1504 more bytes \
          can be delivered; here these bytes are spread over the preceding millisecond, and capacity that \
          a packet does not need is left to the next one. Empty lines and lines that begin with `#` are \
          skipped.";
     trace: String = required, "File name, relative to the folder of the scenario.";
+    unit: RateUnit = in_words("\"bit/s\""), "Unit of the rates in the first format.";
     repeat: bool = default("true"),
         "Whether the trace repeats. Otherwise its last rate stays in force; after the last millisecond \
          of a mahimahi trace nothing is sent.";
