@@ -360,3 +360,18 @@ def test_a_progress_bar_names_the_runs_briefly() -> None:
     swept = package.read(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
     assert scenarios.label(alone) == "Two flows, seed 1"
     assert scenarios.label(swept[1].with_seed(7)) == "rtt = 60 ms, seed 7"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "overhead", "warns"),
+    [("2 packets", None, True), ("2 packets", "0 s", False), ("3 packets", None, False)],
+)
+def test_a_queue_of_two_packets_under_the_default_overhead_is_a_warning(
+    capacity: str, overhead: str | None, warns: bool
+) -> None:
+    keys: dict[str, Any] = {"bottleneck.queue.capacity": capacity}
+    if overhead is not None:
+        keys |= {"flow.*.overhead": overhead}
+    (found,) = package.run(SMALL, keys, engine="sim").measures
+    said = [text for text in found.get("warnings", ()) if "holds 2 packets" in text]
+    assert [text.startswith("the queue of 'bottleneck' holds") for text in said] == [True] * warns

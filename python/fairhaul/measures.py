@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairhaul import delivery, grain
+from fairhaul import delivery, grain, small_queues
 from fairhaul.columns import columns_of
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.groups import groups, shared_completions
@@ -80,10 +80,15 @@ def measure(record: Record) -> RunFigures:
         "stationary": _stationary(scenario, flows),
         "wanted_duration_s": _wanted_s(scenario, flows),
         "completed": _completed(scenario, flows),
-        **({"warnings": late} if (late := delivery.warnings(scenario)) else {}),
+        **({"warnings": doubts} if (doubts := _warnings(scenario)) else {}),
     }
     run: RunFigures = figures
     return run
+
+
+def _warnings(scenario: Mapping[str, Any]) -> list[str]:
+    """What is doubtful about a scenario itself."""
+    return [*delivery.warnings(scenario), *small_queues.warnings(scenario)]
 
 
 def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use fairhaul_cc::{ControllerChoice, OwnValue};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
-use fairhaul_path::{LinkSpec, Rates, Schedule};
+use fairhaul_path::{BucketRule, LinkSpec, Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Rate, Settings, Span, Time, Value as ParameterValue};
 use serde_json::{Map, Value, json};
 
@@ -67,7 +67,7 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
         "delay_s": link.delay.as_secs(),
         "capacity_packets": packets,
         "capacity_bytes": bytes,
-        "capacity_s": full.map(|bytes| bytes * 8.0 / link.rate.as_bps() as f64),
+        "capacity_s": full.map(|bytes| bytes * 8.0 / link.drain_rate().as_bps() as f64),
         "loss": link.loss.as_ref().map(loss),
     });
     match link.mark {
@@ -82,6 +82,9 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
     }
     if let Some(qdisc) = &link.queue.qdisc {
         described["queue"] = json!({ "kind": entry.name, "qdisc": qdisc });
+    }
+    if let Some(rule) = link.shaper {
+        described["shaper"] = bucket(rule);
     }
     if !link.impair.is_none() {
         described["impairments"] = impairments(&link.impair);
@@ -123,9 +126,13 @@ fn digest(rates: &Rates) -> String {
     format!("{hash:016x}")
 }
 
+fn bucket(rule: BucketRule) -> Value {
+    json!({ "rate_bps": rule.rate.as_bps(), "burst_bytes": rule.burst.0 })
+}
+
 fn impairments(impair: &Impairments) -> Value {
     let mut described = json!({
-        "policer": impair.policer.map(|rule| json!({ "rate_bps": rule.rate.as_bps(), "burst_bytes": rule.burst.0 })),
+        "policer": impair.policer.map(bucket),
         "jitter": impair.jitter.map(|rule| json!({ "most_s": rule.most.as_secs(), "keeps_order": rule.keeps_order })),
         "reorder": impair.reorder.map(|rule| json!({ "probability": rule.probability, "delay_s": rule.delay.as_secs() })),
         "duplicate": impair.duplicate,
@@ -147,6 +154,12 @@ fn loss(rule: &LossRule) -> Value {
         LossRule::Bursts(bursts) => json!({
             "good_to_bad": bursts.good_to_bad,
             "bad_to_good": bursts.bad_to_good,
+            "loss_good": bursts.loss_good,
+            "loss_bad": bursts.loss_bad,
+        }),
+        LossRule::TimedBursts(bursts) => json!({
+            "good_s": bursts.good.as_secs(),
+            "bad_s": bursts.bad.as_secs(),
             "loss_good": bursts.loss_good,
             "loss_bad": bursts.loss_bad,
         }),

@@ -86,7 +86,7 @@ struct Sent {
 /// in addition.
 fn sent(scenario: &Scenario) -> Sent {
     let end = Time::ZERO + scenario.duration;
-    let room = |link: &LinkSpec| link.offers(Time::ZERO, end);
+    let room = |link: &LinkSpec| link.passes(Time::ZERO, end);
     let mut left: Vec<f64> = scenario.links.iter().map(room).collect();
     let (mut packets, mut in_vain) = (0.0, 0.0);
     for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
@@ -167,7 +167,7 @@ fn in_flight(scenario: &Scenario) -> f64 {
         let delay_s = flows.iter().map(|flow| propagation_s(scenario, flow)).sum::<f64>() / count;
         let seconds = delay_s.min(scenario.duration.as_secs());
         let product =
-            link.offers(Time::ZERO, Time::ZERO + scenario.duration) / scenario.duration.as_secs() * seconds;
+            link.passes(Time::ZERO, Time::ZERO + scenario.duration) / scenario.duration.as_secs() * seconds;
         let buffer = |flow: &&Flow| flow.receive_buffer.map_or(f64::INFINITY, |buffer| buffer.0 as f64);
         let size = flows.iter().map(|flow| flow.packet.0 as f64).sum::<f64>() / count;
         packets += product.min(flows.iter().map(buffer).sum()) / size;

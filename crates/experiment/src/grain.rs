@@ -96,6 +96,7 @@ impl Scenario {
 
 /// Whether more happens to a packet at `link` than that it waits, and is dropped where the queue is full.
 fn decides_by_packet(link: &LinkSpec) -> bool {
-    let does_more = link.loss.is_some() || !link.impair.is_none() || !link.schedule.is_none();
+    let does_more =
+        link.loss.is_some() || !link.impair.is_none() || link.shaper.is_some() || !link.schedule.is_none();
     does_more || link.queue.entry.name != "droptail" || link.mark != Capacity::Unlimited
 }

@@ -337,7 +337,7 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::grid;
-    use fairhaul_path::Schedule;
+    use fairhaul_path::{PacketKind, Schedule};
     use fairhaul_units::{Ecn, Rate};
 
     fn at(ms: u64) -> Time {
@@ -351,7 +351,7 @@ mod tests {
             size: 1000,
             packets: 1,
             ecn: Ecn::NotCapable,
-            data_of: None,
+            kind: PacketKind::Control,
             counted: 0,
         };
         let departure = Departure { departs, arrives: departs, on_wire, marked: false, copies: 1 };

@@ -71,7 +71,7 @@ impl Scenario {
     /// `None` where there is none.
     pub fn bottlenecks(&self) -> Vec<Option<u32>> {
         let (from, to) = (Time::ZERO + self.warmup, Time::ZERO + self.duration);
-        let offers: Vec<f64> = self.links.iter().map(|link| link.offers(from, to)).collect();
+        let offers: Vec<f64> = self.links.iter().map(|link| link.passes(from, to)).collect();
         let slowest = |flow: &Flow| {
             let links = flow.forward.iter().filter_map(Hop::link);
             links.min_by(|a, b| offers[*a as usize].total_cmp(&offers[*b as usize]))

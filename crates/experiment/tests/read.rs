@@ -5,8 +5,9 @@ use fairhaul_experiment::{
     Flow, Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe,
     drawn, plan, read,
 };
+use fairhaul_path::BucketRule;
 use fairhaul_path::impair::{
-    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
+    AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
 };
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -600,7 +601,7 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
     ];
     let scenario = base(DUMBBELL, &keys);
     let wanted = Impairments {
-        policer: Some(PolicerRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        policer: Some(BucketRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
         aggregate: Some(AggregateRule { every: Span::from_ms(20), from: Time::ZERO + Span::from_s(1) }),
         jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
         reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
@@ -612,6 +613,48 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
     let mixed = JitterRule { most: Span::from_us(8), keeps_order: false };
     assert_eq!(jitter("{ delay = \"uniform 0 s..8 us\", keep_order = false }"), Some(mixed));
     assert_eq!(jitter("0 s"), None);
+}
+
+#[test]
+fn the_way_back_has_losses_and_impairments_of_its_own() {
+    let keys = [
+        ("bottleneck.reverse_loss", "{ every = 3 }"),
+        ("bottleneck.reverse_policer", "{ rate = \"8 Mbit/s\", burst = \"64 kB\" }"),
+        ("bottleneck.reverse_jitter", "uniform 0 s..1 ms"),
+        ("bottleneck.reverse_reorder", "{ probability = 0.01, delay = \"5 ms\" }"),
+        ("bottleneck.schedule", "[{ at = \"1 s\", reverse_loss = 0.5 }, { at = \"2 s\", loss = 0.1 }]"),
+    ];
+    let scenario = base(DUMBBELL, &keys);
+    let [there, back] = &scenario.links[..] else { panic!("a dumbbell has two directions") };
+    let wanted = Impairments {
+        policer: Some(BucketRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
+        reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
+        ..Impairments::default()
+    };
+    assert_eq!((&back.impair, &back.loss, back.loses_acks), (&wanted, &Some(LossRule::Every(3)), true));
+    let change = |s, p| vec![(Time::ZERO + Span::from_s(s), LossRule::Probability(p))];
+    assert_eq!(back.schedule.losses, change(1, 0.5));
+    assert_eq!(there.schedule.losses, change(2, 0.1));
+    assert!(there.impair.is_none() && !there.loses_acks);
+    let wrong = mistakes(DUMBBELL, &[("bottleneck.reverse_loss", "{ good_to_bad = 0.1 }")]);
+    assert!(wrong.contains("reverse_loss: wanted a probability"), "{wrong}");
+}
+
+#[test]
+fn a_shaper_is_what_the_queue_drains_at() {
+    let keys = [
+        ("bottleneck.shaper", "{ rate = \"8 Mbit/s\", burst = \"64 kB\" }"),
+        ("bottleneck.queue.capacity", "20 ms"),
+    ];
+    let links = base(DUMBBELL, &keys).links;
+    let rule = BucketRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) };
+    assert_eq!((links[0].shaper, links[1].shaper), (Some(rule), None));
+    // 20 ms at 8 Mbit/s are 20 packets of 1000 B, and at the rate of the other direction more.
+    assert_eq!(links[0].capacity, Capacity::Packets(20));
+    assert_ne!(links[0].capacity, links[1].capacity);
+    let small = mistakes(DUMBBELL, &[("bottleneck.shaper", "{ rate = \"8 Mbit/s\", burst = \"500 B\" }")]);
+    assert!(small.contains("burst: 500 B is less than one packet of"), "{small}");
 }
 
 #[test]
@@ -649,6 +692,15 @@ fn a_bucket_that_holds_no_packet_and_half_a_chain_of_losses_are_mistakes() {
     let bucket = told("bottleneck.policer", "{ rate = \"8 Mbit/s\", burst = \"500 B\" }");
     assert!(bucket.contains("burst: 500 B is less than one packet of"), "{bucket}");
     assert!(told("bottleneck.loss", "{ good_to_bad = 0.1 }").contains("bad_to_good = P"));
+    assert!(told("bottleneck.loss", "{ good = \"2 s\" }").contains("bad = TIME"));
+    assert!(
+        told("bottleneck.loss", "{ good = \"2 s\", bad = \"1 ms\", bad_to_good = 1 }")
+            .contains("loss: wanted")
+    );
+    let loss =
+        base(DUMBBELL, &[("bottleneck.loss", "{ good = \"2 s\", bad = \"20 ms\" }")]).links[0].loss.clone();
+    let (good, bad) = (Span::from_s(2), Span::from_ms(20));
+    assert_eq!(loss, Some(LossRule::TimedBursts(TimedBursts { good, bad, loss_good: 0.0, loss_bad: 1.0 })));
     let stray = told("bottleneck.loss", "{ every = 3, loss_bad = 0.5 }");
     assert!(stray.contains("loss_bad: not allowed here"), "{stray}");
     assert!(told("bottleneck.reorder", "{ probability = 2, delay = \"1 ms\" }").contains("from 0 to 1"));
@@ -1050,6 +1102,59 @@ fn a_schedule_changes_rate_and_delay_both_ways_and_loss_in_its_own() {
 }
 
 #[test]
+fn a_schedule_that_repeats_begins_each_period_as_the_run_did() {
+    let set = [
+        ("duration", "50 s"),
+        ("bottleneck.loss", "0.2"),
+        (
+            "bottleneck.schedule",
+            "[{ at = \"1 s\", rate = \"2 Gbit/s\", delay = \"30 ms\" }, { at = \"5 s\", loss = 0 }]",
+        ),
+        ("bottleneck.schedule_repeat", "20 s"),
+    ];
+    let scenario = base(DUMBBELL, &set);
+    let link = &scenario.links[0];
+    let at = |s| Time::ZERO + Span::from_s(s);
+    let (own, other) = (link.delay, Span::from_ms(30));
+    let delays =
+        [(at(0), own), (at(1), other), (at(20), own), (at(21), other), (at(40), own), (at(41), other)];
+    assert_eq!(link.schedule.delays, delays);
+    let times: Vec<Time> = link.schedule.losses.iter().map(|change| change.0).collect();
+    assert_eq!(times, [0, 5, 20, 25, 40, 45].map(at));
+    assert_eq!(link.schedule.losses[2].1, LossRule::Probability(0.2));
+    assert_eq!(link.schedule.rates.as_ref().unwrap().lap(), Some(Span::from_s(20)));
+    assert!(scenario.links[1].schedule.losses.is_empty());
+    let wrong = |key, value| mistakes(DUMBBELL, &[set[0], set[2], (key, value)]);
+    let short = wrong("bottleneck.schedule_repeat", "5 s");
+    assert!(short.contains("schedule_repeat: 5 s is not longer than the 5 s of the last entry"), "{short}");
+    let many =
+        mistakes(DUMBBELL, &[set[2], set[3], ("duration", "100 h"), ("bottleneck.schedule_repeat", "6 s")]);
+    assert!(many.contains("schedule_repeat: more than 10000 changes"), "{many}");
+    let alone = mistakes(DUMBBELL, &[("bottleneck.schedule_repeat", "5 s")]);
+    assert!(alone.contains("there is no schedule to repeat"), "{alone}");
+}
+
+#[test]
+fn a_trace_with_delays_and_losses_takes_the_place_of_these_keys_of_the_schedule() {
+    let file = beside("columns", "time,rate,delay_ms,loss\n0,8,20,0\n2,4,50,0.1\n");
+    let rate = ("bottleneck.rate".to_owned(), "{ trace = \"cell.csv\", unit = \"Mbit/s\" }".to_owned());
+    let set =
+        [rate.clone(), ("duration".to_owned(), "6 s".to_owned()), ("warmup".to_owned(), "0 s".to_owned())];
+    let scenario = read(DUMBBELL, &file, &set).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+    let at = |s| Time::ZERO + Span::from_s(s);
+    let ms = Span::from_ms;
+    let [there, back] = &scenario.links[..] else { panic!("a dumbbell has two directions") };
+    assert_eq!(there.rate, Rate::from_bps(6_000_000).unwrap());
+    assert_eq!(there.schedule.delays, [(at(0), ms(20)), (at(2), ms(50)), (at(4), ms(20)), (at(6), ms(50))]);
+    let lost: Vec<_> = there.schedule.losses.iter().map(|change| change.1.clone()).collect();
+    assert_eq!(lost, [0.0, 0.1, 0.0, 0.1].map(LossRule::Probability));
+    assert!(back.schedule.losses.is_empty() && back.schedule.delays == there.schedule.delays);
+    let loss = ("bottleneck.loss".to_owned(), "0.1".to_owned());
+    let told = read(DUMBBELL, &file, &[rate, loss]).unwrap_err().0[0].text.clone();
+    assert_eq!(told, "loss: not allowed here, because the loss follows a trace");
+}
+
+#[test]
 fn a_trace_is_read_beside_its_scenario_and_counts_by_its_mean() {
     let file = beside("trace", "0,8e6\n1,4e6\n");
     let set = [("bottleneck.rate".to_owned(), "{ trace = \"cell.csv\" }".to_owned())];
@@ -1070,7 +1175,7 @@ fn mistakes_in_a_schedule_or_a_trace_are_reported_with_their_lines() {
     };
     assert_eq!(
         told("bottleneck.rate", "{ trace = \"cell.csv\" }"),
-        "trace: cell.csv:2: \"fast\" is not a rate in bit/s, at most 1000 Tbit/s"
+        "trace: cell.csv:2: \"fast\" is not a rate, at most 1000 Tbit/s"
     );
     assert_eq!(told("bottleneck.rate", "{ trace = \"sell.csv\" }"), "trace: sell.csv: file not found");
     assert_eq!(told("bottleneck.rate", "{ trace = \".\" }"), "trace: .: not a regular file");
@@ -1081,7 +1186,7 @@ fn mistakes_in_a_schedule_or_a_trace_are_reported_with_their_lines() {
     );
     assert_eq!(
         schedule("[{ at = \"2 s\" }]"),
-        "schedule: this entry changes nothing; set \"rate\", \"delay\" or \"loss\""
+        "schedule: this entry changes nothing; set \"rate\", \"delay\", \"loss\" or \"reverse_loss\""
     );
     assert_eq!(schedule("[{ at = \"0 s\", loss = 0 }]"), "at: must be above zero");
     assert!(schedule("[{ at = \"2 s\", dleay = \"1 ms\" }]").contains("did you mean \"delay\"?"));

@@ -60,8 +60,9 @@ fn healing(chance: Chance) -> Keys {
     let rate = Item::text(&value::rate(draw.scale.bps));
     let change = |at, rate| Item::Table(Keys(vec![("at".into(), at), ("rate".into(), rate)]));
     let schedule = vec![change(at(down), Item::text("0 bit/s")), change(at(up), rate.clone())];
-    let mut link =
-        draw.table(shape("bottleneck"), &["loss", "policer", "schedule", "queue", "access_rate", "jitter"]);
+    let skipped = ["schedule", "queue", "access_rate", "loss", "policer", "shaper", "jitter"];
+    let of_acks = ["reverse_loss", "reverse_policer", "reverse_jitter"];
+    let mut link = draw.table(shape("bottleneck"), &[&skipped[..], &of_acks].concat());
     let queue = [
         ("kind", Item::text(draw.one(&["droptail", "droptail", "codel", "fq_codel", "pie"]))),
         ("capacity", Item::text(&format!("{} packets", draw.spread(20.0, 2000.0) as u64))),

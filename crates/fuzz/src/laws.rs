@@ -221,7 +221,7 @@ fn sound_from(scenario: &Scenario) -> Option<Time> {
         let rates = link.schedule.rates.as_ref();
         let repeats = rates.is_some_and(|rates| rates.lap().is_some());
         let lossy = link.schedule.losses.last().map(|change| &change.1).or(link.loss.as_ref());
-        let impaired = link.impair.policer.is_some() || link.impair.duplicate > 0.0;
+        let impaired = link.impair.policer.is_some() || link.shaper.is_some() || link.impair.duplicate > 0.0;
         if !plain || !roomy || repeats || impaired || last_rate(link) == 0.0 || !lossy.is_none_or(kept) {
             return None;
         }

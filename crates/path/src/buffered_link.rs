@@ -9,12 +9,13 @@ use crate::link::{Departure, LinkTotals, Wire};
 use crate::packet::Packet;
 use crate::queue::{Capacity, Codel, DepartureRule, FqCodel, Queued, Xcp};
 use crate::schedule::{Pace, Schedule};
+use crate::token_bucket::BucketRule;
 
 /// One direction of a link in whose queue packets of type `T` wait.
 #[derive(Clone, Debug)]
 pub struct BufferedLink<T> {
     wire: Wire,
-    /// In the place of the wire, where something about it changes.
+    /// In the place of the wire, where something about it changes, or a shaper is before it.
     pace: Option<Box<Pace>>,
     capacity: Capacity,
     queue: Queue<T>,
@@ -54,9 +55,9 @@ impl<T: Packet> BufferedLink<T> {
         }
     }
 
-    /// The same with the rates and delays of `schedule`.
-    pub fn following(self, schedule: &Schedule) -> BufferedLink<T> {
-        BufferedLink { pace: self.wire.following(schedule), ..self }
+    /// The same with the rates and delays of `schedule`, behind a shaper.
+    pub fn following(self, schedule: &Schedule, shaper: Option<BucketRule>) -> BufferedLink<T> {
+        BufferedLink { pace: self.wire.following(schedule, shaper), ..self }
     }
 
     /// The same as the XCP router of that number in its network, where it is one.
@@ -268,7 +269,7 @@ fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::LinkPacket;
+    use crate::packet::{LinkPacket, PacketKind};
     use crate::queue::{Built, QueueChoice, Site, entry};
     use fairhaul_units::{Chance, CongestionHeader, Ecn};
     use proptest::prelude::*;
@@ -283,7 +284,7 @@ mod tests {
                 size: 1000,
                 packets: 1,
                 ecn: Ecn::NotCapable,
-                data_of: Some(0),
+                kind: PacketKind::Data(0),
                 counted: 0,
             }
         }
@@ -321,7 +322,7 @@ mod tests {
         let rates = Some(Arc::new(crate::Rates::new(&steps, None)));
         let schedule = Schedule { rates, ..Schedule::default() };
         for (changes, second) in [(Schedule::default(), 2), (schedule, 3)] {
-            let mut link = link("codel", Capacity::Unlimited, &[]).following(&changes);
+            let mut link = link("codel", Capacity::Unlimited, &[]).following(&changes, None);
             let (at, mut gone) = (|ms| Time::ZERO + Span::from_ms(ms), Vec::new());
             (0..2).for_each(|n| link.offer(queued(n, 1000, at(0)), n, &mut gone));
             let (_, first) = link.begin(at(0), &mut gone).expect("one waits");

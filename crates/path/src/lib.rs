@@ -19,10 +19,12 @@ mod link_spec;
 mod packet;
 pub mod queue;
 mod schedule;
+mod token_bucket;
 
 pub use link::{Departure, Wire};
 pub use link_ledger::LinkLedger;
 pub use link_port::{Admission, LinkPort};
 pub use link_spec::LinkSpec;
-pub use packet::{LinkPacket, Packet};
+pub use packet::{LinkPacket, Packet, PacketKind};
 pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};
+pub use token_bucket::{BucketRule, TokenBucket};

@@ -11,6 +11,7 @@ use crate::backlog::{All, Backlog};
 use crate::packet::LinkPacket;
 use crate::queue::{Arrival, Discipline, QueueDecision};
 use crate::schedule::{Pace, Schedule};
+use crate::token_bucket::BucketRule;
 
 /// How a packet leaves a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +90,9 @@ impl Wire {
         (self.busy_until, begins + passage.crosses)
     }
 
-    /// What goes in its place where its rate or its delay changes.
-    pub(crate) fn following(&self, schedule: &Schedule) -> Option<Box<Pace>> {
-        Pace::following(self.rate, self.delay, schedule)
+    /// What goes in its place where its rate or its delay changes, or a shaper is before it.
+    pub(crate) fn following(&self, schedule: &Schedule, shaper: Option<BucketRule>) -> Option<Box<Pace>> {
+        Pace::following(self.rate, self.delay, schedule, shaper)
     }
 
     /// What it can carry.
@@ -120,7 +121,7 @@ impl Wire {
 #[derive(Clone, Debug)]
 pub struct Link {
     wire: Wire,
-    /// In the place of the wire, where something about it changes.
+    /// In the place of the wire, where something about it changes, or a shaper is before it.
     pace: Option<Box<Pace>>,
     queue: Discipline,
     backlog: Backlog,
@@ -140,9 +141,9 @@ impl Link {
         }
     }
 
-    /// The same with the rates and delays of `schedule`; its losses are not the link's concern.
-    pub fn following(self, schedule: &Schedule) -> Link {
-        Link { pace: self.wire.following(schedule), ..self }
+    /// The same with the rates and delays of `schedule`, behind a shaper.
+    pub fn following(self, schedule: &Schedule, shaper: Option<BucketRule>) -> Link {
+        Link { pace: self.wire.following(schedule, shaper), ..self }
     }
 
     /// Offers a packet at `now`, which must not run backwards: how it leaves, unless the queue drops it. A train is
@@ -256,6 +257,7 @@ fn arrival(all: &All, size: Bytes, ecn: Ecn, flow: u32, now: Time, busy_until: T
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::PacketKind;
     use crate::queue::{Built, Capacity, DropTail, QueueChoice, Site};
     use fairhaul_units::Chance;
     use proptest::prelude::*;
@@ -266,7 +268,10 @@ mod tests {
     }
 
     fn offer(link: &mut Link, size: u32, ecn: Ecn, connection: u32, now: Time) -> Option<Departure> {
-        link.offer(&LinkPacket { connection, size, packets: 1, ecn, data_of: None, counted: 0 }, now)
+        link.offer(
+            &LinkPacket { connection, size, packets: 1, ecn, kind: PacketKind::Control, counted: 0 },
+            now,
+        )
     }
 
     fn link(capacity: Capacity) -> Link {
@@ -284,7 +289,7 @@ mod tests {
                 size: 1000 * u32::from(packets),
                 packets,
                 ecn: Ecn::NotCapable,
-                data_of: None,
+                kind: PacketKind::Control,
                 counted: 0,
             };
             assert!(trains.has_room(&train, now));

@@ -23,13 +23,13 @@ impl<T: Packet> LinkModel<T> {
     /// An idle link, whose queue owns `chance`.
     pub fn new(spec: &LinkSpec, chance: Chance) -> LinkModel<T> {
         let &LinkSpec { rate, delay, capacity, mark, .. } = spec;
-        match spec.queue.build(&Site { rate, delay, capacity, mark }, chance) {
+        match spec.queue.build(&Site { rate: spec.drain_rate(), delay, capacity, mark }, chance) {
             Built::OnArrival(queue) => {
-                LinkModel::OnArrival(Link::new(rate, delay, queue).following(&spec.schedule))
+                LinkModel::OnArrival(Link::new(rate, delay, queue).following(&spec.schedule, spec.shaper))
             }
             Built::AtDeparture(rule) => {
                 let buffered = BufferedLink::new(rate, delay, capacity, &rule);
-                LinkModel::AtDeparture(Box::new(buffered.following(&spec.schedule)))
+                LinkModel::AtDeparture(Box::new(buffered.following(&spec.schedule, spec.shaper)))
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::link::Departure;
 use crate::link_ledger::LinkLedger;
 use crate::link_model::LinkModel;
 use crate::link_spec::LinkSpec;
-use crate::packet::{LinkPacket, Packet};
+use crate::packet::{LinkPacket, Packet, PacketKind};
 use crate::queue::Queued;
 use crate::schedule::LinkRate;
 
@@ -33,6 +33,8 @@ pub struct LinkPort<T> {
     model: LinkModel<T>,
     rate: LinkRate,
     loss: Option<Loss>,
+    /// Whether losses and the policer apply to acknowledgements, too.
+    loses_acks: bool,
     /// In a box, since most links have none.
     impaired: Option<Box<Impaired>>,
     /// Whether the ledger counts the bytes that links have sent.
@@ -57,6 +59,7 @@ impl<T: Packet> LinkPort<T> {
             rate: spec.link_rate(),
             does_more: loss.is_some() || impaired.is_some() || counts_bytes,
             loss,
+            loses_acks: spec.loses_acks,
             impaired,
             counts_bytes,
             gauges_due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
@@ -72,7 +75,7 @@ impl<T: Packet> LinkPort<T> {
     /// Offers a packet at `now`, which must not run backwards. Gauges that were due have been read.
     #[inline(always)]
     pub fn offer(&mut self, packet: LinkPacket, now: Time, ledger: &mut impl LinkLedger) -> Admission {
-        if self.does_more && packet.data_of.is_some() && !self.admits(packet.size, now) {
+        if self.does_more && self.may_lose(packet.kind).is_some() && !self.admits(packet.size, now) {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         }
@@ -202,7 +205,16 @@ impl<T: Packet> LinkPort<T> {
         totals.arrived == totals.dropped + self.passed + self.waiting() as u64
     }
 
-    /// Whether a policer lets a data packet in.
+    /// The flow of a packet that losses and the policer apply to.
+    fn may_lose(&self, kind: PacketKind) -> Option<u32> {
+        match kind {
+            PacketKind::Data(flow) => Some(flow),
+            PacketKind::Ack(flow) => self.loses_acks.then_some(flow),
+            PacketKind::Control => None,
+        }
+    }
+
+    /// Whether a policer lets a packet in.
     fn admits(&mut self, size: u32, now: Time) -> bool {
         self.impaired.as_mut().is_none_or(|impaired| impaired.admits(size, now))
     }
@@ -242,7 +254,7 @@ impl<T: Packet> LinkPort<T> {
         if !self.does_more {
             return departure;
         }
-        let (arrives, copies) = self.cross(packet.data_of, offered, departure, ledger);
+        let (arrives, copies) = self.cross(packet.kind, offered, departure, ledger);
         Departure { arrives, copies, ..departure }
     }
 
@@ -250,7 +262,7 @@ impl<T: Packet> LinkPort<T> {
     #[inline(never)]
     fn cross(
         &mut self,
-        data_of: Option<u32>,
+        kind: PacketKind,
         offered: Time,
         departure: Departure,
         ledger: &mut impl LinkLedger,
@@ -258,7 +270,8 @@ impl<T: Packet> LinkPort<T> {
         if self.counts_bytes {
             ledger.sent_by_link(self.number, departure, &self.rate);
         }
-        if let (Some(loss), Some(flow)) = (&mut self.loss, data_of)
+        let flow = self.may_lose(kind);
+        if let (Some(loss), Some(flow)) = (&mut self.loss, flow)
             && loss.loses(flow, departure.departs)
         {
             ledger.lost_after_queue(self.number, offered, departure.departs);
@@ -272,9 +285,10 @@ impl<T: Packet> LinkPort<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::impair::{Impairments, JitterRule, LossRule, PolicerRule};
+    use crate::impair::{Impairments, JitterRule, LossRule};
     use crate::queue::{Capacity, QueueChoice, Site};
     use crate::schedule::Schedule;
+    use crate::token_bucket::BucketRule;
     use fairhaul_units::{Bytes, CongestionHeader, Ecn, Rate, Span};
     use proptest::prelude::*;
 
@@ -349,7 +363,7 @@ mod tests {
             size: 1000,
             packets: 1,
             ecn: Ecn::Capable,
-            data_of: Some(0),
+            kind: PacketKind::Data(0),
             counted: 960,
         };
         let mut counts = Counts::default();
@@ -365,6 +379,8 @@ mod tests {
         assert_eq!((counts.marked, counts.lost), (1, 1));
     }
 
+    const DATA: PacketKind = PacketKind::Data(0);
+
     /// 8 Mbit/s, 10 ms, six packets, which that queue marks above three.
     fn spec(queue: &str, loss: Option<LossRule>, impair: Impairments) -> LinkSpec {
         let rate = Rate::from_bps(8_000_000).expect("not zero");
@@ -378,23 +394,35 @@ mod tests {
         values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
         let queue = choice.resolved(&Site { rate, delay, capacity, mark }, Bytes(1500)).expect("it fits");
         let (name, schedule) = (String::new(), Schedule::default());
-        LinkSpec { name, rate, delay, capacity, mark, queue, loss, impair, schedule }
+        LinkSpec {
+            name,
+            rate,
+            delay,
+            capacity,
+            mark,
+            queue,
+            loss,
+            loses_acks: false,
+            impair,
+            shaper: None,
+            schedule,
+        }
     }
 
-    fn packet(size: u32, data_of: Option<u32>) -> LinkPacket {
-        LinkPacket { connection: 0, size, packets: 1, ecn: Ecn::Capable, data_of, counted: 0 }
+    fn packet(size: u32, kind: PacketKind) -> LinkPacket {
+        LinkPacket { connection: 0, size, packets: 1, ecn: Ecn::Capable, kind, counted: 0 }
     }
 
     #[test]
     fn a_policer_refuses_data_and_no_acknowledgement() {
-        let policer = PolicerRule { rate: Rate::from_bps(8_000).expect("not zero"), burst: Bytes(1000) };
+        let policer = BucketRule { rate: Rate::from_bps(8_000).expect("not zero"), burst: Bytes(1000) };
         let impair = Impairments { policer: Some(policer), ..Impairments::default() };
         let mut port: LinkPort<LinkPacket> = LinkPort::new(&spec("droptail", None, impair), 0, 1, false);
         let mut ledger = Counts::default();
-        let mut offer = |data_of| port.offer(packet(1000, data_of), Time::ZERO, &mut ledger);
-        assert!(matches!(offer(Some(0)), Admission::Sent(_)));
-        assert_eq!(offer(Some(0)), Admission::Dropped);
-        assert!(matches!(offer(None), Admission::Sent(_)));
+        let mut offer = |kind| port.offer(packet(1000, kind), Time::ZERO, &mut ledger);
+        assert!(matches!(offer(DATA), Admission::Sent(_)));
+        assert_eq!(offer(DATA), Admission::Dropped);
+        assert!(matches!(offer(PacketKind::Ack(0)), Admission::Sent(_)));
         assert_eq!((ledger.refused, ledger.departed, port.balances()), (1, 2, true));
     }
 
@@ -403,17 +431,35 @@ mod tests {
         let spec = spec("codel", Some(LossRule::Every(2)), Impairments::default());
         let mut port: LinkPort<LinkPacket> = LinkPort::new(&spec, 0, 1, false);
         let (mut ledger, mut dropped) = (Counts::default(), Vec::new());
-        let mut copies = |ms, data_of| {
+        let mut copies = |ms, kind| {
             // 1000 B take 1 ms, so each packet finds the link idle.
             let now = Time::ZERO + Span::from_ms(ms);
-            assert_eq!(port.offer(packet(1000, data_of), now, &mut ledger), Admission::Queued);
-            let (_, departure) = port.hold(&packet(1000, data_of), now, &mut ledger, &mut dropped)?;
+            assert_eq!(port.offer(packet(1000, kind), now, &mut ledger), Admission::Queued);
+            let (_, departure) = port.hold(&packet(1000, kind), now, &mut ledger, &mut dropped)?;
             assert_eq!(departure.departs, now + Span::from_ms(1));
             Some(departure.copies)
         };
-        let all = [copies(0, Some(0)), copies(1, Some(0)), copies(2, None), copies(3, Some(0))];
+        let all = [copies(0, DATA), copies(1, DATA), copies(2, PacketKind::Ack(0)), copies(3, DATA)];
         assert_eq!(all, [Some(1), Some(0), Some(1), Some(1)]);
         assert_eq!((ledger.departed, ledger.lost), (4, 1));
+    }
+
+    #[test]
+    fn where_acknowledgements_are_lost_only_what_opens_a_connection_passes() {
+        let policer = BucketRule { rate: Rate::from_bps(8_000).expect("not zero"), burst: Bytes(2000) };
+        let impair = Impairments { policer: Some(policer), ..Impairments::default() };
+        let spec = LinkSpec { loses_acks: true, ..spec("droptail", Some(LossRule::Every(2)), impair) };
+        let mut port: LinkPort<LinkPacket> = LinkPort::new(&spec, 0, 1, false);
+        let mut ledger = Counts::default();
+        let mut copies = |kind| match port.offer(packet(1000, kind), Time::ZERO, &mut ledger) {
+            Admission::Sent(departure) => Some(departure.copies),
+            _ => None,
+        };
+        let (ack, control) = (PacketKind::Ack(0), PacketKind::Control);
+        // The bucket holds two packets, and the second of them is lost; what opens a connection is not counted.
+        let all = [ack, control, control, ack, DATA, ack, control].map(&mut copies);
+        assert_eq!(all, [Some(1), Some(1), Some(1), Some(0), None, None, Some(1)]);
+        assert_eq!((ledger.refused, ledger.lost), (2, 1));
     }
 
     proptest! {
@@ -443,7 +489,7 @@ mod tests {
                     drops += dropped.drain(..).count();
                 }
                 port.read_gauges(now, &mut ledger, || true);
-                let packet = LinkPacket { connection: flow, ..packet(size, Some(flow)) };
+                let packet = LinkPacket { connection: flow, ..packet(size, PacketKind::Data(flow)) };
                 match port.offer(packet, now, &mut ledger) {
                     Admission::Dropped => {}
                     Admission::Sent(departure) => sent.push(departure),

@@ -5,6 +5,7 @@ use fairhaul_units::{Chance, Rate, Span, Time};
 use crate::impair::{Impaired, Impairments, Loss, LossRule};
 use crate::queue::{Capacity, QueueChoice};
 use crate::schedule::{LinkRate, Schedule, WORK_PER_BYTE};
+use crate::token_bucket::BucketRule;
 
 /// One direction of a named link.
 #[derive(Clone, Debug)]
@@ -21,10 +22,14 @@ pub struct LinkSpec {
     pub mark: Capacity,
     /// Its queue, with numbers for all that is automatic.
     pub queue: QueueChoice,
-    /// What it loses of the data packets that have left the queue, at the start.
+    /// What it loses of the packets that have left the queue, at the start.
     pub loss: Option<LossRule>,
+    /// Whether its losses and its policer apply to acknowledgements, too, and not only to data packets.
+    pub loses_acks: bool,
     /// What else it does to packets.
     pub impair: Impairments,
+    /// Lets packets wait in the queue until a bucket has tokens for them.
+    pub shaper: Option<BucketRule>,
     /// What of this changes.
     pub schedule: Schedule,
 }
@@ -40,11 +45,16 @@ impl LinkSpec {
         (!self.impair.is_none()).then(|| Impaired::new(&self.impair, stream))
     }
 
-    /// What loses data packets behind its queue, now or later, which owns `chance`.
+    /// What loses packets behind its queue, now or later, which owns `chance`.
     pub(crate) fn loss(&self, chance: Chance) -> Option<Loss> {
         let changes = &self.schedule.losses;
         let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
         rule.map(|rule| Loss::new(rule, chance).with_changes(changes))
+    }
+
+    /// What leaves its queue in the long run: its rate, or that of its shaper.
+    pub fn drain_rate(&self) -> Rate {
+        self.shaper.map_or(self.rate, |shaper| shaper.rate.min(self.rate))
     }
 
     /// What it can send over time.
@@ -55,5 +65,11 @@ impl LinkSpec {
     /// What it can send from `from` to `to`, in bytes.
     pub fn offers(&self, from: Time, to: Time) -> f64 {
         self.link_rate().work_between(from, to) as f64 / WORK_PER_BYTE as f64
+    }
+
+    /// The same, as far as its shaper lets it: in the long run, without the burst.
+    pub fn passes(&self, from: Time, to: Time) -> f64 {
+        let shaped = self.shaper.map(|shaper| shaper.rate.as_bps() as f64 / 8.0 * (to - from).as_secs());
+        shaped.unwrap_or(f64::INFINITY).min(self.offers(from, to))
     }
 }

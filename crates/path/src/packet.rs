@@ -13,8 +13,8 @@ pub struct LinkPacket {
     pub packets: u8,
     /// Whether it can be marked.
     pub ecn: Ecn,
-    /// The flow of a data packet: a link polices and loses no other packets.
-    pub data_of: Option<u32>,
+    /// What it carries.
+    pub kind: PacketKind,
     /// Its payload, where this link is the one that counts the payload of the flow; else zero.
     pub counted: u32,
 }
@@ -23,7 +23,26 @@ impl LinkPacket {
     /// The payload that this link counts, with its flow.
     #[inline(always)]
     pub fn counted_payload(&self) -> Option<(u32, u32)> {
-        self.data_of.filter(|_| self.counted > 0).map(|flow| (flow, self.counted))
+        self.kind.data_of().filter(|_| self.counted > 0).map(|flow| (flow, self.counted))
+    }
+}
+
+/// What a packet carries, with the index of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// Data.
+    Data(u32),
+    /// An acknowledgement without data.
+    Ack(u32),
+    /// Nothing: it opens or closes a connection. No link polices or loses it.
+    Control,
+}
+
+impl PacketKind {
+    /// The flow of a data packet.
+    #[inline(always)]
+    pub fn data_of(self) -> Option<u32> {
+        if let PacketKind::Data(flow) = self { Some(flow) } else { None }
     }
 }
 

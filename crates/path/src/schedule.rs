@@ -8,6 +8,7 @@ use std::sync::Arc;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::impair::LossRule;
+use crate::token_bucket::{BucketRule, TokenBucket};
 
 /// Work is counted in bits per second times picoseconds: all sums are exact.
 pub const WORK_PER_BYTE: u128 = 8_000_000_000_000;
@@ -192,13 +193,21 @@ pub(crate) struct Pace {
     changed: usize,
     busy_until: Time,
     occupied: Span,
+    shaper: Option<TokenBucket>,
 }
 
 impl Pace {
-    /// What follows `schedule` in the place of a wire of that rate and delay; `None` where neither changes.
-    pub(crate) fn following(rate: Rate, delay: Span, schedule: &Schedule) -> Option<Box<Pace>> {
-        let changes = schedule.rates.is_some() || !schedule.delays.is_empty();
-        changes.then(|| Box::new(Pace::new(rate, delay, schedule)))
+    /// What follows `schedule` behind a shaper, in the place of a wire of that rate and delay; `None` where neither
+    /// changes and there is no shaper.
+    pub(crate) fn following(
+        rate: Rate,
+        delay: Span,
+        schedule: &Schedule,
+        shaper: Option<BucketRule>,
+    ) -> Option<Box<Pace>> {
+        let differs = schedule.rates.is_some() || !schedule.delays.is_empty() || shaper.is_some();
+        let shaper = shaper.map(TokenBucket::new);
+        differs.then(|| Box::new(Pace { shaper, ..Pace::new(rate, delay, schedule) }))
     }
 
     /// An idle wire, at first of that rate and that delay.
@@ -215,13 +224,19 @@ impl Pace {
             changed: 0,
             busy_until: Time::ZERO,
             occupied: Span::ZERO,
+            shaper: None,
         }
     }
 
     /// Sends a packet of `size` offered at `now`, which must not run backwards: when its last bit
     /// leaves, and when it is at the other end. Behind an outage without end it never leaves.
     pub(crate) fn send(&mut self, size: u32, now: Time) -> (Time, Time) {
-        let begins = self.busy_until.max(now);
+        let mut begins = self.busy_until.max(now);
+        if let Some(shaper) = &mut self.shaper
+            && begins != Time::NEVER
+        {
+            begins = shaper.wait(Bytes(size.into()), begins);
+        }
         let departs = self.departs(size, begins);
         self.occupied = departs - begins;
         self.busy_until = departs;
@@ -236,7 +251,8 @@ impl Pace {
 
     /// What it can carry at `now`; `None`: nothing.
     pub(crate) fn rate(&self, now: Time) -> Option<Rate> {
-        self.rates.at(now).0
+        let rate = self.rates.at(now).0;
+        rate.map(|rate| self.shaper.as_ref().map_or(rate, |shaper| shaper.rate().min(rate)))
     }
 
     /// When the last packet has left.
@@ -244,7 +260,7 @@ impl Pace {
         self.busy_until
     }
 
-    /// How long the last packet was at the head of the queue, outages included.
+    /// How long the last packet occupied the link: from when it had its tokens, outages included.
     pub(crate) fn occupied(&self) -> Span {
         self.occupied
     }
@@ -341,6 +357,19 @@ mod tests {
         assert_eq!(whole, at(4 * 999_999 + 1));
         let late = Time::ZERO + Span::from_s(8_000_000);
         assert_eq!(pace.send(1000, late).0, late + ms(1));
+    }
+
+    #[test]
+    fn behind_a_shaper_a_burst_leaves_at_the_rate_of_the_link_and_the_rest_at_that_of_the_bucket() {
+        // Of 8 Mbit/s: 1 ms a packet; the bucket holds 3 and gets one each 4 ms, so it is empty after the fourth.
+        let rate = |mbps: u64| Rate::from_bps(mbps * 1_000_000).expect("not zero");
+        let rule = BucketRule { rate: rate(2), burst: Bytes(3000) };
+        let mut pace =
+            Pace::following(rate(8), Span::ZERO, &Schedule::default(), Some(rule)).expect("a shaper");
+        // Tokens at 4, 8, 12 ms; the packet leaves 1 ms later. The wait for tokens does not occupy the link.
+        assert_eq!(departures(&mut pace, &[0; 6]), [1000, 2000, 3000, 5000, 9000, 13_000]);
+        assert_eq!((pace.occupied(), pace.rate(at(0))), (ms(1), Some(rate(2))));
+        assert_eq!(departures(&mut pace, &[100, 100, 100, 100]), [101_000, 102_000, 103_000, 105_000]);
     }
 
     #[test]

@@ -356,7 +356,9 @@ impl Connection {
         let LegEnd::SharedLink { link, .. } = route.reverse[leg].end else {
             return self.forward_ack(leg + 1, &ack, now, route, network);
         };
-        if ack.packets > 1 && !self.passes_whole(link, ack_at_link(self.serial, &ack), now, network) {
+        if ack.packets > 1
+            && !self.passes_whole(link, ack_at_link(self.serial, self.flow, &ack), now, network)
+        {
             return self.split_ack(leg, &ack, now, route, network);
         }
         match self.offer_ack(link, &ack, now, network) {
@@ -369,7 +371,7 @@ impl Connection {
     /// Offers an acknowledgement to a link.
     #[inline(always)]
     fn offer_ack(&self, link: u32, ack: &Ack, now: Time, network: &mut Network) -> Admission {
-        network.offer(link, ack_at_link(self.serial, ack), now)
+        network.offer(link, ack_at_link(self.serial, self.flow, ack), now)
     }
 
     /// An acknowledgement is at the sender.

@@ -1,6 +1,6 @@
 //! A packet that waits in the queue of a link: its content, its connection, and the leg of its route.
 
-use fairhaul_path::{LinkPacket, Packet};
+use fairhaul_path::{LinkPacket, Packet, PacketKind};
 use fairhaul_units::{Ack, CongestionHeader, Data, Ecn};
 
 /// See the module.
@@ -28,7 +28,7 @@ impl Packet for QueuedPacket {
     fn at_link(&self) -> LinkPacket {
         match &self.content {
             DataOrAck::Data(data) => data_at_link(self.serial, self.flow, data, self.counted),
-            DataOrAck::Ack(ack) => ack_at_link(self.serial, ack),
+            DataOrAck::Ack(ack) => ack_at_link(self.serial, self.flow, ack),
         }
     }
 
@@ -50,21 +50,21 @@ impl Packet for QueuedPacket {
 /// What a link reads of a data packet of connection `serial`, of whose payload it counts that much.
 #[inline(always)]
 pub fn data_at_link(serial: u32, flow: u32, data: &Data, counted: u32) -> LinkPacket {
-    let data_of = (!data.opens()).then_some(flow);
+    let kind = if data.opens() { PacketKind::Control } else { PacketKind::Data(flow) };
     let packets = data.packets.max(1);
-    LinkPacket { connection: serial, size: data.size, packets, ecn: data.ecn, data_of, counted }
+    LinkPacket { connection: serial, size: data.size, packets, ecn: data.ecn, kind, counted }
 }
 
 /// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4].
 #[inline(always)]
-pub fn ack_at_link(serial: u32, ack: &Ack) -> LinkPacket {
+pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
     let packets = ack.packets.max(1);
     LinkPacket {
         connection: serial,
         size: ack.size(),
         packets,
         ecn: Ecn::NotCapable,
-        data_of: None,
+        kind: if ack.opens() { PacketKind::Control } else { PacketKind::Ack(flow) },
         counted: 0,
     }
 }

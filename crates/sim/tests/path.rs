@@ -48,6 +48,18 @@ fn burst_losses_occur_at_the_rate_of_their_markov_chain() {
 }
 
 #[test]
+fn a_burst_of_20_ms_ends_in_20_ms_where_a_chain_of_packets_waits_for_the_next_timeouts() {
+    // The link is bad for 20 ms every 2 s on average: 1 % of the time, and flows go on after each burst.
+    let run = alone("loss = { good = \"2 s\", bad = \"20 ms\" }", 20, "sack");
+    let longest =
+        |run: &Run| run.events("timeout").iter().fold(0.0, |most: f64, event| most.max(event.value));
+    assert!(total(&run, |row| row.lost) > 100.0 && longest(&run) < 1.0, "{} s", longest(&run));
+    // A chain of bursts of 100 packets on average takes windows of 20, and then a step with each timeout.
+    let chain = alone("loss = { good_to_bad = 0.0001, bad_to_good = 0.01 }", 20, "sack");
+    assert!(longest(&chain) > 3.0, "{} s", longest(&chain));
+}
+
+#[test]
 fn jitter_of_up_to_4_ms_makes_the_round_trip_2_ms_longer() {
     // A packet at a time: 0.1 ms + 10 ms, back 4 us + 10 ms, and the access of 10 times the rate on both sides
     // (2 x 10 us + 2 x 0.4 us).
@@ -93,6 +105,65 @@ fn a_packet_overtaken_by_two_counts_as_reordered_and_by_twenty_as_lost() {
         let much = alone("reorder = { probability = 0.001, delay = \"2 ms\" }", 50, recovery);
         assert!(much.events("reduction").len() > 10);
     }
+}
+
+#[test]
+fn lost_acknowledgements_lose_no_data_because_the_next_one_stands_for_them() {
+    let run = alone("reverse_loss = 0.3", 50, "sack");
+    let acks: u64 = run.record.links[1].iter().map(|row| row.arrived).sum();
+    let lost: u64 = run.record.links[1].iter().map(|row| row.dropped).sum();
+    let sigma = (0.3 * 0.7 * acks as f64).sqrt();
+    assert!((lost as f64 - 0.3 * acks as f64).abs() < 3.0 * sigma, "{lost} of {acks}");
+    // A window of 50 packets has 50 acknowledgements; at the start few are on their way.
+    assert!(acks > 60_000 && total(&run, |row| row.lost) == 0.0);
+    assert!(run.events("reduction").is_empty() && run.events("timeout").len() <= 2);
+}
+
+#[test]
+fn data_arrive_while_all_acknowledgements_are_lost_so_what_a_timeout_retransmits_arrives_twice() {
+    let all = "schedule = [{ at = \"10 s\", reverse_loss = 1 }, { at = \"12 s\", reverse_loss = 0 }]";
+    let run = alone(all, 50, "sack");
+    // From a minimum of 0.2 s timeouts double: at 0.2, 0.6 and 1.4 s, and the last when acknowledgements are back.
+    assert_eq!((run.events("timeout").len(), total(&run, |row| row.lost)), (4, 0.0));
+    let twice = total(&run, |row| row.delivered_bytes) - total(&run, |row| row.goodput_bytes);
+    assert_eq!(twice / 960.0, total(&run, |row| row.retransmitted));
+}
+
+#[test]
+fn jitter_on_the_way_back_makes_the_round_trip_longer_and_late_acknowledgements_retransmit_nothing() {
+    let still = rtt_mean_s(&alone("", 1, "sack"));
+    let run = alone("reverse_jitter = \"uniform 0 s..4 ms\"", 1, "sack");
+    let band = 3.0 * 1.155e-3 / total(&run, |row| row.rtt_samples).sqrt(); // as above
+    assert!((rtt_mean_s(&run) - still - 2e-3).abs() < band);
+    let late = alone("reverse_reorder = { probability = 0.1, delay = \"2 ms\" }", 50, "sack");
+    assert_eq!(total(&late, |row| row.retransmitted), 0.0);
+    // An old acknowledgement says nothing new, so the window goes on as it was.
+    within(0.02, alone("", 50, "sack").goodput_bps(0), late.goodput_bps(0), "goodput");
+}
+
+#[test]
+fn a_policer_on_the_way_back_passes_at_most_its_rate_of_acknowledgements() {
+    // 40 B are 320 bit: 100 acknowledgements a second and the 37 that the bucket of 1500 B holds.
+    let run = alone("reverse_policer = { rate = \"32 kbit/s\", burst = \"1500 B\" }", 50, "sack");
+    let rows = &run.record.links[1];
+    let passed: u64 = rows.iter().map(|row| row.arrived - row.dropped).sum();
+    assert!(passed <= 40 * 100 + 37 && passed > 3900, "{passed}");
+    assert_eq!(total(&run, |row| row.lost), 0.0);
+}
+
+#[test]
+fn a_shaper_lets_wait_what_a_policer_drops() {
+    let run = alone("shaper = { rate = \"8 Mbit/s\", burst = \"50 kB\" }", 1000, "sack");
+    let delivered = total(&run, |row| row.delivered_bytes) / 960.0;
+    // 40 s x 1000 packets/s + 50, and the window of 1000 packets keeps the queue filled.
+    assert!((39_900.0..=40_050.0).contains(&delivered), "{delivered}");
+    assert_eq!((total(&run, |row| row.lost), run.events("reduction").len()), (0.0, 0));
+    // A tenth of the link is used, because packets occupy it for their 0.1 ms only.
+    let busy: f64 = run.record.links[0].iter().map(|row| row.busy_s).sum();
+    within(0.01, 4.0, busy, "seconds in which the link sends");
+    // 1000 packets at 1000 a second.
+    let last = run.record.flows[0].last().expect("there are bins");
+    within(0.02, 1.0, last.rtt_s, "round trip of a full window");
 }
 
 #[test]

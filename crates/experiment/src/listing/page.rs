@@ -178,17 +178,18 @@ fn wanted(field: &Field) -> String {
         Accepts::Either(_) if field.name == "rate" => {
             "a rate such as \"1 Gbit/s\", or see [Trace](#trace)".into()
         }
-        Accepts::Table(_) if field.name == "policer" => "see [Policer](#policer)".into(),
+        Accepts::Table(_) if field.name.ends_with("policer") => "see [Token bucket](#token-bucket)".into(),
+        Accepts::Table(_) if field.name == "shaper" => "see [Token bucket](#token-bucket)".into(),
         Accepts::Table(_) if field.name == "aggregate" => "see [Aggregation](#aggregation)".into(),
-        Accepts::Table(_) if field.name == "reorder" => "see [Reordering](#reordering)".into(),
+        Accepts::Table(_) if field.name.ends_with("reorder") => "see [Reordering](#reordering)".into(),
         Accepts::Table(_) if field.name == "host" => "see [Host](#host)".into(),
         Accepts::Controller => "see [Controllers](#controllers)".into(),
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
         Accepts::Sweep => "see [Paths of keys](#paths-of-keys)".into(),
         _ => match field.name {
             "queue" => "see [Queues](#queues)".into(),
-            "loss" => "a probability, or see [Loss](#loss)".into(),
-            "jitter" => "\"uniform 0 s..1 ms\", or see [Jitter](#jitter)".into(),
+            "loss" | "reverse_loss" => "a probability, or see [Loss](#loss)".into(),
+            "jitter" | "reverse_jitter" => "\"uniform 0 s..1 ms\", or see [Jitter](#jitter)".into(),
             "recovery" => "see [Recovery](#recovery)".into(),
             "slow_start" => "see [Slow start](#slow-start)".into(),
             "traffic" => "a size such as \"100 MB\", or see [Traffic](#traffic)".into(),
@@ -200,7 +201,7 @@ fn wanted(field: &Field) -> String {
 /// The keys of a link that have tables of their own, and the titles of their sections.
 const OF_LINK: [(&str, &str); 7] = [
     ("loss", "Loss"),
-    ("policer", "Policer"),
+    ("policer", "Token bucket"),
     ("jitter", "Jitter"),
     ("aggregate", "Aggregation"),
     ("reorder", "Reordering"),

@@ -11,8 +11,10 @@ use std::sync::Arc;
 use fairhaul_path::Rates;
 use fairhaul_units::{Rate, Span};
 
+use super::fields::RateUnit;
 use super::mistake::clip;
 use super::quantities::{FASTEST_BPS, LONGEST_RUN};
+use super::trace_columns::{TraceColumns, quantity};
 use super::vector_file;
 use crate::Vectors;
 
@@ -28,12 +30,19 @@ pub(super) struct CapacityTrace {
     pub(super) rates: Arc<Rates>,
     /// Over its own length.
     pub(super) mean: Rate,
+    /// Its delays and losses, where it has any.
+    pub(super) columns: TraceColumns,
+    /// After which it begins again.
+    pub(super) period: Option<Span>,
 }
+
+/// The name of a file, whether it repeats, and its unit.
+type TraceKey = (String, bool, Option<RateUnit>);
 
 /// The traces and connection vectors of a scenario, each file read once for all runs of a sweep.
 pub(super) struct Traces {
     folder: PathBuf,
-    read: RefCell<BTreeMap<(String, bool), Result<CapacityTrace, String>>>,
+    read: RefCell<BTreeMap<TraceKey, Result<CapacityTrace, String>>>,
     vectors: RefCell<BTreeMap<String, Result<Arc<Vectors>, String>>>,
 }
 
@@ -45,16 +54,21 @@ impl Traces {
     }
 
     /// The trace in the file of that name; else a phrase that says where in the file what is wrong.
-    pub(super) fn open(&self, name: &str, repeat: bool) -> Result<CapacityTrace, String> {
+    pub(super) fn open(
+        &self,
+        name: &str,
+        repeat: bool,
+        unit: Option<RateUnit>,
+    ) -> Result<CapacityTrace, String> {
         let load = || {
             let text = text(&self.folder.join(name)).map_err(|why| format!("{name}: {why}"))?;
             let with_place = |(line, why)| format!("{name}:{line}: {why}");
-            TraceSteps::parse(&text)
+            TraceSteps::parse(&text, unit)
                 .map_err(with_place)?
                 .trace(repeat)
                 .map_err(|why| format!("{name}: {why}"))
         };
-        self.read.borrow_mut().entry((name.to_owned(), repeat)).or_insert_with(load).clone()
+        self.read.borrow_mut().entry((name.to_owned(), repeat, unit)).or_insert_with(load).clone()
     }
 
     /// The connection vectors in the file of that name; else the same.
@@ -72,7 +86,7 @@ impl Traces {
 /// # Errors
 /// What is wrong, with the number of its line where it is in one.
 pub fn check(text: &str, repeat: bool) -> Result<(), String> {
-    let steps = TraceSteps::parse(text).map_err(|(line, why)| format!("{line}: {why}"))?;
+    let steps = TraceSteps::parse(text, None).map_err(|(line, why)| format!("{line}: {why}"))?;
     steps.trace(repeat).map(drop)
 }
 
@@ -93,7 +107,7 @@ fn text(path: &Path) -> Result<String, String> {
 }
 
 /// A trace as it stands in its file.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct TraceSteps {
     /// From when on which rate, none in an outage; from zero on.
     rates: Vec<(Span, Option<Rate>)>,
@@ -101,6 +115,7 @@ struct TraceSteps {
     length: Span,
     /// What holds after it, where it does not repeat: the last rate, or nothing.
     lasts: bool,
+    columns: TraceColumns,
 }
 
 /// The number of a line, and what is wrong there.
@@ -108,14 +123,20 @@ type Wrong = (usize, String);
 
 impl TraceSteps {
     /// Lines that are empty or begin with `#` say nothing.
-    fn parse(text: &str) -> Result<TraceSteps, Wrong> {
+    fn parse(text: &str, unit: Option<RateUnit>) -> Result<TraceSteps, Wrong> {
         let lines =
             || (1..).zip(text.lines().map(str::trim)).filter(|l| !l.1.is_empty() && !l.1.starts_with('#'));
         match lines().next() {
             None => Err((1, "the trace is empty".into())),
-            Some((_, first)) if first.contains(',') => {
+            Some((number, first)) if first.contains(',') => {
                 let named = first.starts_with(|c: char| c.is_alphabetic() || c == '"');
-                over_time(lines().skip(named.into()))
+                let header = if named { first } else { "" };
+                let columns = TraceColumns::named(header).map_err(|why| (number, why))?;
+                over_time(lines().skip(named.into()), columns, unit)
+            }
+            Some((number, _)) if unit.is_some() => {
+                let text = "\"unit\" is for lines of seconds and rates; this is a trace of milliseconds";
+                Err((number, text.into()))
             }
             Some(_) => opportunities(lines()),
         }
@@ -125,31 +146,47 @@ impl TraceSteps {
         let lap = Rates::new(&self.rates, Some(self.length));
         let mean =
             lap.mean().ok_or("the trace never sends anything; wanted a mean rate of at least 1 bit/s")?;
-        if repeat {
-            return Ok(CapacityTrace { rates: Arc::new(lap), mean });
-        }
-        if !self.lasts {
-            self.rates.push((self.length, None));
-        }
-        Ok(CapacityTrace { rates: Arc::new(Rates::new(&self.rates, None)), mean })
+        let rates = if repeat {
+            lap
+        } else {
+            if !self.lasts {
+                self.rates.push((self.length, None));
+            }
+            Rates::new(&self.rates, None)
+        };
+        let TraceSteps { columns, length, .. } = self;
+        Ok(CapacityTrace { rates: Arc::new(rates), mean, columns, period: repeat.then_some(length) })
     }
 }
 
-/// Lines `seconds,bit/s`. The last rate holds as long as the one before it.
-fn over_time<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceSteps, Wrong> {
+/// The least rate that some line of a trace has, unless its unit is given: below it, the rates are not in bit/s.
+const LEAST_BPS: f64 = 1000.0;
+
+/// Lines of seconds, a rate, and what `columns` name. The last rate holds as long as the one before it.
+fn over_time<'a>(
+    lines: impl Iterator<Item = (usize, &'a str)>,
+    mut columns: TraceColumns,
+    unit: Option<RateUnit>,
+) -> Result<TraceSteps, Wrong> {
     let mut rates: Vec<(Span, Option<Rate>)> = Vec::new();
+    let bps_of_unit = unit.unwrap_or(RateUnit::Bit).as_bps();
+    let mut largest = (1, 0.0);
     for (number, line) in lines {
         let wrong = |why: String| Err((number, why));
-        let Some((at, rate)) = line.split_once(',') else {
-            return wrong(format!("wanted \"seconds,bit/s\", not \"{}\"", clip(line)));
+        let values: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [at, rate, others @ ..] = &values[..] else {
+            return wrong(format!("wanted \"seconds,rate\", not \"{}\"", clip(line)));
         };
-        let (at, rate) = (at.trim(), rate.trim());
         let Some(at) = quantity(at, LONGEST_RUN.as_secs()).map(Span::from_secs) else {
             return wrong(format!("\"{}\" is not a time in seconds, at most 100 days", clip(at)));
         };
-        let Some(bps) = quantity(rate, FASTEST_BPS as f64) else {
-            return wrong(format!("\"{}\" is not a rate in bit/s, at most 1000 Tbit/s", clip(rate)));
+        let Some(bps) = quantity(rate, FASTEST_BPS as f64 / bps_of_unit).map(|rate| rate * bps_of_unit)
+        else {
+            return wrong(format!("\"{}\" is not a rate, at most 1000 Tbit/s", clip(rate)));
         };
+        if bps > largest.1 {
+            largest = (number, bps);
+        }
         match rates.last() {
             None if !at.is_zero() => return wrong(format!("the first time must be 0, not {at}")),
             Some(last) if last.0 >= at => {
@@ -157,18 +194,29 @@ fn over_time<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceS
             }
             _ => rates.push((at, Rate::from_bps((bps + 0.5) as u64))),
         }
+        columns.read_line(at, others).map_err(|why| (number, why))?;
+    }
+    if unit.is_none() {
+        plausible(largest)?;
     }
     let length = match rates[..] {
         [] => return Err((1, "no line gives a rate".into())),
         [_] => Span::from_s(1), // the same rate for ever
         [.., (before, _), (last, _)] => last + (last - before),
     };
-    Ok(TraceSteps { rates, length, lasts: true })
+    Ok(TraceSteps { rates, length, lasts: true, columns })
 }
 
-/// A number from zero to `most`.
-fn quantity(text: &str, most: f64) -> Option<f64> {
-    text.parse().ok().filter(|number| (0.0..=most).contains(number))
+/// Refuses a trace whose largest rate, in that line, is too small for bits per second.
+fn plausible((number, bps): (usize, f64)) -> Result<(), Wrong> {
+    if !(0.5..LEAST_BPS).contains(&bps) {
+        return Ok(());
+    }
+    let text = format!(
+        "the largest rate is {bps} bit/s, less than 1 kbit/s; the rates are probably in another unit: set unit = \
+         \"Mbit/s\", or unit = \"bit/s\" if they are right"
+    );
+    Err((number, text))
 }
 
 /// Lines of one whole number of milliseconds: by then 1504 bytes more can have been delivered.
@@ -176,7 +224,7 @@ fn quantity(text: &str, most: f64) -> Option<f64> {
 // bytes that a packet does not use are not wasted. The capacity up to each millisecond is the same.
 fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceSteps, Wrong> {
     let mut rates: Vec<(Span, Option<Rate>)> = vec![(Span::ZERO, None)];
-    let (mut last, mut count) = (0, 0);
+    let (mut last, mut count, mut delivers) = (0, 0, false);
     let mut close = |ms: u64, count: u64, next: u64| {
         let mut from = |ms, rate| match rates.last_mut() {
             Some(step) if step.0 == Span::from_ms(ms) => step.1 = rate,
@@ -195,6 +243,7 @@ fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Tr
                 format!("wanted a whole number of milliseconds, at most 100 days, not \"{}\"", clip(line));
             return Err((number, text));
         };
+        delivers |= ms > 0;
         let ms = ms.max(1); // what can be delivered at once is so within the first
         if ms < last {
             return Err((number, format!("{ms} ms is before the {last} ms of the previous line")));
@@ -205,8 +254,12 @@ fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Tr
         }
         (last, count) = (ms, count + 1);
     }
+    if !delivers {
+        return Err((1, "every delivery is at 0 ms, so the trace lasts no time and never delivers".into()));
+    }
     close(last, count, last);
-    Ok(TraceSteps { rates, length: Span::from_ms(last), lasts: false })
+    let length = Span::from_ms(last);
+    Ok(TraceSteps { rates, length, lasts: false, columns: TraceColumns::default() })
 }
 
 #[cfg(test)]
@@ -215,7 +268,7 @@ mod tests {
 
     fn steps(text: &str) -> Vec<(u64, u64)> {
         let ms = |span: Span| span.as_ps() / 1_000_000_000;
-        let steps = TraceSteps::parse(text).expect("it is a trace");
+        let steps = TraceSteps::parse(text, None).expect("it is a trace");
         let bps = |rate: Option<Rate>| rate.map_or(0, Rate::as_bps);
         steps.rates.iter().map(|step| (ms(step.0), bps(step.1))).chain([(ms(steps.length), 0)]).collect()
     }
@@ -241,15 +294,15 @@ mod tests {
 
     #[test]
     fn the_mean_is_taken_over_the_length_of_the_trace() {
-        let mean = |text: &str| TraceSteps::parse(text).unwrap().trace(true).unwrap().mean.as_bps();
+        let mean = |text: &str| TraceSteps::parse(text, None).unwrap().trace(true).unwrap().mean.as_bps();
         assert_eq!(mean("0,8e6\n1,4e6"), 6_000_000);
         assert_eq!(mean("1\n4"), 6_016_000); // 2 x 12 032 bit in 4 ms
-        assert!(TraceSteps::parse("0,0\n1,0").unwrap().trace(true).is_err());
+        assert!(TraceSteps::parse("0,0\n1,0", None).unwrap().trace(true).is_err());
     }
 
     #[test]
     fn what_does_not_repeat_keeps_its_last_rate_or_delivers_no_more() {
-        let rates = |text: &str| TraceSteps::parse(text).unwrap().trace(false).unwrap().rates;
+        let rates = |text: &str| TraceSteps::parse(text, None).unwrap().trace(false).unwrap().rates;
         assert_eq!(rates("0,8e6\n1,4e6").steps().last(), Some((Span::from_s(1), 4_000_000)));
         assert_eq!(rates("1\n4").steps().last(), Some((Span::from_ms(4), 0)));
         assert_eq!(rates("1\n4").lap(), None);
@@ -257,16 +310,52 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_told_with_its_line() {
-        let mistake = |text: &str| TraceSteps::parse(text).expect_err("it is no trace");
+        let mistake = |text: &str| TraceSteps::parse(text, None).expect_err("it is no trace");
         assert_eq!(mistake(""), (1, "the trace is empty".into()));
         assert_eq!(mistake("t,r\n").1, "no line gives a rate");
-        assert_eq!(mistake("t,r\n1,5\n"), (2, "the first time must be 0, not 1 s".into()));
-        assert_eq!(mistake("0,5\n1\n"), (2, "wanted \"seconds,bit/s\", not \"1\"".into()));
-        assert_eq!(mistake("0,5\n1,fast\n").1, "\"fast\" is not a rate in bit/s, at most 1000 Tbit/s");
+        assert_eq!(mistake("t,r\n1,5e6\n"), (2, "the first time must be 0, not 1 s".into()));
+        assert_eq!(mistake("0,5\n1\n"), (2, "wanted \"seconds,rate\", not \"1\"".into()));
+        assert_eq!(mistake("0,5\n1,fast\n").1, "\"fast\" is not a rate, at most 1000 Tbit/s");
         assert_eq!(mistake("0,5\n2,1\n2,1\n"), (3, "2 s is not later than the previous time".into()));
         assert!(mistake("0,5\nnan,1\n").1.contains("\"nan\" is not a time"));
         assert!(mistake("0,-5\n").1.contains("\"-5\" is not a rate"));
         assert_eq!(mistake("5\n3\n"), (2, "3 ms is before the 5 ms of the previous line".into()));
         assert!(mistake("1\n2.5\n").1.contains("not \"2.5\""));
+    }
+
+    #[test]
+    fn rates_have_the_unit_that_is_given_and_without_one_a_trace_of_less_than_1_kbit_per_s_is_refused() {
+        let mean = |text: &str, unit| {
+            TraceSteps::parse(text, Some(unit)).unwrap().trace(true).unwrap().mean.as_bps()
+        };
+        assert_eq!(mean("0,2.5\n1,1.5\n", RateUnit::Megabit), 2_000_000);
+        assert_eq!(mean("0,2\n", RateUnit::Gigabit), 2_000_000_000);
+        assert_eq!(mean("0,500\n", RateUnit::Bit), 500);
+        let (line, why) = TraceSteps::parse("t,r\n0,1.5\n1,2.4\n2,0.3\n", None).expect_err("it is in Mbit/s");
+        assert!(line == 3 && why.contains("2.4 bit/s") && why.contains("unit = \"Mbit/s\""), "{why}");
+        assert!(TraceSteps::parse("1\n2\n", Some(RateUnit::Megabit)).is_err());
+    }
+
+    #[test]
+    fn columns_of_delay_and_loss_have_the_steps_at_which_they_change() {
+        let text = "time,rate,loss,delay_ms\n0,8e6,0,20\n15,4e6,0.01,20\n30,8e6,0.01,35.5\n";
+        let trace = TraceSteps::parse(text, None).unwrap().trace(true).unwrap();
+        assert_eq!(trace.columns.losses, [(Span::ZERO, 0.0), (Span::from_s(15), 0.01)]);
+        assert_eq!(
+            trace.columns.delays,
+            [(Span::ZERO, Span::from_ms(20)), (Span::from_s(30), Span::from_us(35_500))]
+        );
+        assert_eq!(trace.period, Some(Span::from_s(45)));
+        let mistake = |text: &str| TraceSteps::parse(text, None).expect_err("it is no trace");
+        assert!(mistake("time,rate,dleay\n0,8e6,1\n").1.contains("unknown column \"dleay\""));
+        assert!(mistake("time,rate,loss,loss\n").1.contains("two columns"));
+        assert!(mistake("0,8e6,20\n").1.contains("wanted 2 values, not 3"));
+        assert!(mistake("time,rate,loss\n0,8e6,1.5\n").1.contains("not a loss probability"));
+    }
+
+    #[test]
+    fn a_trace_whose_deliveries_are_all_at_zero_never_delivers() {
+        let (line, why) = TraceSteps::parse("0\n0\n0\n", None).expect_err("it lasts no time");
+        assert!(line == 1 && why.contains("never delivers"), "{why}");
     }
 }

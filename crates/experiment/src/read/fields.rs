@@ -27,9 +27,9 @@ mod traffic;
 pub(crate) use expect::ExpectKeys;
 pub(crate) use flow::{DelayedAck, Direction, Profile};
 pub(crate) use host::{BufferSpec, HostKeys};
-pub(crate) use impair::{AggregateKeys, LossKeys, LossSpec, PolicerKeys, ReorderKeys};
+pub(crate) use impair::{AggregateKeys, BucketKeys, LossKeys, LossSpec, ReorderKeys};
 pub(crate) use queue::QueueKeys;
-pub(crate) use schedule::{ChangeKeys, RateSpec, TraceKeys};
+pub(crate) use schedule::{ChangeKeys, RateSpec, RateUnit, TraceKeys};
 pub(crate) use traffic::{SizeWords, TrafficWords};
 
 /// The bounds of times, ps; the least above zero is 1.
@@ -117,8 +117,11 @@ table! {
     reverse_queue: QueueKeys = in_words("one like `queue`"), "The queue of the reverse direction.";
     loss: LossSpec = in_words("none"),
         "Loss of data packets after the queue, in the forward direction only (in a graph: from `from` to `to`).";
-    policer: PolicerKeys = in_words("none"),
+    policer: BucketKeys = in_words("none"),
         "Drops data packets that exceed a rate, before the queue; in the direction of `loss`.";
+    shaper: BucketKeys = in_words("none"),
+        "Lets packets that exceed a rate wait in the queue, in the direction of `loss`. Capacities in time and in bdp go by \
+         the rate of the bucket if it is below that of the link; shares of the link refer to `rate`.";
     jitter: JitterRule = in_words("none"),
         "Random extra delay of every packet after the queue, in the direction of `loss`.";
     aggregate: AggregateKeys = in_words("none"),
@@ -127,7 +130,19 @@ table! {
         "Packets that are delayed after the queue so that others overtake them, in the direction of `loss`.";
     duplicate: Probability = in_words("none"),
         "Probability that a packet arrives twice, in the direction of `loss`.";
+    reverse_loss: LossSpec = in_words("none"),
+        "Loss of packets after the queue in the reverse direction: ACKs of forward flows, and data of reverse flows. \
+         Packets that open or close a connection are not lost.";
+    reverse_policer: BucketKeys = in_words("none"),
+        "Drops packets that exceed a rate, before the queue of the reverse direction; ACKs, too.";
+    reverse_jitter: JitterRule = in_words("none"),
+        "Random extra delay of every packet after the queue, in the reverse direction.";
+    reverse_reorder: ReorderKeys = in_words("none"),
+        "Packets that are delayed after the queue so that others overtake them, in the reverse direction.";
     schedule: Vec<ChangeKeys> = in_words("no changes"), "Changes of rate, delay or loss during the run.";
+    schedule_repeat: Time<1, RUN> = in_words("once"),
+        "Period after which the schedule begins again, with the rate, the delay and the losses of the link as at the start \
+         of the run; longer than the last `at`.";
 }
 
 table! {

@@ -1,29 +1,51 @@
 //! Resolves the impairments of a link other than losses: from their keys to the rules of `path`.
 
-use fairhaul_path::impair::{AggregateRule, Impairments, PolicerRule, ReorderRule};
+use fairhaul_path::BucketRule;
+use fairhaul_path::impair::{AggregateRule, Impairments, ReorderRule};
 use fairhaul_units::{Bytes, Time};
 
-use super::fields::{AggregateKeys, LinkKeys, PolicerKeys, ReorderKeys};
+use super::fields::{AggregateKeys, BucketKeys, Direction, LinkKeys, ReorderKeys};
 use super::mistake::Notes;
 
-/// The impairments of a link's table. What was wrong has been noted, and is left out.
-pub(super) fn impairments(link: &LinkKeys, largest: Bytes, notes: &mut Notes) -> Impairments {
-    Impairments {
-        policer: link.policer.value.as_ref().and_then(|keys| policer(keys, largest, notes)),
-        jitter: link.jitter.value.filter(|rule| !rule.most.is_zero()),
-        aggregate: link.aggregate.value.as_ref().and_then(aggregate),
-        reorder: link.reorder.value.as_ref().and_then(reorder).filter(|rule| rule.probability > 0.0),
-        duplicate: link.duplicate.value.unwrap_or(0.0),
+/// The impairments of a direction of a link's table. What was wrong has been noted, and is left out.
+pub(super) fn impairments(
+    link: &LinkKeys,
+    direction: Direction,
+    largest: Bytes,
+    notes: &mut Notes,
+) -> Impairments {
+    let (policing, jitter, late) = match direction {
+        Direction::Forward => (&link.policer, &link.jitter, &link.reorder),
+        Direction::Reverse => (&link.reverse_policer, &link.reverse_jitter, &link.reverse_reorder),
+    };
+    let shaper = link.shaper.value.as_ref().filter(|_| direction == Direction::Forward);
+    policing.value.iter().chain(shaper).for_each(|keys| holds_packets(keys, largest, notes));
+    let both = Impairments {
+        policer: policing.value.as_ref().and_then(bucket),
+        jitter: jitter.value.filter(|rule| !rule.most.is_zero()),
+        reorder: late.value.as_ref().and_then(reorder).filter(|rule| rule.probability > 0.0),
+        ..Impairments::default()
+    };
+    match direction {
+        Direction::Forward => Impairments {
+            aggregate: link.aggregate.value.as_ref().and_then(aggregate),
+            duplicate: link.duplicate.value.unwrap_or(0.0),
+            ..both
+        },
+        Direction::Reverse => both,
     }
 }
 
+/// A token bucket.
+pub(super) fn bucket(keys: &BucketKeys) -> Option<BucketRule> {
+    Some(BucketRule { rate: keys.rate.value?, burst: keys.burst.value? })
+}
+
 /// A bucket that cannot hold a packet would never let it pass.
-fn policer(keys: &PolicerKeys, largest: Bytes, notes: &mut Notes) -> Option<PolicerRule> {
-    let rule = PolicerRule { rate: keys.rate.value?, burst: keys.burst.value? };
-    if rule.burst < largest {
-        keys.burst.key.note(format!("{} is less than one packet of {largest}", rule.burst), notes);
+fn holds_packets(keys: &BucketKeys, largest: Bytes, notes: &mut Notes) {
+    if let Some(burst) = keys.burst.value.filter(|burst| *burst < largest) {
+        keys.burst.key.note(format!("{burst} is less than one packet of {largest}"), notes);
     }
-    Some(rule)
 }
 
 fn reorder(keys: &ReorderKeys) -> Option<ReorderRule> {

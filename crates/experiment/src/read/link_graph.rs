@@ -3,11 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use fairhaul_path::Schedule;
-use fairhaul_units::{Rate, Span};
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::{BucketRule, Schedule};
+use fairhaul_units::{Rate, Span, Time};
 
 use super::capacity_trace::Traces;
 use super::fields::{BottleneckKeys, FlowKeys, GraphLinkKeys, LinkKeys, QueueKeys, ScenarioKeys};
+use super::impairments::bucket;
 use super::link_schedule::{LinkSchedule, link_schedule};
 use super::mistake::{Notes, way_out};
 use super::quantities::CapacitySpec;
@@ -17,6 +19,8 @@ use crate::Hop;
 /// Routes are searched without an index of neighbours, so graphs are bounded.
 const MOST_NODES: usize = 1000;
 const MOST_LINKS: usize = 5000;
+/// Changes of the delays and losses of all links in a run.
+const MOST_CHANGES: usize = 1_000_000;
 
 /// A link as the file describes it: both directions.
 pub(super) struct DuplexLink<'a> {
@@ -26,6 +30,8 @@ pub(super) struct DuplexLink<'a> {
     pub(super) delay: Span,
     /// Of the rates that it ever has.
     fastest: Rate,
+    /// What a trace says of losses in the forward direction.
+    pub(super) traced_losses: Vec<(Time, LossRule)>,
     /// Its table, for what it does to packets.
     pub(super) keys: &'a LinkKeys,
     from: usize,
@@ -35,6 +41,7 @@ pub(super) struct DuplexLink<'a> {
 /// What the directions of a link may differ in.
 pub(super) struct LinkDirection<'a> {
     pub(super) rate: Rate,
+    pub(super) shaper: Option<BucketRule>,
     /// What changes, but for what it loses.
     pub(super) schedule: Schedule,
     /// What its queue holds, and from where it marks.
@@ -43,10 +50,22 @@ pub(super) struct LinkDirection<'a> {
     pub(super) queue: &'a QueueKeys,
 }
 
+impl DuplexLink<'_> {
+    /// How often its delay changes in a run, and its loss where that is in a trace.
+    fn changes(&self) -> usize {
+        self.directions[0].schedule.delays.len() + self.traced_losses.len()
+    }
+}
+
 impl<'a> LinkDirection<'a> {
     fn new(rate: Rate, schedule: Schedule, queue: &'a QueueKeys) -> Option<LinkDirection<'a>> {
         let (capacity, mark) = (queue.limits.capacity.present()?, queue.limits.mark.present());
-        Some(LinkDirection { rate, schedule, capacity, mark, queue })
+        Some(LinkDirection { rate, shaper: None, schedule, capacity, mark, queue })
+    }
+
+    /// What capacities in time and in bdp go by.
+    pub(super) fn drain_rate(&self) -> Rate {
+        self.shaper.map_or(self.rate, |shaper| shaper.rate.min(self.rate))
     }
 }
 
@@ -86,12 +105,13 @@ impl<'a> LinkGraph<'a> {
     pub(super) fn read(root: &'a ScenarioKeys, traces: &Traces, notes: &mut Notes) -> LinkGraph<'a> {
         let (node, link) = (root.node.key, root.link.key);
         let graph = node.given || link.given;
+        let end = root.duration.value.unwrap_or_default();
         if root.bottleneck.key.given {
             if graph {
                 let origin = if link.given { link.origin } else { node.origin };
                 notes.note(origin, "a scenario has either [bottleneck], or [[node]] and [[link]]");
             }
-            return dumbbell(root.bottleneck.value.as_ref(), traces, notes);
+            return dumbbell(root.bottleneck.value.as_ref(), (end, traces), notes);
         }
         if !graph {
             notes.note(root.origin, "a scenario needs [bottleneck], or [[node]] and [[link]]");
@@ -107,16 +127,24 @@ impl<'a> LinkGraph<'a> {
             notes.note(link.origin, format!("{} links are too many; at most {MOST_LINKS}", links.len()));
             return LinkGraph { whole: false, ..net };
         }
-        let mut names = BTreeSet::new();
+        let (mut names, mut changes) = (BTreeSet::new(), 0);
         for link in links {
-            match duplex_link(link, &net.nodes, traces, notes) {
+            match duplex_link(link, &net.nodes, (end, traces), notes) {
                 Some(duplex_link) => {
                     let name = &duplex_link.name;
                     if !names.insert(name.clone()) {
                         let text = format!("duplicate link name \"{name}\"; give the link another name");
                         notes.note(link.origin, text);
                     }
+                    changes += duplex_link.changes();
                     net.duplex_links.push(duplex_link);
+                    if changes > MOST_CHANGES {
+                        notes.note(
+                            link.origin,
+                            format!("the links change more than {MOST_CHANGES} times in all"),
+                        );
+                        return LinkGraph { whole: false, ..net };
+                    }
                 }
                 None => net.whole = false,
             }
@@ -191,7 +219,7 @@ impl<'a> LinkGraph<'a> {
 
     /// The rate of the slowest link on the way.
     pub(super) fn slowest(&self, route: &LinkRoute) -> Rate {
-        let rates = route.directions(self).map(|(_, one)| one.rate);
+        let rates = route.directions(self).map(|(_, one)| one.drain_rate());
         rates.min().expect("a way has at least one link")
     }
 
@@ -229,11 +257,17 @@ impl LinkRoute {
     }
 }
 
-fn dumbbell<'a>(keys: Option<&'a BottleneckKeys>, traces: &Traces, notes: &mut Notes) -> LinkGraph<'a> {
+fn dumbbell<'a>(
+    keys: Option<&'a BottleneckKeys>,
+    (end, traces): (Span, &Traces),
+    notes: &mut Notes,
+) -> LinkGraph<'a> {
     let mut net =
         LinkGraph { duplex_links: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
     let Some(keys) = keys else { return net };
-    let Some(link) = read_link("bottleneck".into(), &keys.link, (0, 1), traces, notes) else { return net };
+    let Some(link) = read_link("bottleneck".into(), &keys.link, (0, 1), (end, traces), notes) else {
+        return net;
+    };
     net.access = Some(keys.access_rate.value.unwrap_or(link.fastest * 10));
     net.duplex_links.push(link);
     net.whole = true;
@@ -245,21 +279,26 @@ fn read_link<'a>(
     name: String,
     keys: &'a LinkKeys,
     (from, to): (usize, usize),
-    traces: &Traces,
+    (end, traces): (Span, &Traces),
     notes: &mut Notes,
 ) -> Option<DuplexLink<'a>> {
-    let LinkSchedule { rate, fastest, schedule } = link_schedule(keys, traces, notes)?;
+    let LinkSchedule { rate, fastest, schedule, traced_losses } = link_schedule(keys, end, traces, notes)?;
     let queue = keys.queue.value.as_ref()?;
     let back = match keys.reverse_rate.value {
         Some(rate) => (rate, Schedule { rates: None, ..schedule.clone() }),
         None => (rate, schedule.clone()),
     };
+    let shaper = keys.shaper.value.as_ref().and_then(bucket);
     let other = keys.reverse_queue.value.as_ref().unwrap_or(queue);
     Some(DuplexLink {
         name,
-        directions: [LinkDirection::new(rate, schedule, queue)?, LinkDirection::new(back.0, back.1, other)?],
+        directions: [
+            LinkDirection { shaper, ..LinkDirection::new(rate, schedule, queue)? },
+            LinkDirection::new(back.0, back.1, other)?,
+        ],
         fastest: fastest.max(back.0),
         delay: keys.delay.value?,
+        traced_losses,
         keys,
         from,
         to,
@@ -269,7 +308,7 @@ fn read_link<'a>(
 fn duplex_link<'a>(
     link: &'a GraphLinkKeys,
     nodes: &[&str],
-    traces: &Traces,
+    (end, traces): (Span, &Traces),
     notes: &mut Notes,
 ) -> Option<DuplexLink<'a>> {
     let (from, to) = (node(nodes, &link.from, notes), node(nodes, &link.to, notes));
@@ -279,7 +318,7 @@ fn duplex_link<'a>(
         return None;
     }
     let name = link.name.value.clone().unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
-    read_link(name, &link.link, (from, to), traces, notes)
+    read_link(name, &link.link, (from, to), (end, traces), notes)
 }
 
 fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {

@@ -2,35 +2,53 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_path::impair::{Bursts, LossRule};
+use fairhaul_path::impair::{Bursts, LossRule, TimedBursts};
 use fairhaul_units::Time;
 
 use super::fields::{FlowKeys, LossKeys, LossSpec};
 use super::flow_names::flow_names;
 use super::mistake::{Notes, clip, way_out};
-use super::reader::Key;
+use super::reader::{Key, KeyedOption};
+
+/// Which of the two keys of a model of bursts are given.
+const NEITHER: [bool; 2] = [false, false];
+const BOTH: [bool; 2] = [true, true];
 
 /// What a link loses; `None` where that is nothing, or where a part of it was wrong.
-pub(super) fn loss_rule(spec: &LossSpec, flows: &[FlowKeys], notes: &mut Notes) -> Option<LossRule> {
-    let keys = match spec {
+pub(super) fn loss_rule(
+    of: &KeyedOption<LossSpec>,
+    flows: &[FlowKeys],
+    notes: &mut Notes,
+) -> Option<LossRule> {
+    let keys = match of.value.as_ref()? {
         LossSpec::Probability(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
         LossSpec::Rule(keys) => keys,
     };
     let states = [keys.loss_good.key, keys.loss_bad.key];
     let chain = [keys.good_to_bad.key.given, keys.bad_to_good.key.given];
-    match (keys.every.key.given, keys.at.key.given, chain) {
-        (true, false, [false, false]) => {
+    let times = [keys.good.key.given, keys.bad.key.given];
+    match (keys.every.key.given, keys.at.key.given, times, chain) {
+        (true, false, NEITHER, NEITHER) => {
             refuse_strays(&[keys.flows.key], "\"every\" applies to all packets", notes);
             refuse_strays(&states, "\"every\" applies to all packets", notes);
             keys.every.value.map(LossRule::Every)
         }
-        (false, true, [false, false]) => {
+        (false, true, NEITHER, NEITHER) => {
             refuse_strays(&states, "\"at\" loses one packet for each time", notes);
             let times = loss_times(keys, notes)?;
             let flows = struck_flows(keys, flows, notes)?;
             Some(LossRule::At { times, flows })
         }
-        (false, false, [true, true]) => {
+        (false, false, BOTH, NEITHER) => {
+            refuse_strays(&[keys.flows.key], "bursts of loss apply to all packets", notes);
+            Some(LossRule::TimedBursts(TimedBursts {
+                good: keys.good.value?,
+                bad: keys.bad.value?,
+                loss_good: keys.loss_good.value,
+                loss_bad: keys.loss_bad.value,
+            }))
+        }
+        (false, false, NEITHER, BOTH) => {
             refuse_strays(&[keys.flows.key], "a Gilbert-Elliott chain applies to all packets", notes);
             Some(LossRule::Bursts(Bursts {
                 good_to_bad: keys.good_to_bad.value?,
@@ -40,10 +58,10 @@ pub(super) fn loss_rule(spec: &LossSpec, flows: &[FlowKeys], notes: &mut Notes) 
             }))
         }
         _ => {
-            notes.note(
-                keys.origin,
-                "loss: wanted a probability, { every = N }, { at = [times], flows = [names] } or \
-                 { good_to_bad = P, bad_to_good = P }",
+            of.key.note(
+                "wanted a probability, { every = N }, { at = [times], flows = [names] }, \
+                 { good = TIME, bad = TIME } or { good_to_bad = P, bad_to_good = P }",
+                notes,
             );
             None
         }

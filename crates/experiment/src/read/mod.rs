@@ -19,6 +19,7 @@ mod flow_spec;
 mod impairments;
 mod kernel_words;
 mod kinds;
+mod laps;
 mod link_graph;
 mod link_schedule;
 mod loss_rules;
@@ -32,6 +33,7 @@ mod reader;
 mod resolve;
 mod sweep;
 mod toml_tree;
+mod trace_columns;
 mod vector_file;
 
 use std::path::Path;

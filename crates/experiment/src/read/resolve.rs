@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_path::impair::Impairments;
+use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{Capacity, Site};
 use fairhaul_path::{LinkSpec, Schedule};
-use fairhaul_units::{Bytes, Rate, SENDER, Span};
+use fairhaul_units::{Bytes, Rate, SENDER, Span, Time};
 
 use super::capacity_trace::Traces;
 use super::exchange::pair;
 use super::expectations::expectations;
-use super::fields::{FlowKeys, ScenarioKeys};
+use super::fields::{Direction, FlowKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
 use super::impairments::impairments;
 use super::link_graph::{DuplexLink, LinkDirection, LinkGraph};
@@ -51,7 +51,11 @@ pub(super) fn resolve(
     let largest = tables.iter().map(|keys| keys.packet.value.unwrap_or(packet)).max().unwrap_or(packet);
     routers_fit(&net, root.link.key, notes);
     routers_answer(&flow_specs, &net, notes);
-    let links = links(&net, &Flows { tables, flow_specs: &flow_specs, largest }, notes);
+    let links = links(
+        &net,
+        &Flows { tables, flow_specs: &flow_specs, largest, end: duration.unwrap_or_default() },
+        notes,
+    );
     // Where a flow could not be read, the rest is no scenario; why has been noted.
     let bases = flow_specs.iter().scan(0, |next, spec| {
         let base = *next;
@@ -85,6 +89,8 @@ struct Flows<'a> {
     flow_specs: &'a [FlowSpec<'a>],
     /// The largest packet.
     largest: Bytes,
+    /// When the run ends.
+    end: Span,
 }
 
 /// A title fits a line or two of every output.
@@ -171,23 +177,64 @@ fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSp
     let mut links = Vec::new();
     for (index, duplex_link) in net.duplex_links.iter().enumerate() {
         let keys = duplex_link.keys;
-        let loss = keys.loss.value.as_ref().and_then(|spec| loss_rule(spec, flows.tables, notes));
-        let losses = losses(keys, flows.tables, notes);
-        let impair = impairments(keys, flows.largest, notes);
+        let rules = [Direction::Forward, Direction::Reverse]
+            .map(|way| LinkImpairments::read(duplex_link, way, flows, notes));
         let [there, back] = &duplex_link.directions;
         let forward = direction(index, duplex_link, there, flows, notes);
         // What both have in common is wrong once.
-        let same = !(keys.reverse_rate.key.given || keys.reverse_queue.key.given);
+        let same = !(keys.reverse_rate.key.given || keys.reverse_queue.key.given || keys.shaper.key.given);
         let reverse = if same { forward.clone() } else { direction(index, duplex_link, back, flows, notes) };
         let (Some(forward), Some(reverse)) = (forward, reverse) else { continue };
-        let schedule = Schedule { losses, ..forward.schedule.clone() };
-        links.push(LinkSpec { loss, impair, schedule, ..forward });
-        links.push(LinkSpec { name: format!("{} (reverse)", reverse.name), ..reverse });
+        let reverse = LinkSpec { name: format!("{} (reverse)", reverse.name), ..reverse };
+        links.extend(rules.into_iter().zip([forward, reverse]).map(|(rules, spec)| rules.of(spec)));
     }
     (links.len() == 2 * net.duplex_links.len()).then_some(links)
 }
 
-/// A direction of a link, without what it does to packets behind its queue.
+/// What a direction of a link does to packets beside carrying and queueing them.
+struct LinkImpairments {
+    loss: Option<LossRule>,
+    losses: Vec<(Time, LossRule)>,
+    loses_acks: bool,
+    impair: Impairments,
+}
+
+impl LinkImpairments {
+    /// Of the direction of a link's table. What was wrong has been noted, and is left out.
+    fn read(
+        duplex_link: &DuplexLink,
+        direction: Direction,
+        flows: &Flows,
+        notes: &mut Notes,
+    ) -> LinkImpairments {
+        let keys = duplex_link.keys;
+        let loss = match direction {
+            Direction::Forward => &keys.loss,
+            Direction::Reverse => &keys.reverse_loss,
+        };
+        let loss = loss_rule(loss, flows.tables, notes);
+        let scheduled = losses(keys, direction, loss.as_ref(), flows.end, flows.tables, notes);
+        let traced = || duplex_link.traced_losses.clone();
+        LinkImpairments {
+            losses: if direction == Direction::Forward && scheduled.is_empty() {
+                traced()
+            } else {
+                scheduled
+            },
+            loss,
+            loses_acks: direction == Direction::Reverse,
+            impair: impairments(keys, direction, flows.largest, notes),
+        }
+    }
+
+    /// The link with them.
+    fn of(self, spec: LinkSpec) -> LinkSpec {
+        let LinkImpairments { loss, losses, loses_acks, impair } = self;
+        LinkSpec { loss, loses_acks, impair, schedule: Schedule { losses, ..spec.schedule }, ..spec }
+    }
+}
+
+/// A direction of a link, without its losses and impairments.
 fn direction(
     index: usize,
     duplex_link: &DuplexLink,
@@ -195,13 +242,13 @@ fn direction(
     flows: &Flows,
     notes: &mut Notes,
 ) -> Option<LinkSpec> {
-    let capacity = limit(index, one.rate, one.capacity, flows, notes)?;
-    let mark = one.mark.and_then(|mark| limit(index, one.rate, mark, flows, notes));
+    let capacity = limit(index, one.drain_rate(), one.capacity, flows, notes)?;
+    let mark = one.mark.and_then(|mark| limit(index, one.drain_rate(), mark, flows, notes));
     if let (Some(of), Some(mark)) = (one.mark, mark) {
         below(mark, capacity, of.key, flows.largest, notes);
     }
     let mark = mark.unwrap_or(Capacity::Unlimited);
-    let site = Site { rate: one.rate, delay: duplex_link.delay, capacity, mark };
+    let site = Site { rate: one.drain_rate(), delay: duplex_link.delay, capacity, mark };
     Some(LinkSpec {
         name: duplex_link.name.clone(),
         rate: one.rate,
@@ -210,6 +257,8 @@ fn direction(
         mark,
         queue: queue(one.queue, &site, flows.largest, notes)?,
         loss: None,
+        loses_acks: false,
+        shaper: one.shaper,
         impair: Impairments::default(),
         schedule: one.schedule.clone(),
     })

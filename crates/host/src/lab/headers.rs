@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use fairhaul_path::PacketKind;
 use fairhaul_units::Ecn;
 
 use super::address;
@@ -80,6 +81,15 @@ impl Headers {
     /// Whether it carries data, which a link may lose.
     pub fn carries_data(&self) -> bool {
         self.payload > 0
+    }
+
+    /// What it is to a link, as a packet of `flow`; `forward`: from the sender of the data.
+    pub fn kind(&self, flow: u32, forward: bool) -> PacketKind {
+        match self.segment {
+            _ if forward && self.carries_data() => PacketKind::Data(flow),
+            Some(segment) if !forward && !segment.opens && !segment.ends => PacketKind::Ack(flow),
+            _ => PacketKind::Control,
+        }
     }
 }
 

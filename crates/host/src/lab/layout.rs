@@ -103,6 +103,8 @@ impl Dumbbell {
             mark: Capacity::Unlimited,
             queue: self.droptail(),
             loss,
+            loses_acks: false,
+            shaper: None,
             impair: Impairments::default(),
             schedule: Schedule::default(),
         };

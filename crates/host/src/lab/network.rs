@@ -272,15 +272,15 @@ impl Network {
                 self.events.step(*lane, slot, arrives);
             }
             Hop::Link(link) => {
-                let data_of = (forward && headers.carries_data()).then_some(flow);
-                let counts = data_of.is_some() && self.bottlenecks[flow as usize] == Some(link);
+                let kind = headers.kind(flow, forward);
+                let counts = kind.data_of().is_some() && self.bottlenecks[flow as usize] == Some(link);
                 let counted = if counts { headers.payload } else { 0 };
                 let at_link = LinkPacket {
                     connection,
                     size: headers.size,
                     packets: 1,
                     ecn: headers.ecn,
-                    data_of,
+                    kind,
                     counted,
                 };
                 self.offer(link, QueuedPacket { slot, at_link }, now);
@@ -329,7 +329,7 @@ impl Network {
     }
 
     fn drop(&mut self, packet: &QueuedPacket, when: Time) {
-        if let Some(flow) = packet.at_link.data_of {
+        if let Some(flow) = packet.at_link.kind.data_of() {
             self.ledger.lost(flow, self.packets[packet.slot as usize].travel.sent, when);
         }
         self.counts.dropped += 1;
@@ -524,6 +524,20 @@ mod tests {
         }
         assert_eq!(network.counts(), NetworkCounts { strays: 4, ..NetworkCounts::default() });
         assert_eq!(given(&mut network, at(1_000_000)), []);
+    }
+
+    #[test]
+    fn a_lossy_way_back_loses_acknowledgements_and_not_what_opens_a_connection() {
+        let mut layout = layout();
+        (layout.links[1].loss, layout.links[1].loses_acks) = (Some(LossRule::Every(2)), true);
+        let mut network = network(&layout);
+        let mut answer = segment(1, 0, 0, 0, 0);
+        answer[33] |= 2; // SYN
+        network.accept(1, &answer, at(0));
+        (1..=4).for_each(|number| network.accept(1, &segment(1, 0, 0, number, 0), at(100)));
+        network.accept(0, &segment(0, 1, 0, 1, 960), at(0));
+        assert_eq!(given(&mut network, at(20_000)).iter().filter(|packet| packet.0 == 0).count(), 3);
+        assert_eq!((network.counts().dropped, network.counts().delivered), (2, 4));
     }
 
     /// Any queue, with everything that a link can do to packets, under random load.

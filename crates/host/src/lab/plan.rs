@@ -357,6 +357,9 @@ impl Refusals {
         if link.impair.policer.is_some() {
             refuse("a link with a queue of the kernel cannot have a policer");
         }
+        if link.shaper.is_some() {
+            refuse("a link with a queue of the kernel cannot have a shaper; use the discipline tbf");
+        }
     }
 
     fn add(&mut self, kind: &'static str, name: &str, reason: String) {
@@ -389,7 +392,7 @@ mod tests {
     use super::super::host_settings::HostSettings;
     use super::*;
     use fairhaul_experiment::read;
-    use fairhaul_path::impair::PolicerRule;
+    use fairhaul_path::BucketRule;
     use fairhaul_path::queue::QueueChoice;
     use fairhaul_units::Time;
 
@@ -507,7 +510,7 @@ mod tests {
         assert_eq!((transfers[0].from, transfers[0].to), (1, 0));
         assert_eq!((layout.mtu, transfers[0].options.segment), (Bytes(9000), Bytes(8960)));
         scenario.links[0].impair.policer =
-            Some(PolicerRule { rate: scenario.links[0].rate, burst: Bytes(100_000) });
+            Some(BucketRule { rate: scenario.links[0].rate, burst: Bytes(100_000) });
         let refusal = planned(&scenario, true).expect_err("nothing may precede the queue").to_string();
         assert!(refusal.ends_with("a link with a queue of the kernel cannot have a policer"), "{refusal}");
     }

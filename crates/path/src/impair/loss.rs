@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Chance, Time};
 
+use super::timed_bursts::{LinkState, TimedBursts};
+
 /// Which data packets a link loses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LossRule {
@@ -20,8 +22,10 @@ pub enum LossRule {
         /// Indices of flows in the scenario.
         flows: Vec<u32>,
     },
-    /// In bursts.
+    /// In bursts of packets.
     Bursts(Bursts),
+    /// In bursts that last a time.
+    TimedBursts(TimedBursts),
 }
 
 /// A chain of two states that takes a step with each data packet, and loses it as its state says.
@@ -59,18 +63,29 @@ pub struct Loss {
     paid: Vec<usize>,
     /// For `Bursts`: whether the last packet found the state bad.
     bad: bool,
+    /// For `TimedBursts`: the state.
+    state: Option<LinkState>,
     /// From when on the rule is another, the next first.
     changes: VecDeque<(Time, LossRule)>,
 }
 
 impl Loss {
-    /// A fresh start of `rule`, which draws from `chance`.
-    pub fn new(rule: LossRule, mut chance: Chance) -> Loss {
+    /// A fresh start of `rule` at the beginning of a run, which draws from `chance`.
+    pub fn new(rule: LossRule, chance: Chance) -> Loss {
+        Loss::starting(rule, chance, Time::ZERO)
+    }
+
+    /// A fresh start of `rule` at `now`.
+    fn starting(rule: LossRule, mut chance: Chance, now: Time) -> Loss {
         let flows = if let LossRule::At { flows, .. } = &rule { flows.len() } else { 0 };
         // Unclear in [ELLIOTT]: the state at the start. It is drawn, so that the first packets of a run
         // are lost as often as all others.
         let bad = matches!(&rule, LossRule::Bursts(bursts) if chance.hits(bursts.bad()));
-        Loss { rule, chance, seen: 0, paid: vec![0; flows], bad, changes: VecDeque::new() }
+        let state = match &rule {
+            LossRule::TimedBursts(bursts) => Some(LinkState::new(bursts, now, chance.split("states"))),
+            _ => None,
+        };
+        Loss { rule, chance, seen: 0, paid: vec![0; flows], bad, state, changes: VecDeque::new() }
     }
 
     /// The same, and from each of these times on, which ascend, another rule.
@@ -84,7 +99,7 @@ impl Loss {
         let changes = std::mem::take(&mut self.changes);
         let passed =
             if let LossRule::At { times, .. } = &rule { times.partition_point(|&t| t < now) } else { 0 };
-        *self = Loss { changes, ..Loss::new(rule, self.chance.clone()) };
+        *self = Loss { changes, ..Loss::starting(rule, self.chance.clone(), now) };
         self.paid.fill(passed);
     }
 
@@ -112,6 +127,10 @@ impl Loss {
                 let leaves = if self.bad { bursts.bad_to_good } else { bursts.good_to_bad };
                 self.bad ^= self.chance.hits(leaves);
                 self.chance.hits(if self.bad { bursts.loss_bad } else { bursts.loss_good })
+            }
+            LossRule::TimedBursts(bursts) => {
+                let state = self.state.as_mut().expect("its rule has one");
+                self.chance.hits(state.loss(bursts, now))
             }
         }
     }

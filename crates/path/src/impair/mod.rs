@@ -4,23 +4,25 @@ mod aggregate;
 mod duplicate;
 mod jitter;
 mod loss;
-mod policer;
 mod reorder;
+mod timed_bursts;
 
 pub use aggregate::AggregateRule;
 pub use duplicate::Duplicate;
 pub use jitter::{Jitter, JitterRule};
 pub use loss::{Bursts, Loss, LossRule};
-pub use policer::{Policer, PolicerRule};
 pub use reorder::{Reorder, ReorderRule};
+pub use timed_bursts::TimedBursts;
 
 use fairhaul_units::{Bytes, Chance, Time};
+
+use crate::token_bucket::{BucketRule, TokenBucket};
 
 /// What a link does beside carrying, queueing and losing; by default nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Impairments {
     /// Drops data packets beyond a rate, before the queue.
-    pub policer: Option<PolicerRule>,
+    pub policer: Option<BucketRule>,
     /// Behind the queue, delays every packet by a random time.
     pub jitter: Option<JitterRule>,
     /// Behind the queue, holds packets and releases them in bursts.
@@ -46,7 +48,7 @@ impl Impairments {
 /// The impairments of a link at work.
 #[derive(Clone, Debug)]
 pub struct Impaired {
-    policer: Option<Policer>,
+    policer: Option<TokenBucket>,
     jitter: Option<Jitter>,
     aggregate: Option<AggregateRule>,
     reorder: Option<Reorder>,
@@ -57,7 +59,7 @@ impl Impaired {
     /// A fresh start of `rules`; each draws from the `stream` of its name.
     pub fn new(rules: &Impairments, stream: impl Fn(&str) -> Chance) -> Impaired {
         Impaired {
-            policer: rules.policer.map(Policer::new),
+            policer: rules.policer.map(TokenBucket::new),
             jitter: rules.jitter.map(|rule| Jitter::new(rule, stream("jitter"))),
             aggregate: rules.aggregate,
             reorder: rules.reorder.map(|rule| Reorder::new(rule, stream("reorder"))),
@@ -67,7 +69,7 @@ impl Impaired {
 
     /// Whether a data packet of `size` gets to the queue at `now`, which must not run backwards.
     pub fn admits(&mut self, size: u32, now: Time) -> bool {
-        self.policer.as_mut().is_none_or(|policer| policer.admits(Bytes(size.into()), now))
+        self.policer.as_mut().is_none_or(|policer| policer.take(Bytes(size.into()), now))
     }
 
     /// When a packet is at the other end that would be there at `arrives`, and how often: a copy of it may be right

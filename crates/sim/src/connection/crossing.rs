@@ -158,7 +158,9 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        // A link loses no acknowledgement.
+        if departure.copies == 0 {
+            return self.ack_dropped(ack, departure.departs, network);
+        }
         if departure.copies == 2 {
             self.duplicate_ack(leg, ack, departure.arrives, route, network);
         }

@@ -7,7 +7,7 @@ use fairhaul_experiment::{
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
-use fairhaul_path::{LinkSpec, Schedule};
+use fairhaul_path::{BucketRule, LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, Span};
 
 /// A chain of links, each with its other direction, and flows over parts of it.
@@ -21,7 +21,8 @@ pub struct Chain {
     pub flows: Vec<ChainFlow>,
 }
 
-/// A link of the chain, the same both ways but for losses and the impairments, which are forward only.
+/// A link of the chain, the same both ways but for losses and impairments: the reverse direction loses
+/// acknowledgements, too.
 #[derive(Clone, Debug)]
 pub struct ChainLink {
     pub kbps: u64,
@@ -33,7 +34,10 @@ pub struct ChainLink {
     /// Both queues, with automatic parameters.
     pub queue: queue::QueueChoice,
     pub loss: Option<LossRule>,
+    pub back_loss: Option<LossRule>,
     pub impair: Impairments,
+    pub back_impair: Impairments,
+    pub shaper: Option<BucketRule>,
     pub schedule: Schedule,
 }
 
@@ -94,7 +98,7 @@ impl Chain {
     /// The scenario.
     pub fn scenario(&self) -> Scenario {
         let largest = Bytes(self.flows.iter().map(|flow| flow.packet).max().unwrap_or(1000));
-        let link = |name: String, s: &ChainLink, capacity, loss, impair, schedule| LinkSpec {
+        let link = |name: String, s: &ChainLink, capacity, loss, loses_acks, impair, schedule| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
@@ -102,15 +106,28 @@ impl Chain {
             mark: s.mark,
             queue: s.queue_with(capacity, largest),
             loss,
+            loses_acks,
             impair,
+            shaper: None,
             schedule,
         };
         let forward = |(i, s): (usize, &ChainLink)| {
-            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone(), s.schedule.clone())
+            let shaper = s.shaper;
+            let spec = link(
+                format!("L{i}"),
+                s,
+                s.capacity,
+                s.loss.clone(),
+                false,
+                s.impair.clone(),
+                s.schedule.clone(),
+            );
+            LinkSpec { shaper, ..spec }
         };
         let reverse = |(i, s): (usize, &ChainLink)| {
             let schedule = Schedule { losses: Vec::new(), ..s.schedule.clone() };
-            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default(), schedule)
+            let (loss, impair) = (s.back_loss.clone(), s.back_impair.clone());
+            link(format!("L{i} (reverse)"), s, s.back_capacity, loss, true, impair, schedule)
         };
         let links =
             self.links.iter().enumerate().map(forward).chain(self.links.iter().enumerate().map(reverse));
@@ -154,14 +171,18 @@ impl ChainLink {
             mark: Capacity::Unlimited,
             queue: queue::QueueChoice::named("droptail").expect("a name of the catalogue"),
             loss: None,
+            back_loss: None,
             impair: Impairments::default(),
+            back_impair: Impairments::default(),
+            shaper: None,
             schedule: Schedule::default(),
         }
     }
 
     /// Its queue in one direction.
     fn queue_with(&self, capacity: Capacity, largest: Bytes) -> queue::QueueChoice {
-        let site = Site { rate: kbps(self.kbps), delay: self.delay, capacity, mark: self.mark };
+        let rate = self.shaper.map_or(kbps(self.kbps), |shaper| shaper.rate.min(kbps(self.kbps)));
+        let site = Site { rate, delay: self.delay, capacity, mark: self.mark };
         self.queue.clone().resolved(&site, largest).expect("what is drawn fits")
     }
 }

@@ -8,10 +8,10 @@ use fairhaul_experiment::{
     Start, Traffic, WebPages,
 };
 use fairhaul_path::impair::{
-    AggregateRule, Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule,
+    AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
 };
 use fairhaul_path::queue::{self, Capacity};
-use fairhaul_path::{Rates, Schedule};
+use fairhaul_path::{BucketRule, Rates, Schedule};
 use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -105,17 +105,37 @@ fn train_flows(links: usize) -> impl Strategy<Value = ChainFlow> {
 fn chain_links() -> impl Strategy<Value = ChainLink> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
     let limits = (capacities(), capacities(), marks());
-    (rate, delays(), limits, queues(), losses(), impairments(), schedules()).prop_map(
-        |(kbps, delay, (capacity, back_capacity, mark), queue, loss, impair, schedule)| {
-            // A queue that drops from a third of its capacity on has one.
-            let limited = |drawn| match drawn {
-                Capacity::Unlimited if queue.entry.name == "sred" => Capacity::Packets(40),
-                drawn => drawn,
-            };
-            let (capacity, back_capacity) = (limited(capacity), limited(back_capacity));
-            ChainLink { queue, schedule, kbps, delay, capacity, back_capacity, mark, loss, impair }
-        },
+    let back = prop_oneof![3 => Just((None, Impairments::default())), 1 => (losses(), impairments())];
+    (
+        rate,
+        delays(),
+        limits,
+        queues(),
+        losses(),
+        (impairments(), back, prop_oneof![3 => Just(None), 1 => buckets().prop_map(Some)]),
+        schedules(),
     )
+        .prop_map(
+            |(
+                kbps,
+                delay,
+                (capacity, back_capacity, mark),
+                queue,
+                loss,
+                (impair, back, shaper),
+                schedule,
+            )| {
+                // A queue that drops from a third of its capacity on has one.
+                let limited = |drawn| match drawn {
+                    Capacity::Unlimited if queue.entry.name == "sred" => Capacity::Packets(40),
+                    drawn => drawn,
+                };
+                let (capacity, back_capacity) = (limited(capacity), limited(back_capacity));
+                let (back_loss, back_impair) = back;
+                let limits = ChainLink { back_capacity, ..ChainLink::new(kbps, delay, capacity) };
+                ChainLink { queue, mark, loss, back_loss, impair, back_impair, shaper, schedule, ..limits }
+            },
+        )
 }
 
 /// Queues of the catalogue, of which drop-tail queues alone heed a mark.
@@ -278,9 +298,12 @@ fn red(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     )
 }
 
+fn buckets() -> impl Strategy<Value = BucketRule> {
+    (100u64..20_000, 1500u64..60_000)
+        .prop_map(|(kbps, burst)| BucketRule { rate: super::chain::kbps(kbps), burst: Bytes(burst) })
+}
+
 fn impairments() -> impl Strategy<Value = Impairments> {
-    let policer = (100u64..20_000, 1500u64..60_000)
-        .prop_map(|(kbps, burst)| PolicerRule { rate: super::chain::kbps(kbps), burst: Bytes(burst) });
     let jitter = (1u64..20_000_000_000, any::<bool>())
         .prop_map(|(ps, keeps_order)| JitterRule { most: Span::from_ps(ps), keeps_order });
     // In whole milliseconds, so that delayed and immediate acknowledgements coincide.
@@ -292,7 +315,7 @@ fn impairments() -> impl Strategy<Value = Impairments> {
         from: Time::ZERO + Span::from_ms(from),
     });
     let some = (
-        prop::option::weighted(0.3, policer),
+        prop::option::weighted(0.3, buckets()),
         prop::option::weighted(0.4, jitter),
         prop::option::weighted(0.3, aggregate),
         prop::option::weighted(0.4, reorder),
@@ -368,9 +391,15 @@ fn losses() -> impl Strategy<Value = Option<LossRule>> {
             Some(LossRule::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }))
         },
     );
+    let timed =
+        (1u64..200, 1u64..50, 0.0f64..0.01, 0.2f64..1.0).prop_map(|(good, bad, loss_good, loss_bad)| {
+            let (good, bad) = (Span::from_ms(good), Span::from_ms(bad));
+            Some(LossRule::TimedBursts(TimedBursts { good, bad, loss_good, loss_bad }))
+        });
     prop_oneof![
         6 => Just(None),
         1 => bursts,
+        1 => timed,
         1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Probability(p))),
         1 => (2u64..300).prop_map(|n| Some(LossRule::Every(n))),
         1 => at.prop_map(move |(ms, flows)| {

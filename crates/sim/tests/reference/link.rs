@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use fairhaul_experiment::Scenario;
-use fairhaul_path::impair::{Duplicate, Jitter, Loss, LossRule, Policer, Reorder};
+use fairhaul_path::impair::{Duplicate, Jitter, Loss, LossRule, Reorder};
 use fairhaul_path::queue::Capacity;
-use fairhaul_path::{Rates, Schedule};
+use fairhaul_path::{Rates, Schedule, TokenBucket};
 use fairhaul_units::{Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
 use super::aqm::{Aqm, ArrivingPacket, QueueDecision};
@@ -27,7 +27,12 @@ pub struct Link {
     /// Whether it knows nothing of XCP, and is no host's own wire.
     plain: bool,
     loss: Option<Loss>,
-    policer: Option<Policer>,
+    /// Whether losses and the policer apply to acknowledgements, too.
+    loses_acks: bool,
+    policer: Option<TokenBucket>,
+    shaper: Option<TokenBucket>,
+    /// The same for packets as they arrive, if the queue has a periodic update.
+    shaper_ahead: Option<TokenBucket>,
     jitter: Option<Jitter>,
     /// Times between releases, and the first.
     releases: Option<(Span, Time)>,
@@ -66,9 +71,12 @@ impl Link {
             aqm: Aqm::of(spec, chance("queue")),
             departure_queue: DepartureQueue::of(scenario, index, chance("queue")),
             plain: !spec.queue.entry.answers,
+            loses_acks: spec.loses_acks,
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
-            policer: spec.impair.policer.map(Policer::new),
+            policer: spec.impair.policer.map(TokenBucket::new),
+            shaper: spec.shaper.map(TokenBucket::new),
+            shaper_ahead: spec.shaper.map(TokenBucket::new),
             jitter: spec.impair.jitter.map(|rule| Jitter::new(rule, chance("jitter"))),
             releases: spec.impair.aggregate.map(|rule| (rule.every, rule.from)),
             reorder: spec.impair.reorder.map(|rule| Reorder::new(rule, chance("reorder"))),
@@ -89,7 +97,10 @@ impl Link {
             departure_queue: None,
             plain: false,
             loss: None,
+            loses_acks: false,
             policer: None,
+            shaper: None,
+            shaper_ahead: None,
             jitter: None,
             releases: None,
             reorder: None,
@@ -136,9 +147,8 @@ impl Link {
         ledger: &mut Ledger,
     ) -> Vec<Packet> {
         packet.offered = now;
-        let policer =
-            self.policer.as_mut().filter(|_| matches!(packet.content, DataOrAck::Data(d) if !d.opens()));
-        let policed = policer.is_some_and(|policer| !policer.admits(Bytes(size(&packet)), now));
+        let policer = self.policer.as_mut().filter(|_| may_lose(&packet, self.loses_acks));
+        let policed = policer.is_some_and(|policer| !policer.take(Bytes(size(&packet)), now));
         if self.departure_queue.is_some() && !policed {
             return self.enqueue(packet, now, me, calendar, ledger);
         }
@@ -158,7 +168,8 @@ impl Link {
         }
         self.record_backlog(now, me, ledger);
         if self.aqm.as_ref().is_some_and(|aqm| aqm.period().is_some()) {
-            self.empty_at = self.sent(size(&packet), self.empty_at.max(now));
+            let begins = starts(&mut self.shaper_ahead, size(&packet), self.empty_at.max(now));
+            self.empty_at = self.sent(size(&packet), begins);
         }
         self.queue.push_back(packet);
         if self.queue.len() == 1 {
@@ -268,8 +279,8 @@ impl Link {
 
     /// Whether a packet that has been sent is lost.
     pub fn loses(&mut self, packet: &Packet, flow: u32, now: Time) -> bool {
-        match (&mut self.loss, &packet.content) {
-            (Some(loss), DataOrAck::Data(data)) if !data.opens() => {
+        match &mut self.loss {
+            Some(loss) if may_lose(packet, self.loses_acks) => {
                 while let Some((at, rule)) =
                     self.schedule.losses.get(self.loss_changes).filter(|c| c.0 <= now)
                 {
@@ -294,8 +305,9 @@ impl Link {
     }
 
     fn send_first(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
-        let departs = self.sent(size(&self.queue[0]), now);
-        (self.began, self.departs) = (now, departs);
+        let begins = starts(&mut self.shaper, size(&self.queue[0]), now);
+        let departs = self.sent(size(&self.queue[0]), begins);
+        (self.began, self.departs) = (begins, departs);
         calendar.add(departs, Event::Departure(me));
         let packet = self.queue[0];
         if packets(&packet) > 1 {
@@ -339,6 +351,11 @@ impl Link {
 
     /// The rate now.
     fn bps(&self, now: Time) -> u64 {
+        let shaped = self.shaper.as_ref().map_or(u64::MAX, |shaper| shaper.rate().as_bps());
+        self.wire_bps(now).min(shaped)
+    }
+
+    fn wire_bps(&self, now: Time) -> u64 {
         let Some(rates) = &self.schedule.rates else { return self.rate.as_bps() };
         let at = now.as_ps() % rates.lap().map_or(u64::MAX, Span::as_ps);
         let steps: Vec<(Span, u64)> = rates.steps().collect();
@@ -386,6 +403,19 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
         at = ends;
     }
     Time::NEVER
+}
+
+/// When a packet has its tokens.
+fn starts(shaper: &mut Option<TokenBucket>, bytes: u64, now: Time) -> Time {
+    shaper.as_mut().map_or(now, |shaper| shaper.wait(Bytes(bytes), now))
+}
+
+/// Whether losses and a policer apply to a packet.
+fn may_lose(packet: &Packet, loses_acks: bool) -> bool {
+    match packet.content {
+        DataOrAck::Data(data) => !data.opens(),
+        DataOrAck::Ack(ack) => loses_acks && !ack.opens(),
+    }
 }
 
 /// How many packets a train is; one is one.

@@ -4,6 +4,8 @@ use super::*;
 
 /// A chain that never leaves a state has no law.
 type Leaves = Above<0, 1>;
+/// A state lasts at least 1 us on average.
+type StateTime = Time<1_000_000, RUN>;
 
 /// What a link loses.
 #[derive(Clone, Debug)]
@@ -19,16 +21,24 @@ either! {
 }
 
 table! {
-    LossKeys: "{ every = … }, { at = […], flows = […] } or { good_to_bad = …, bad_to_good = … }",
-        "A number is the loss probability of each packet. Otherwise `every`, `at`, or the two \
-         probabilities of a Gilbert-Elliott chain, which loses packets in bursts: the chain steps with \
-         each data packet, is in the bad state for good_to_bad / (good_to_bad + bad_to_good) of the \
-         packets, and stays in it for 1 / bad_to_good packets on average.";
+    LossKeys: "{ every = … }, { at = […], flows = […] }, { good = …, bad = … } or { good_to_bad = …, bad_to_good = … }",
+        "A number is the loss probability of each packet. Otherwise `every`, `at`, or one of two models \
+         that lose packets in bursts, each with a good and a bad state. With `good` and `bad` a state lasts \
+         an exponentially distributed time, whatever is sent, as the fades of a radio link do. With \
+         `good_to_bad` and `bad_to_good` the states form a Gilbert-Elliott chain, which steps with each \
+         data packet: it is in the bad state for good_to_bad / (good_to_bad + bad_to_good) of the packets, \
+         and stays in it for 1 / bad_to_good packets on average. Because this chain stands still while \
+         nothing is sent, a burst that is longer than the window stalls a flow: each timeout sends one \
+         packet, which is one step, and the timeouts double, so the burst can last for minutes. Use the \
+         form in time unless a burst of a number of packets is meant. For `reverse_loss`, ACKs \
+         count like data packets.";
     every: Whole<1, { u64::MAX }> = in_words("unused"), "Every N-th data packet is lost.";
     at: Vec<Time<0, RUN>> = in_words("unused"),
         "Ascending times; of each selected flow, the first packet at or after each of them is lost.";
     flows: Vec<String> = in_words("all flows"),
         "Names of the flows to which `at` applies; `*` matches any text.";
+    good: StateTime = in_words("unused"), "Mean duration of the good state, such as \"2 s\".";
+    bad: StateTime = in_words("unused"), "Mean duration of the bad state, such as \"20 ms\".";
     good_to_bad: Leaves = in_words("unused"), "Probability per packet of a change to the bad state.";
     bad_to_good: Leaves = in_words("unused"), "Probability per packet of a change to the good state.";
     loss_good: Probability = default("0"), "Loss probability of each packet in the good state.";
@@ -36,9 +46,11 @@ table! {
 }
 
 table! {
-    PolicerKeys: "{ rate = …, burst = … }",
-        "A token bucket, full at the start. A data packet that finds fewer tokens than its size on the \
-         wire is dropped; it counts as dropped by the link.";
+    BucketKeys: "{ rate = …, burst = … }",
+        "A token bucket, full at the start. A packet needs as many tokens as its size on the wire. With a \
+         `policer`, a data packet (with `reverse_policer` an ACK, too) that finds fewer is dropped, and counts as dropped by the link. With a `shaper`, the \
+         packet at the head of the queue waits for its tokens, ACKs like data: packets leave at `rate` of the link \
+         until the bucket is empty, and then at the rate of the bucket.";
     rate: Rate = required, "Rate at which the bucket fills.";
     burst: Volume = required, "Size of the bucket, at least that of the largest packet.";
 }
