@@ -54,7 +54,7 @@ impl LinkState {
         if now.since(self.until) / (rule.good + rule.bad) > MOST_PAIRS {
             *self = LinkState::new(rule, now, self.chance.clone());
         }
-        while self.until <= now {
+        while self.until <= now && self.until < Time::NEVER {
             self.bad = !self.bad;
             self.until += lasts(rule, self.bad, &mut self.chance);
         }
@@ -103,6 +103,14 @@ mod tests {
         let states = states(every(Span::from_s(1)).take(100_000));
         let share = states.iter().filter(|&&bad| bad).count() as f64 / 1e5;
         assert!((share - 0.2).abs() < 0.0038, "{share}"); // 3 sigma, independent
+    }
+
+    /// Behind an outage without end a packet leaves never, which is a time, too.
+    #[test]
+    fn at_no_time_the_state_is_one_of_the_two() {
+        let mut state = LinkState::new(&RULE, Time::ZERO, Chance::stream(1, "loss", 0));
+        assert!([0.0, 1.0].contains(&state.loss(&RULE, Time::NEVER)));
+        assert!([0.0, 1.0].contains(&state.loss(&RULE, Time::NEVER)));
     }
 
     #[test]

@@ -33,7 +33,9 @@ pub enum Fact {
     Marked { link: usize, offered: Time },
     /// A link dropped a packet that it had accepted, and that was offered then.
     DroppedAfterQueue { link: usize, offered: Time },
-    /// The backlog of a link until now, and whether a packet was being sent.
+    /// A link sent a packet from then until now.
+    Occupied { link: usize, began: Time },
+    /// The backlog of a link until now.
     Backlog { link: usize, packets: u64, bytes: u64, since: Time },
 }
 
@@ -135,7 +137,7 @@ impl Ledger {
         };
         for &(time, fact) in &self.facts {
             match fact {
-                Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } => {
+                Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } | Fact::Occupied { .. } => {
                     self.add_level(time, fact, &mut tables)
                 }
                 _ if time < self.end() => self.add_count(time, fact, &mut tables),
@@ -235,7 +237,9 @@ impl Ledger {
             }
             Fact::Marked { link, offered } => tables.links[link][self.bin(offered)].0.marked += 1,
             Fact::DroppedAfterQueue { link, offered } => tables.links[link][self.bin(offered)].0.dropped += 1,
-            Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } => unreachable!("these last"),
+            Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } | Fact::Occupied { .. } => {
+                unreachable!("these last")
+            }
         }
     }
 
@@ -257,13 +261,18 @@ impl Ledger {
                 for (bin, part) in self.parts(since, until) {
                     let part = u128::from(part.as_ps());
                     let integrals = &mut tables.links[link][bin].1;
-                    integrals.busy += part;
                     integrals.packets += part * u128::from(packets);
                     integrals.bytes += part * u128::from(bytes);
                 }
-                let mut from = since;
-                for (bin, part) in self.parts(since, until).into_iter().filter(|_| self.rates_change) {
-                    tables.links[link][bin].1.work += self.work(link, from, from + part);
+            }
+            Fact::Occupied { link, began } => {
+                let Some(rows) = tables.links.get_mut(link) else { return }; // a wire of a connection's own
+                let mut from = began;
+                for (bin, part) in self.parts(began, until) {
+                    rows[bin].1.busy += u128::from(part.as_ps());
+                    if self.rates_change {
+                        rows[bin].1.work += self.work(link, from, from + part);
+                    }
                     from += part;
                 }
             }

@@ -153,6 +153,7 @@ fn drop_all(dropped: &[Packet], now: Time, hosts: &mut [Option<Host>], ledger: &
 fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
     let Shared { calendar, ledger, links, .. } = shared;
     let began = links[link].began;
+    ledger.note(now, Fact::Occupied { link, began });
     let (mut packet, dropped) = links[link].depart(now, link, calendar, ledger);
     drop_all(&dropped, now, hosts, ledger);
     let host = host(hosts, packet.serial);
@@ -181,6 +182,7 @@ fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Share
         if let Some((packet, departs)) = link.sending() {
             let host = hosts[packet.serial as usize].as_ref().expect("it has started");
             host.crossed(&packet, index, link.began, departs, &mut shared.ledger);
+            shared.ledger.note(departs.min(end), Fact::Occupied { link: index, began: link.began });
         }
     }
     shared.ledger.read_gauges(&shared.links, shared.ledger.end());
