@@ -6,7 +6,19 @@ before the kernel runs.
 
 from __future__ import annotations
 
+from fairhaul.cells.agreement import Agreement, agreement
 from fairhaul.cells.table import CELLS, Cell
-from fairhaul.cells.work import Compared, compare
+from fairhaul.cells.unusual import UNUSUAL, UnusualCell
+from fairhaul.cells.work import Compared, compare, compare_unusual
 
-__all__ = ["CELLS", "Cell", "Compared", "compare"]
+__all__ = [
+    "CELLS",
+    "UNUSUAL",
+    "Agreement",
+    "Cell",
+    "Compared",
+    "UnusualCell",
+    "agreement",
+    "compare",
+    "compare_unusual",
+]

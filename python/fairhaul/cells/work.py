@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairhaul import _core
 from fairhaul.answers import is_valid
 from fairhaul.cells.table import CELLS, PACKET, Cell
+from fairhaul.cells.unusual import CHANGES_AT_S, FOLLOWED_S, UNUSUAL, UnusualCell
 from fairhaul.engines import FACTS, Engine, in_order
 from fairhaul.estimate import estimate
 from fairhaul.nearest import hint
@@ -36,13 +37,17 @@ OnEvent = Callable[[str], None]
 Figures = Mapping[str, Sequence[float | None]]
 # What is computed of a run of a cell, and kept.
 Values = Mapping[str, float | None]
+AnyCell = Cell | UnusualCell
+C = TypeVar("C", Cell, UnusualCell)
+# Of the unusual cells the lab runs one in so many.
+LAB_RUNS_ONE_IN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
     """The results of a cell: for each engine a mapping of figures to a value of every run."""
 
-    cell: Cell
+    cell: AnyCell
     cycle_s: float | None
     by: Mapping[Engine, Figures | None]
     """None where the cell takes too long for an engine in real time."""
@@ -126,6 +131,66 @@ def compare(
     ]
 
 
+def compare_unusual(
+    names: Sequence[str] = (),
+    *,
+    out: Path,
+    engines: Sequence[Engine] = ("sim", "linux"),
+    repeats: int | None = None,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+    on_event: OnEvent = lambda _: None,
+) -> list[Compared]:
+    """Compare engines on the unusual cells, all of them if none is named.
+
+    Args:
+        names: names of `UNUSUAL`.
+        out: as in `compare`.
+        engines: the engines that are compared; the lab runs every tenth cell only.
+        repeats: the number of runs of each cell on each engine, by default 5.
+        jobs: the number of runs at a time; by default one per core, and one of the kernel.
+        on_progress: called with the progress of the runs under way.
+        on_event: called with a sentence at the start of each step.
+
+    Raises:
+        ScenarioError: there is no such cell.
+        StoreError: `out` exists and is something else.
+        Refused: an engine cannot be used here, or its kernel lacks something.
+        RunError: a run failed, or no run of a cell is valid.
+    """
+    for name in names:
+        if name not in UNUSUAL:
+            raise ScenarioError(f"unknown unusual cell {name!r}; {hint(name, UNUSUAL)}")
+    cells = [UNUSUAL[name] for name in (names or UNUSUAL)]
+    found: dict[Engine, Mapping[UnusualCell, Sequence[Values]]] = {}
+    with Writer(out, "lab cells") as writer:
+        runs = _Runs(writer, jobs, on_progress, on_event)
+        for engine in in_order(engines):
+            by = _core.__version__ if FACTS[engine].kernel else None
+            chosen = cells[::LAB_RUNS_ONE_IN] if FACTS[engine].real_time else cells
+            plan = {
+                cell: jobs_of(
+                    read_one(cell.scenario()), repeats or REPEATS, engine, "unusual figures", by
+                )
+                for cell in chosen
+            }
+            left = [cell for cell, own in plan.items() if any(job.key not in writer for job in own)]
+            if left:
+                refuse_if_impossible(engine, [read_one(cell.scenario()) for cell in left])
+            found[engine] = runs.values(plan, engine, figures_of)
+    return [
+        Compared(
+            cell=cell,
+            cycle_s=None,
+            by={
+                engine: _columns(of_cells[cell]) if cell in of_cells else None
+                for engine, of_cells in found.items()
+            },
+        )
+        for cell in cells
+    ]
+
+
 def _plan(
     cycles: Mapping[Cell, float | None], engine: Engine, repeats: int | None
 ) -> dict[Cell, list[Job]]:
@@ -174,10 +239,10 @@ class _Runs:
 
     def values(
         self,
-        wanted: Mapping[Cell, Sequence[Job]],
+        wanted: Mapping[C, Sequence[Job]],
         engine: Engine,
-        value_of: Callable[[Record, Cell], Values],
-    ) -> dict[Cell, list[Values]]:
+        value_of: Callable[[Record, C], Values],
+    ) -> dict[C, list[Values]]:
         """Give the values of the valid runs of each cell; those of invalid runs are not kept.
 
         Raises:
@@ -194,7 +259,7 @@ class _Runs:
             self.on_event(
                 f"{FACTS[engine].title}: {len({cell for cell, _ in plan})} cells, {len(plan)} runs"
             )
-        invalid: dict[Cell, set[str]] = {}
+        invalid: dict[C, set[str]] = {}
 
         def read(index: int, record: Record) -> None:
             cell, job = plan[index]
@@ -248,7 +313,7 @@ def cycle_s(record: Record) -> float | None:
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
 
 
-def figures_of(record: Record, cell: Cell) -> Values:
+def figures_of(record: Record, cell: AnyCell) -> Values:
     """The figures of one run that are compared, each in the unit of its name."""
     from fairhaul.measures import measure
 
@@ -265,4 +330,22 @@ def figures_of(record: Record, cell: Cell) -> Values:
         "loss_rate": link["drop_rate"],
         "cycle_s": cycle_s(record),
         "lag_p99_us": 1e6 * lag["p99_s"] if lag else None,
+        **(_by_half_second(record, cell) if isinstance(cell, UnusualCell) else {}),
     }
+
+
+def _by_half_second(record: Record, cell: UnusualCell) -> Values:
+    """The mean round trip of each half second for some time after the path has changed."""
+    import polars as pl
+
+    if not cell.by_half_second:
+        return {}
+    rows = record.flow_series.filter(pl.col("flow") == "1")
+    means: dict[str, float | None] = {}
+    for half in range(2 * FOLLOWED_S):
+        begin = CHANGES_AT_S + half / 2
+        part = rows.filter((pl.col("t_s") >= begin) & (pl.col("t_s") < begin + 0.5))
+        samples = float(part["rtt_samples"].sum())
+        total = float((part["rtt_s"].fill_null(0.0) * part["rtt_samples"]).sum())
+        means[f"rtt_ms_{begin:g}s"] = 1000 * total / samples if samples else None
+    return means

@@ -179,14 +179,20 @@ def clean(kill: bool, json_: bool) -> None:
     show_default=True,
     help="Directory of the results, a store; runs that it holds are not run again.",
 )
+@click.option(
+    "--unusual",
+    is_flag=True,
+    help="Run the unusual cells instead: pauses, late packets, changes of the path, and others.",
+)
 @click.option("--list", "list_", is_flag=True, help="List the cells, and run nothing.")
 @jobs_option
 @json_option
-def cells(
+def cells(  # noqa: PLR0913, PLR0917
     engines: tuple[Engine, ...],
     names: tuple[str, ...],
     repeats: int | None,
     out: Path,
+    unusual: bool,
     list_: bool,
     jobs: int | None,
     json_: bool,
@@ -196,15 +202,22 @@ def cells(
     A cell is one or two flows over one bottleneck. Without --repeats, the lab runs each cell once,
     or 5 times if the documentation quotes it, and the other engines 5 times. All 34 cells take less
     than two hours in the lab; after an interruption, the same command continues where it stopped.
+
+    With --unusual, the simulator is compared with Linux in simulated time, and each cell is judged:
+    it agrees if goodput and share differ by at most 5 %, round trip and window by at most 10 %, or
+    if the simulator's mean lies between the runs of the kernel. The lab runs every tenth of them.
     """
-    from fairhaul.cells import CELLS, compare
+    from fairhaul.cells import CELLS, UNUSUAL, compare, compare_unusual
 
     if list_:
-        for name in CELLS:
+        for name in UNUSUAL if unusual else CELLS:
             click.echo(name)
         return
+    source = click.get_current_context().get_parameter_source("engines")
+    if unusual and source is click.core.ParameterSource.DEFAULT:
+        engines = ("sim", "linux")
     with progress() as on_progress:
-        done = compare(
+        done = (compare_unusual if unusual else compare)(
             names,
             engines=engines,
             repeats=repeats,
@@ -216,7 +229,10 @@ def cells(
     if json_:
         show.as_json({"cells": [cell.to_dict() for cell in done]})
         return
-    show_cells(done)
+    if unusual:
+        show_agreement(done, [engine for engine in engines if engine != "sim"])
+    else:
+        show_cells(done)
 
 
 FIGURES = (
@@ -257,3 +273,33 @@ def show_cells(done: Sequence[Compared]) -> None:
     screen.print(
         'Values are means over runs. "link used" is goodput over the payload rate of the link.'
     )
+
+
+# Shares are shown in per cent.
+SCALES = {"link_share": 100.0, "first_share": 100.0}
+
+
+def show_agreement(done: Sequence[Compared], engines: Sequence[Engine]) -> None:
+    """Print the figures of the unusual cells in the simulator and in each kernel, and a verdict."""
+    from fairhaul.cells import agreement
+
+    screen = show.console()
+    for engine in engines:
+        rows, disagree = [], 0
+        for one in done:
+            found = list(agreement(one, engine))
+            if not found:
+                continue
+            figures = {
+                each.figure: f"{scale * each.sim:.1f} / {scale * each.kernel:.1f}"
+                for each in found
+                for scale in (SCALES.get(each.figure, 1.0),)
+            }
+            differ = [each.figure for each in found if not each.agrees]
+            disagree += bool(differ)
+            verdict = f"differs: {', '.join(differ)}" if differ else "agrees"
+            columns = ("link_share", "first_share", "rtt_ms", "cwnd")
+            rows.append([one.cell.name, *(figures.get(key, "-") for key in columns), verdict])
+        header = ["cell", "link %", "first flow %", "RTT ms", "cwnd", "verdict"]
+        screen.print(show.table(f"sim / {engine}", header, rows))
+        screen.print(f"{len(rows) - disagree} of {len(rows)} cells agree.")
