@@ -114,7 +114,7 @@ fn clocked(clock: &str, seconds: u32, deskew: bool) -> Run {
     run_text(&format!(
         "duration = \"{seconds} s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
          queue = {{ kind = \"droptail\", capacity = \"50 ms\" }}\n[[flow]]\nname = \"F\"\nrtt = \"60 ms\"\n{clock}\n\
-         controller = {{ kind = \"synctcp\", deskew = {deskew} }}\n"
+         controller = {{ kind = \"synctcp\", memory = 0, deskew = {deskew} }}\n"
     ))
 }
 
