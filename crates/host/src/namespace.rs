@@ -15,7 +15,7 @@ use std::thread;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::statfs::{NSFS_MAGIC, fstatfs};
 
-use crate::programs;
+use crate::{programs, sys};
 
 /// The folder of the namespaces that `ip netns` has named.
 const NAMED: &str = "/run/netns";
@@ -122,6 +122,8 @@ fn command() -> io::Result<Command> {
 
 fn run_ip(what: &str, command: &mut Command, input: &str) -> io::Result<String> {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // What a process that is killed had begun must not change a route after another has put it back.
+    sys::end_with_parent(piped);
     let mut child = piped.spawn()?;
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(input.as_bytes())?;
