@@ -351,6 +351,7 @@ mod tests {
             size: 1000,
             packets: 1,
             ecn: Ecn::NotCapable,
+            flow: 0,
             kind: PacketKind::Control,
             counted: 0,
         };

@@ -284,7 +284,8 @@ mod tests {
                 size: 1000,
                 packets: 1,
                 ecn: Ecn::NotCapable,
-                kind: PacketKind::Data(0),
+                flow: 0,
+                kind: PacketKind::Data,
                 counted: 0,
             }
         }

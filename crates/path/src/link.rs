@@ -269,7 +269,7 @@ mod tests {
 
     fn offer(link: &mut Link, size: u32, ecn: Ecn, connection: u32, now: Time) -> Option<Departure> {
         link.offer(
-            &LinkPacket { connection, size, packets: 1, ecn, kind: PacketKind::Control, counted: 0 },
+            &LinkPacket { connection, size, packets: 1, ecn, flow: 0, kind: PacketKind::Control, counted: 0 },
             now,
         )
     }
@@ -289,6 +289,7 @@ mod tests {
                 size: 1000 * u32::from(packets),
                 packets,
                 ecn: Ecn::NotCapable,
+                flow: 0,
                 kind: PacketKind::Control,
                 counted: 0,
             };

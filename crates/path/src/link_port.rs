@@ -75,7 +75,7 @@ impl<T: Packet> LinkPort<T> {
     /// Offers a packet at `now`, which must not run backwards. Gauges that were due have been read.
     #[inline(always)]
     pub fn offer(&mut self, packet: LinkPacket, now: Time, ledger: &mut impl LinkLedger) -> Admission {
-        if self.does_more && self.may_lose(packet.kind).is_some() && !self.admits(packet.size, now) {
+        if self.does_more && self.may_lose(&packet).is_some() && !self.admits(packet.size, now) {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         }
@@ -206,12 +206,13 @@ impl<T: Packet> LinkPort<T> {
     }
 
     /// The flow of a packet that losses and the policer apply to.
-    fn may_lose(&self, kind: PacketKind) -> Option<u32> {
-        match kind {
-            PacketKind::Data(flow) => Some(flow),
-            PacketKind::Ack(flow) => self.loses_acks.then_some(flow),
-            PacketKind::Control => None,
-        }
+    fn may_lose(&self, packet: &LinkPacket) -> Option<u32> {
+        let may = match packet.kind {
+            PacketKind::Data => true,
+            PacketKind::Ack => self.loses_acks,
+            PacketKind::Control => false,
+        };
+        may.then_some(packet.flow)
     }
 
     /// Whether a policer lets a packet in.
@@ -254,7 +255,7 @@ impl<T: Packet> LinkPort<T> {
         if !self.does_more {
             return departure;
         }
-        let (arrives, copies) = self.cross(packet.kind, offered, departure, ledger);
+        let (arrives, copies) = self.cross(&packet, offered, departure, ledger);
         Departure { arrives, copies, ..departure }
     }
 
@@ -262,7 +263,7 @@ impl<T: Packet> LinkPort<T> {
     #[inline(never)]
     fn cross(
         &mut self,
-        kind: PacketKind,
+        packet: &LinkPacket,
         offered: Time,
         departure: Departure,
         ledger: &mut impl LinkLedger,
@@ -270,7 +271,7 @@ impl<T: Packet> LinkPort<T> {
         if self.counts_bytes {
             ledger.sent_by_link(self.number, departure, &self.rate);
         }
-        let flow = self.may_lose(kind);
+        let flow = self.may_lose(packet);
         if let (Some(loss), Some(flow)) = (&mut self.loss, flow)
             && loss.loses(flow, departure.departs)
         {
@@ -363,7 +364,8 @@ mod tests {
             size: 1000,
             packets: 1,
             ecn: Ecn::Capable,
-            kind: PacketKind::Data(0),
+            flow: 0,
+            kind: DATA,
             counted: 960,
         };
         let mut counts = Counts::default();
@@ -379,7 +381,7 @@ mod tests {
         assert_eq!((counts.marked, counts.lost), (1, 1));
     }
 
-    const DATA: PacketKind = PacketKind::Data(0);
+    const DATA: PacketKind = PacketKind::Data;
 
     /// 8 Mbit/s, 10 ms, six packets, which that queue marks above three.
     fn spec(queue: &str, loss: Option<LossRule>, impair: Impairments) -> LinkSpec {
@@ -410,7 +412,7 @@ mod tests {
     }
 
     fn packet(size: u32, kind: PacketKind) -> LinkPacket {
-        LinkPacket { connection: 0, size, packets: 1, ecn: Ecn::Capable, kind, counted: 0 }
+        LinkPacket { connection: 0, size, packets: 1, ecn: Ecn::Capable, flow: 0, kind, counted: 0 }
     }
 
     #[test]
@@ -422,7 +424,7 @@ mod tests {
         let mut offer = |kind| port.offer(packet(1000, kind), Time::ZERO, &mut ledger);
         assert!(matches!(offer(DATA), Admission::Sent(_)));
         assert_eq!(offer(DATA), Admission::Dropped);
-        assert!(matches!(offer(PacketKind::Ack(0)), Admission::Sent(_)));
+        assert!(matches!(offer(PacketKind::Ack), Admission::Sent(_)));
         assert_eq!((ledger.refused, ledger.departed, port.balances()), (1, 2, true));
     }
 
@@ -439,7 +441,7 @@ mod tests {
             assert_eq!(departure.departs, now + Span::from_ms(1));
             Some(departure.copies)
         };
-        let all = [copies(0, DATA), copies(1, DATA), copies(2, PacketKind::Ack(0)), copies(3, DATA)];
+        let all = [copies(0, DATA), copies(1, DATA), copies(2, PacketKind::Ack), copies(3, DATA)];
         assert_eq!(all, [Some(1), Some(0), Some(1), Some(1)]);
         assert_eq!((ledger.departed, ledger.lost), (4, 1));
     }
@@ -455,7 +457,7 @@ mod tests {
             Admission::Sent(departure) => Some(departure.copies),
             _ => None,
         };
-        let (ack, control) = (PacketKind::Ack(0), PacketKind::Control);
+        let (ack, control) = (PacketKind::Ack, PacketKind::Control);
         // The bucket holds two packets, and the second of them is lost; what opens a connection is not counted.
         let all = [ack, control, control, ack, DATA, ack, control].map(&mut copies);
         assert_eq!(all, [Some(1), Some(1), Some(1), Some(0), None, None, Some(1)]);
@@ -489,7 +491,7 @@ mod tests {
                     drops += dropped.drain(..).count();
                 }
                 port.read_gauges(now, &mut ledger, || true);
-                let packet = LinkPacket { connection: flow, ..packet(size, PacketKind::Data(flow)) };
+                let packet = LinkPacket { connection: flow, flow, ..packet(size, DATA) };
                 match port.offer(packet, now, &mut ledger) {
                     Admission::Dropped => {}
                     Admission::Sent(departure) => sent.push(departure),

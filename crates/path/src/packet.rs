@@ -13,6 +13,8 @@ pub struct LinkPacket {
     pub packets: u8,
     /// Whether it can be marked.
     pub ecn: Ecn,
+    /// The index of its flow.
+    pub flow: u32,
     /// What it carries.
     pub kind: PacketKind,
     /// Its payload, where this link is the one that counts the payload of the flow; else zero.
@@ -20,30 +22,28 @@ pub struct LinkPacket {
 }
 
 impl LinkPacket {
+    /// The flow of a data packet.
+    #[inline(always)]
+    pub fn data_of(&self) -> Option<u32> {
+        (self.kind == PacketKind::Data).then_some(self.flow)
+    }
+
     /// The payload that this link counts, with its flow.
     #[inline(always)]
     pub fn counted_payload(&self) -> Option<(u32, u32)> {
-        self.kind.data_of().filter(|_| self.counted > 0).map(|flow| (flow, self.counted))
+        self.data_of().filter(|_| self.counted > 0).map(|flow| (flow, self.counted))
     }
 }
 
-/// What a packet carries, with the index of its flow.
+/// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// Data.
-    Data(u32),
+    Data,
     /// An acknowledgement without data.
-    Ack(u32),
+    Ack,
     /// Nothing: it opens or closes a connection. No link polices or loses it.
     Control,
-}
-
-impl PacketKind {
-    /// The flow of a data packet.
-    #[inline(always)]
-    pub fn data_of(self) -> Option<u32> {
-        if let PacketKind::Data(flow) = self { Some(flow) } else { None }
-    }
 }
 
 /// A packet that can wait in a queue.

@@ -50,9 +50,9 @@ impl Packet for QueuedPacket {
 /// What a link reads of a data packet of connection `serial`, of whose payload it counts that much.
 #[inline(always)]
 pub fn data_at_link(serial: u32, flow: u32, data: &Data, counted: u32) -> LinkPacket {
-    let kind = if data.opens() { PacketKind::Control } else { PacketKind::Data(flow) };
+    let kind = if data.opens() { PacketKind::Control } else { PacketKind::Data };
     let packets = data.packets.max(1);
-    LinkPacket { connection: serial, size: data.size, packets, ecn: data.ecn, kind, counted }
+    LinkPacket { connection: serial, size: data.size, packets, ecn: data.ecn, flow, kind, counted }
 }
 
 /// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4].
@@ -64,7 +64,8 @@ pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
         size: ack.size(),
         packets,
         ecn: Ecn::NotCapable,
-        kind: if ack.opens() { PacketKind::Control } else { PacketKind::Ack(flow) },
+        flow,
+        kind: if ack.opens() { PacketKind::Control } else { PacketKind::Ack },
         counted: 0,
     }
 }

@@ -83,11 +83,11 @@ impl Headers {
         self.payload > 0
     }
 
-    /// What it is to a link, as a packet of `flow`; `forward`: from the sender of the data.
-    pub fn kind(&self, flow: u32, forward: bool) -> PacketKind {
+    /// What it is to a link; `forward`: from the sender of the data.
+    pub fn kind(&self, forward: bool) -> PacketKind {
         match self.segment {
-            _ if forward && self.carries_data() => PacketKind::Data(flow),
-            Some(segment) if !forward && !segment.opens && !segment.ends => PacketKind::Ack(flow),
+            _ if forward && self.carries_data() => PacketKind::Data,
+            Some(segment) if !forward && !segment.opens && !segment.ends => PacketKind::Ack,
             _ => PacketKind::Control,
         }
     }

@@ -10,7 +10,7 @@ mod tracing;
 
 use fairhaul_experiment::{Grid, Hop, Ledger, PacketTrace};
 use fairhaul_path::queue::Queued;
-use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, Wire};
+use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, PacketKind, Wire};
 use fairhaul_units::{Ecn, Span, Time};
 
 use super::account::Account;
@@ -272,14 +272,15 @@ impl Network {
                 self.events.step(*lane, slot, arrives);
             }
             Hop::Link(link) => {
-                let kind = headers.kind(flow, forward);
-                let counts = kind.data_of().is_some() && self.bottlenecks[flow as usize] == Some(link);
+                let kind = headers.kind(forward);
+                let counts = kind == PacketKind::Data && self.bottlenecks[flow as usize] == Some(link);
                 let counted = if counts { headers.payload } else { 0 };
                 let at_link = LinkPacket {
                     connection,
                     size: headers.size,
                     packets: 1,
                     ecn: headers.ecn,
+                    flow,
                     kind,
                     counted,
                 };
@@ -329,7 +330,7 @@ impl Network {
     }
 
     fn drop(&mut self, packet: &QueuedPacket, when: Time) {
-        if let Some(flow) = packet.at_link.kind.data_of() {
+        if let Some(flow) = packet.at_link.data_of() {
             self.ledger.lost(flow, self.packets[packet.slot as usize].travel.sent, when);
         }
         self.counts.dropped += 1;

@@ -143,7 +143,7 @@ impl<T: Packet> Xcp<T> {
             self.on_arrival_from_cloud(queued, header);
         }
         match &mut self.fair {
-            Some(fair) if queued.packet.at_link().kind.data_of().is_some() => {
+            Some(fair) if queued.packet.at_link().data_of().is_some() => {
                 fair.admits(queued.size, flow, header.is_some(), queued.arrived)
             }
             _ => true,

@@ -25,7 +25,7 @@ mod usage;
 mod validation;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Pacing, Window};
-use fairhaul_experiment::{Restart, Rto};
+use fairhaul_experiment::{HostPacing, Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use frto::Frto;
 pub use outcome::Outcome;
@@ -75,8 +75,8 @@ pub struct Sender<C> {
     window: Window,
     /// Whether the window is what limits the sender.
     usage: Usage,
-    /// When a packet last left; `None`: none has since the end of the last pause.
-    last_sent: Option<Time>,
+    /// When a packet last left; never: none has since the end of the last pause.
+    last_sent: Time,
     /// Whether the window has been used, where that is asked [RFC 7661].
     validation: Option<Box<Validation>>,
     /// What ends slow start before something is lost.
@@ -131,7 +131,7 @@ impl<C: Controller + Clone> Sender<C> {
             longest_train: 1,
             window: config.window(),
             usage: Usage::NEW,
-            last_sent: None,
+            last_sent: Time::NEVER,
             validation: (config.restart == Restart::Rfc7661).then(Box::default),
             delay_exit: DelayExit::new(config.slow_start),
             pacer: Pacer::new(config.max_pacing_rate, host_pacing::depth(config.pacing)),
@@ -372,12 +372,18 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// How the controller spreads what the window lets go.
+    /// Whether the controller, or the host, spreads what the window lets go.
+    #[inline(always)]
+    fn spreads(&self) -> bool {
+        self.needs.pacing || self.config.pacing != HostPacing::None
+    }
+
+    /// How that is spread.
     #[inline(always)]
     fn pacing(&self) -> Pacing {
         if self.needs.pacing {
             self.controller.pacing(&self.window)
-        } else if self.is_paced_by_host() {
+        } else if self.config.pacing != HostPacing::None {
             self.host_pacing()
         } else {
             Pacing::None

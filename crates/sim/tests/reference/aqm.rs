@@ -35,8 +35,8 @@ impl Aqm {
     pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Aqm> {
         match spec.queue.entry.name {
             "red" => {
-                let rate = spec.shaper.map_or(spec.rate, |shaper| shaper.rate.min(spec.rate));
-                Some(Aqm::Red(Red::new((&spec.queue.settings).into(), rate.as_bps() as f64, chance)))
+                let bps = spec.drain_rate().as_bps() as f64;
+                Some(Aqm::Red(Red::new((&spec.queue.settings).into(), bps, chance)))
             }
             "pie" => Some(Aqm::Pie(Pie::new((&spec.queue.settings).into(), chance))),
             "sred" => Some(Aqm::Sred(Sred::new((&spec.queue.settings).into(), spec.capacity, chance))),

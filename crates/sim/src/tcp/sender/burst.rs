@@ -15,9 +15,9 @@ impl<C: Controller + Clone> Sender<C> {
     // data that is ready, and not in recovery; but a burst is not limited to 1 ms of the pacing rate, and does
     // not leave early when the next acknowledgement is half a round trip away, so that its size is the one in
     // the scenario.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn burst(&mut self) -> Option<u64> {
-        if self.config.offload == 1 || self.state != CaState::Open {
+        if self.state != CaState::Open {
             return Some(1); // recovery fills holes at once
         }
         if self.pacer.burst() > 0 {

@@ -51,20 +51,24 @@ impl<C: Controller + Clone> Sender<C> {
         if event.packets == 0.0 || !may_grow {
             return;
         }
-        let event = &self.counted(event);
+        match self.config.growth {
+            Growth::PerPacket => self.grow_by(event),
+            Growth::PerAck => self.grow_by_one(event),
+        }
+    }
+
+    /// As if the acknowledgement were of one packet.
+    #[cold]
+    fn grow_by_one(&mut self, event: &AckEvent) {
+        self.grow_by(&AckEvent { packets: event.packets.min(1.0), ..*event });
+    }
+
+    #[inline(always)]
+    fn grow_by(&mut self, event: &AckEvent) {
         if self.window.in_slow_start() && !self.ends_slow_start(event) {
             self.slow_start(event);
         } else {
             self.avoid(event);
-        }
-    }
-
-    /// What an acknowledgement counts for in the growth of the window.
-    #[inline(always)]
-    fn counted(&self, event: &AckEvent) -> AckEvent {
-        match self.config.growth {
-            Growth::PerPacket => *event,
-            Growth::PerAck => AckEvent { packets: event.packets.min(1.0), ..*event },
         }
     }
 }

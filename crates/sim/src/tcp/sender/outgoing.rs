@@ -9,16 +9,6 @@ use super::{CaState, Poll, Sender, SenderConfig};
 impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
     pub(super) fn poll_data(&mut self, now: Time) -> Poll {
-        let poll = self.poll_window(now);
-        if let Poll::Send(_) = poll {
-            self.last_sent = Some(now);
-        }
-        poll
-    }
-
-    #[inline(always)]
-    fn poll_window(&mut self, now: Time) -> Poll {
-        self.end_pause(now);
         let urgent = std::mem::take(&mut self.urgent);
         let train = self.train();
         // A train leaves as soon as half of it may, so that on average as much is in flight as of packets.
@@ -38,6 +28,7 @@ impl<C: Controller + Clone> Sender<C> {
         let poll = self.next_data(train, now);
         match &poll {
             Poll::Send(data) => {
+                self.last_sent = now;
                 self.pacer.sent(data.size, now);
                 self.prr.sent();
             }
@@ -148,7 +139,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// How new data are spread.
     #[inline(always)]
-    pub(super) fn pacing_of_new(&self) -> Pacing {
+    fn pacing_of_new(&self) -> Pacing {
         match self.pacing() {
             // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: retransmissions leave at once.
             Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
@@ -156,15 +147,29 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
+    /// New data wait for their turn, which is not the window's doing where the host spreads them.
+    #[inline(never)]
+    fn pace_new(&mut self, now: Time) -> Result<(), Time> {
+        let admitted = self.pacer.admit(self.pacing_of_new(), self.window.cwnd, now);
+        match admitted {
+            Ok(()) => {}
+            Err(_) if self.is_paced_by_host() => self.stopped_otherwise(),
+            Err(_) => self.stopped_by_window(),
+        }
+        admitted
+    }
+
     #[inline(always)]
     fn send_new(&mut self, train: u64, now: Time) -> Poll {
-        let Some(burst) = self.burst() else { return Poll::Idle };
-        if let Err(until) = self.pacer.admit(self.pacing_of_new(), self.window.cwnd, now) {
-            if self.is_paced_by_host() {
-                self.stopped_otherwise()
-            } else {
-                self.stopped_by_window()
-            }
+        if self.board.outstanding() == 0 {
+            self.end_idle(now);
+        }
+        let Some(burst) = (if self.config.offload == 1 { Some(1) } else { self.burst() }) else {
+            return Poll::Idle;
+        };
+        if self.spreads()
+            && let Err(until) = self.pace_new(now)
+        {
             return Poll::Hold(until);
         }
         self.pacer.go_on(burst - 1);

@@ -6,20 +6,16 @@ use fairhaul_experiment::Restart;
 use fairhaul_units::{Span, Time};
 
 use super::Sender;
-use super::undo_linux::three_quarters;
+use super::undo_linux::current_ssthresh;
 
 impl<C: Controller + Clone> Sender<C> {
-    /// Something may leave: if that is new, and nothing is in flight, a pause is over.
-    #[inline(always)]
-    pub(super) fn end_pause(&mut self, now: Time) {
-        if self.board.outstanding() == 0 && self.may_send_new() {
-            self.end_idle(now);
-        }
-    }
-
+    /// New data are about to leave, and nothing is in flight: a pause is over, if something has left before.
     #[inline(never)]
-    fn end_idle(&mut self, now: Time) {
-        let Some(sent) = self.last_sent.take() else { return };
+    pub(super) fn end_idle(&mut self, now: Time) {
+        let sent = std::mem::replace(&mut self.last_sent, Time::NEVER);
+        if sent == Time::NEVER {
+            return;
+        }
         let (silence, timeout) = (now.since(sent), self.rtt.timeout());
         self.controller.on_idle_end(&mut self.window, now, silence);
         if silence <= timeout || self.moves_window_itself() {
@@ -31,7 +27,7 @@ impl<C: Controller + Clone> Sender<C> {
             Restart::Rfc5681 => self.window.cwnd = restart,
             Restart::Linux => {
                 if !self.in_cwr {
-                    self.window.ssthresh = self.window.ssthresh.max(three_quarters(self.window.cwnd));
+                    self.window.ssthresh = current_ssthresh(self.window);
                 }
                 // Halved for each timeout of silence but the first.
                 let mut rest = silence.saturating_sub(timeout);

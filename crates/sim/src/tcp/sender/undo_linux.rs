@@ -73,17 +73,15 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// The window is at least what it was before, and the threshold at least three quarters of it
-    /// [LINUX, tcp_current_ssthresh].
+    /// The window is at least what it was before, and so is the threshold.
     fn give_back(&mut self, saved: &Saved<C>, now: Time) {
-        let Some(Window { cwnd, ssthresh }) = saved.window else { return };
-        self.controller.on_undo(&mut self.window, cwnd, now);
-        let ssthresh = ssthresh.max(three_quarters(cwnd));
-        self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+        let Some(before) = saved.window else { return };
+        self.controller.on_undo(&mut self.window, before.cwnd, now);
+        self.window.ssthresh = self.window.ssthresh.max(current_ssthresh(before));
     }
 }
 
-/// Three quarters of a window, in whole packets as in Linux.
-pub(super) fn three_quarters(cwnd: f64) -> f64 {
-    (cwnd / 2.0).floor() + (cwnd / 4.0).floor()
+/// A threshold that is at least three quarters of the window, in whole packets [LINUX, tcp_current_ssthresh].
+pub(super) fn current_ssthresh(window: Window) -> f64 {
+    window.ssthresh.max((window.cwnd / 2.0).floor() + (window.cwnd / 4.0).floor())
 }
