@@ -33,12 +33,17 @@ def without_twins() -> str | None:
     return None if missing is None else str(missing)
 
 
+# Reading what the ports are needs no right.
+WITHOUT_PORTS = without_twins()
+needs_ports = pytest.mark.skipif(WITHOUT_PORTS is not None, reason=str(WITHOUT_PORTS))
+
+
 def lacking() -> str | None:
     """Say why the tests of the real kernel cannot run here; nothing where they can."""
     if sys.platform != "linux":
         return "this is not Linux"
-    if (missing := without_twins()) is not None:
-        return missing
+    if WITHOUT_PORTS is not None:
+        return WITHOUT_PORTS
     if os.geteuid() != 0:
         return "the tests of the real kernel need root"
     if not Path("/sys/kernel/btf/vmlinux").is_file():

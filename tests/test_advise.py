@@ -16,7 +16,7 @@ from fairhaul.advice.tournament import Entry, Run, changes
 from fairhaul.comparison.question import controller_of
 from fairhaul.deployable import Way
 from fairhaul.estimate import estimate
-from tests.kernel_host import without_twins
+from tests.kernel_host import needs_ports
 
 SS = """
 ESTAB 0 4380 10.0.0.1:5001 10.0.0.2:44012
@@ -116,7 +116,7 @@ def test_commands_fit_the_winner_and_the_host() -> None:
     assert words.buffer_bytes(done) == 1 << 20
 
 
-@pytest.mark.skipif(without_twins() is not None, reason=str(without_twins()))
+@needs_ports
 def test_the_commands_install_what_was_simulated() -> None:
     name = "2xfhstcp:c=20,eta_floor=false"
     question, known = advice.read_path([name, "cubic"], **PATH)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from fairhaul.deployable import install_command
 from fairhaul.host import Refused
 from tests.compiled import compiled_by_clang
 from tests.conftest import Fairhaul
-from tests.kernel_host import without_twins
+from tests.kernel_host import needs_ports
 
 SOURCES = Path(__file__).parents[1] / "crates" / "twins" / "bpf"
 
@@ -29,8 +29,6 @@ README = {
         "queue": {"kind": "droptail", "capacity": "20 ms"},
     },
 }
-
-needs_ports = pytest.mark.skipif(without_twins() is not None, reason=str(without_twins()))
 
 
 @needs_ports

@@ -25,12 +25,12 @@ from tests.kernel_host import (
     in_linux,
     locked,
     needs_kernel,
+    needs_ports,
     pair,
     settled,
     sh,
     state,
     wait_for,
-    without_twins,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +83,7 @@ def removed(kernel: Pair, *words: str) -> None:
         assert not kernel.place.exists()
 
 
-@pytest.mark.skipif(without_twins() is not None, reason=str(without_twins()))
+@needs_ports
 def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None:
     found = json.loads(fairhaul("kernel", "list", "--json").stdout)["twins"]
     sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")

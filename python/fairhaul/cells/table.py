@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,20 +59,31 @@ class Cell:
                 zip(self.controllers, self.rtts_ms, strict=True)
             )
         ]
-        return {
-            "title": self.name,
-            "duration": f"{WARMUP_S + measured_s} s",
-            "warmup": f"{WARMUP_S} s",
-            "packet": f"{PACKET} B",
-            "profile": "linux",
-            "bottleneck": {
-                "rate": f"{self.rate_mbps} Mbit/s",
-                "delay": "2 ms",
-                "queue": {"kind": "droptail", "capacity": f"{max(packets, 2)} packets"},
-                **({"loss": self.loss} if self.loss else {}),
-            },
-            "flow": flows,
+        bottleneck = {
+            "rate": f"{self.rate_mbps} Mbit/s",
+            "delay": "2 ms",
+            "queue": {"kind": "droptail", "capacity": f"{max(packets, 2)} packets"},
+            **({"loss": self.loss} if self.loss else {}),
         }
+        return over_bottleneck(self.name, measured_s, bottleneck, flows)
+
+
+def over_bottleneck(
+    title: str,
+    measured_s: float,
+    bottleneck: Mapping[str, Any],
+    flows: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Give the scenario of a cell: flows of Linux over a bottleneck, measured after a warm-up."""
+    return {
+        "title": title,
+        "duration": f"{WARMUP_S + measured_s} s",
+        "warmup": f"{WARMUP_S} s",
+        "packet": f"{PACKET} B",
+        "profile": "linux",
+        "bottleneck": bottleneck,
+        "flow": flows,
+    }
 
 
 def _cell(

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-PACKET = 1500
+from fairhaul.cells.table import PACKET, over_bottleneck
+
 RATE_MBPS = 20
 RTT_MS = 40
-WARMUP_S = 10.0
 # When the path changes, and for how long after it each half second is compared.
 CHANGES_AT_S = 15
 FOLLOWED_S = 5
@@ -48,27 +48,20 @@ class UnusualCell:
         """Give a name such as `pause-3s-cubic`."""
         return f"{self.kind}-{'+'.join(self.controllers)}"
 
-    def scenario(self, measured_s: float | None = None) -> dict[str, Any]:
+    def scenario(self) -> dict[str, Any]:
         """Give the scenario, which is the same for all engines."""
         flows: list[dict[str, Any]] = [
             {"name": f"{index + 1}", "controller": controller, "rtt": f"{RTT_MS} ms"}
             for index, controller in enumerate(self.controllers)
         ]
         flows[0].update(self.flow)
-        return {
-            "title": self.name,
-            "duration": f"{WARMUP_S + (measured_s or self.measured_s)} s",
-            "warmup": f"{WARMUP_S} s",
-            "packet": f"{PACKET} B",
-            "profile": "linux",
-            "bottleneck": {
-                "rate": f"{self.rate_mbps} Mbit/s",
-                "delay": f"{RTT_MS / 4} ms",
-                "queue": {"kind": "droptail", "capacity": f"{BDP} packets"},
-                **self.bottleneck,
-            },
-            "flow": flows,
+        bottleneck = {
+            "rate": f"{self.rate_mbps} Mbit/s",
+            "delay": f"{RTT_MS / 4} ms",
+            **_queue(BDP),
+            **self.bottleneck,
         }
+        return over_bottleneck(self.name, self.measured_s, bottleneck, flows)
 
 
 def _queue(packets: int, **more: Any) -> dict[str, Any]:

@@ -102,33 +102,14 @@ def compare(
         Refused: an engine cannot be used here, or its kernel lacks something.
         RunError: a run failed, or no run of a cell is valid.
     """
-    for name in names:
-        if name not in CELLS:
-            raise ScenarioError(f"unknown cell {name!r}; {hint(name, CELLS)}")
-    cells = [CELLS[name] for name in (names or CELLS)]
+    cells = _named(names, CELLS, "cell")
     for engine in () if is_store(out) else engines:
-        _refuse_if_impossible(engine, cells)
+        refuse_if_impossible(engine, [read_one(cell.scenario(LEAST_S)) for cell in cells])
     with Writer(out, "lab cells") as writer:
         runs = _Runs(writer, jobs, on_progress, on_event)
         predicted = runs.values({cell: _prediction(cell) for cell in cells}, "sim", _predicted)
         cycles = {cell: values[0]["cycle_s"] for cell, values in predicted.items()}
-        found: dict[Engine, Mapping[Cell, Sequence[Values]]] = {}
-        for engine in in_order(engines):
-            plan = _plan(cycles, engine, repeats)
-            left = [cell for cell, own in plan.items() if any(job.key not in writer for job in own)]
-            _refuse_if_impossible(engine, left)
-            found[engine] = runs.values(plan, engine, figures_of)
-    return [
-        Compared(
-            cell=cell,
-            cycle_s=cycles[cell],
-            by={
-                engine: _columns(of_cells[cell]) if cell in of_cells else None
-                for engine, of_cells in found.items()
-            },
-        )
-        for cell in cells
-    ]
+        return runs.compared(cycles, engines, lambda engine: _plan(cycles, engine, repeats))
 
 
 def compare_unusual(
@@ -158,37 +139,24 @@ def compare_unusual(
         Refused: an engine cannot be used here, or its kernel lacks something.
         RunError: a run failed, or no run of a cell is valid.
     """
-    for name in names:
-        if name not in UNUSUAL:
-            raise ScenarioError(f"unknown unusual cell {name!r}; {hint(name, UNUSUAL)}")
-    cells = [UNUSUAL[name] for name in (names or UNUSUAL)]
-    found: dict[Engine, Mapping[UnusualCell, Sequence[Values]]] = {}
+    cells = _named(names, UNUSUAL, "unusual cell")
+
+    def plan(engine: Engine) -> dict[UnusualCell, list[Job]]:
+        chosen = cells[::LAB_RUNS_ONE_IN] if FACTS[engine].real_time else cells
+        count = repeats or REPEATS
+        return {cell: _jobs(cell.scenario(), count, engine, "unusual figures") for cell in chosen}
+
     with Writer(out, "lab cells") as writer:
         runs = _Runs(writer, jobs, on_progress, on_event)
-        for engine in in_order(engines):
-            by = _core.__version__ if FACTS[engine].kernel else None
-            chosen = cells[::LAB_RUNS_ONE_IN] if FACTS[engine].real_time else cells
-            plan = {
-                cell: jobs_of(
-                    read_one(cell.scenario()), repeats or REPEATS, engine, "unusual figures", by
-                )
-                for cell in chosen
-            }
-            left = [cell for cell, own in plan.items() if any(job.key not in writer for job in own)]
-            if left:
-                refuse_if_impossible(engine, [read_one(cell.scenario()) for cell in left])
-            found[engine] = runs.values(plan, engine, figures_of)
-    return [
-        Compared(
-            cell=cell,
-            cycle_s=None,
-            by={
-                engine: _columns(of_cells[cell]) if cell in of_cells else None
-                for engine, of_cells in found.items()
-            },
-        )
-        for cell in cells
-    ]
+        return runs.compared(dict.fromkeys(cells), engines, plan)
+
+
+def _named(names: Sequence[str], known: Mapping[str, C], what: str) -> list[C]:
+    """Give the cells of these names, or all that are known."""
+    for name in names:
+        if name not in known:
+            raise ScenarioError(f"unknown {what} {name!r}; {hint(name, known)}")
+    return [known[name] for name in (names or known)]
 
 
 def _plan(
@@ -202,26 +170,20 @@ def _plan(
         return (repeats if facts.kernel else None) or usual
 
     return {
-        cell: _jobs(cell, cycle_s, count(cell), engine)
+        cell: _jobs(cell.scenario(measured_s(cycle_s)), count(cell), engine, "cell figures")
         for cell, cycle_s in cycles.items()
         if not facts.real_time or (cycle_s or 0.0) <= LONGEST_CYCLE_S
     }
-
-
-def _refuse_if_impossible(engine: Engine, cells: Sequence[Cell]) -> None:
-    if cells:
-        refuse_if_impossible(engine, [read_one(cell.scenario(LEAST_S)) for cell in cells])
 
 
 def _prediction(cell: Cell) -> list[Job]:
     return jobs_of(read_one(cell.scenario(PREDICTION_S)), 1, "sim", "cell prediction")
 
 
-def _jobs(cell: Cell, cycle_s: float | None, repeats: int, engine: Engine) -> list[Job]:
+def _jobs(scenario: Mapping[str, Any], repeats: int, engine: Engine, what: str) -> list[Job]:
     # What the kernel does is not changed by another build of the simulator.
     by = _core.__version__ if FACTS[engine].kernel else None
-    scenario = read_one(cell.scenario(measured_s(cycle_s)))
-    return jobs_of(scenario, repeats, engine, "cell figures", by)
+    return jobs_of(read_one(scenario), repeats, engine, what, by)
 
 
 def _columns(values: Sequence[Values]) -> Figures:
@@ -236,6 +198,32 @@ class _Runs:
     at_once: int | None
     on_progress: OnProgress | None
     on_event: OnEvent
+
+    def compared(
+        self,
+        cycles: Mapping[C, float | None],
+        engines: Sequence[Engine],
+        plan_of: Callable[[Engine], Mapping[C, Sequence[Job]]],
+    ) -> list[Compared]:
+        """Run what an engine's plan has of the cells, and compare the engines."""
+        found: dict[Engine, Mapping[C, Sequence[Values]]] = {}
+        for engine in in_order(engines):
+            plan = plan_of(engine)
+            left = [own for own in plan.values() if any(job.key not in self.writer for job in own)]
+            if left:
+                refuse_if_impossible(engine, [own[0].scenario for own in left])
+            found[engine] = self.values(plan, engine, figures_of)
+        return [
+            Compared(
+                cell=cell,
+                cycle_s=cycle_s,
+                by={
+                    engine: _columns(of_cells[cell]) if cell in of_cells else None
+                    for engine, of_cells in found.items()
+                },
+            )
+            for cell, cycle_s in cycles.items()
+        ]
 
     def values(
         self,

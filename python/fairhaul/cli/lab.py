@@ -275,31 +275,33 @@ def show_cells(done: Sequence[Compared]) -> None:
     )
 
 
-# Shares are shown in per cent.
-SCALES = {"link_share": 100.0, "first_share": 100.0}
-
-
 def show_agreement(done: Sequence[Compared], engines: Sequence[Engine]) -> None:
     """Print the figures of the unusual cells in the simulator and in each kernel, and a verdict."""
     from fairhaul.cells import agreement
 
+    shown = FIGURES[:4]
     screen = show.console()
     for engine in engines:
         rows, disagree = [], 0
         for one in done:
-            found = list(agreement(one, engine))
+            found = {each.figure: each for each in agreement(one, engine)}
             if not found:
                 continue
-            figures = {
-                each.figure: f"{scale * each.sim:.1f} / {scale * each.kernel:.1f}"
-                for each in found
-                for scale in (SCALES.get(each.figure, 1.0),)
-            }
-            differ = [each.figure for each in found if not each.agrees]
+            differ = [figure for figure, each in found.items() if not each.agrees]
             disagree += bool(differ)
-            verdict = f"differs: {', '.join(differ)}" if differ else "agrees"
-            columns = ("link_share", "first_share", "rtt_ms", "cwnd")
-            rows.append([one.cell.name, *(figures.get(key, "-") for key in columns), verdict])
-        header = ["cell", "link %", "first flow %", "RTT ms", "cwnd", "verdict"]
+            rows.append(
+                [
+                    one.cell.name,
+                    *(
+                        f"{scale * found[figure].sim:.{digits}f} / "
+                        f"{scale * found[figure].kernel:.{digits}f}"
+                        if figure in found
+                        else "-"
+                        for figure, _, scale, digits in shown
+                    ),
+                    f"differs: {', '.join(differ)}" if differ else "agrees",
+                ]
+            )
+        header = ["cell", *(heading for _, heading, _, _ in shown), "verdict"]
         screen.print(show.table(f"sim / {engine}", header, rows))
         screen.print(f"{len(rows) - disagree} of {len(rows)} cells agree.")
