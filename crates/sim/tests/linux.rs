@@ -346,6 +346,17 @@ fn sack_blocks_of_an_overtaken_acknowledgement_count() {
     assert_eq!(direct.after(1, direct.ack(4, &[(6, 10)])), [5, 10, 11, 12, 13]);
 }
 
+/// The same with an acknowledgement that is older by more than a millisecond: to the kernel it is of long ago.
+#[test]
+fn an_overtaken_acknowledgement_counts_in_linux_while_its_time_stamp_may_be_of_now() {
+    for (ms, counts) in [(100, true), (99, true), (98, false)] {
+        let mut direct = Direct::new("reno", linux(10.0), 10);
+        direct.after(100, Ack { arrived: at(100), ..direct.ack(3, &[]) });
+        let left = direct.after(1, Ack { arrived: at(ms), ..direct.ack(2, &[(4, 7)]) });
+        assert_eq!(left.first() == Some(&3), counts, "{ms} ms");
+    }
+}
+
 /// RFC 6937 covers fast recovery only: with `prr = true` alone a mark reduces at once.
 #[test]
 fn without_the_rules_of_linux_a_mark_reduces_at_once() {

@@ -16,6 +16,7 @@ mod runs;
 mod scoreboard;
 mod sender;
 mod sender_config;
+mod time_stamps;
 
 pub use buffer_limits::BufferLimits;
 pub use datagrams::Datagrams;

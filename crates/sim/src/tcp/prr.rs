@@ -47,11 +47,6 @@ impl Prr {
         self.rules == Some(PrrRules::Linux)
     }
 
-    /// Whether an acknowledgement counts that a later one has overtaken, in a recovery that has begun before.
-    pub fn counts_overtaken(&self) -> bool {
-        self.rules == Some(PrrRules::Rfc6937)
-    }
-
     /// A reduction begins, with that many packets outstanding, and a window of `cwnd` before it.
     //
     // Differs from [RFC 6937, 3]: in the kernel RecoverFS is the window before the reduction, not the data

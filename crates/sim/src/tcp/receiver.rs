@@ -6,6 +6,7 @@ use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
 use super::adaptive_delayed_ack::{AckDecision, AdaptiveDelayedAck, ArrivalKind};
 use super::runs::Runs;
+use super::time_stamps;
 
 /// The receiving end of one connection.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Receiver {
     /// does.
     sends_dsack: bool,
     is_special: bool,
+    /// The stamp of the last packet that came in order when nothing waited to be acknowledged (TS.Recent).
+    recent_stamp: Time,
     /// How long an acknowledgement may be held; `None`: never.
     hold: Option<Span>,
     /// Says that instead, as the kernel would.
@@ -59,6 +62,7 @@ impl Receiver {
             reports,
             sends_dsack: false,
             is_special: adaptive.is_some(),
+            recent_stamp: Time::ZERO,
             hold,
             adaptive,
             delayed: None,
@@ -110,7 +114,7 @@ impl Receiver {
     // packet, with the new echo. So an acknowledgement speaks for all packets that it covers.
     pub fn must_ack_before(&self, data: &Data) -> bool {
         self.exact && self.delayed.is_some() && self.echoes != (data.ecn == Ecn::Marked)
-            || self.is_special && self.is_third_run(data)
+            || self.is_special && !self.is_old(data) && self.is_third_run(data)
     }
 
     /// Whether `data` makes or touches another run than the two that a held acknowledgement reports
@@ -124,6 +128,26 @@ impl Receiver {
             && data.number > self.next
             && live().count() > 1
             && !live().take(2).any(|run| touched(&run))
+    }
+
+    /// Whether a packet is taken for one of long ago: it was sent before a packet that has arrived in order [RFC 7323, 5.3].
+    /// So where a retransmission has filled the first gap, packets that left before it and are late are lost, too.
+    #[inline(always)]
+    fn is_old(&self, data: &Data) -> bool {
+        time_stamps::is_old(data.stamped, self.recent_stamp)
+    }
+
+    /// An old packet is answered, and not taken.
+    #[cold]
+    fn refuse(&mut self, data: &Data, now: Time) -> Option<Ack> {
+        if data.number < self.next {
+            return self.answer(data, (false, false, false), false, now);
+        }
+        self.delayed = None;
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.leaves();
+        }
+        Some(self.acknowledge(self.recent_stamp, now))
     }
 
     /// Whether a train causes a train of acknowledgements: it is in order, and nothing is missing.
@@ -143,6 +167,14 @@ impl Receiver {
             self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
         }
         let in_order = data.number == self.next;
+        if self.is_special {
+            if self.is_old(data) {
+                return (false, self.refuse(data, now));
+            }
+            if in_order && self.delayed.is_none() {
+                self.recent_stamp = data.stamped;
+            }
+        }
         let fresh = data.number >= self.next && !self.out_of_order.contains(data.number);
         let filled = in_order && !self.out_of_order.is_empty();
         let marked = data.ecn == Ecn::Marked;
@@ -305,7 +337,11 @@ mod tests {
     }
 
     fn blocks(ack: &Ack) -> Vec<(u64, u64)> {
-        ack.sacked().iter().map(|b| (ack.next + u64::from(b.from), ack.next + u64::from(b.to))).collect()
+        ack.sacked()
+            .iter()
+            .filter(|b| b.from < b.to)
+            .map(|b| (ack.next + u64::from(b.from), ack.next + u64::from(b.to)))
+            .collect()
     }
 
     #[test]
@@ -320,6 +356,26 @@ mod tests {
         assert_eq!(blocks(&take(5)), [(4, 7), (8, 9), (2, 3)]);
         let ack = take(1);
         assert_eq!((ack.next, blocks(&ack)), (3, vec![(4, 7), (8, 9)]));
+    }
+
+    /// 1 and 3 are missing. The retransmission of 1 was stamped at 50 ms, so that 3, stamped at 8, is old when it comes.
+    /// A packet before the gap is answered by its number, and what is stamped like the newest is taken.
+    #[test]
+    fn what_left_before_a_packet_that_filled_the_first_gap_is_refused() {
+        let mut receiver = Receiver::new(true, None, false).with_dsack(true);
+        let stamped = |number, ms| Data { stamped: at(ms), ..data(number) };
+        let mut take = |number, ms, now| {
+            let (fresh, ack) = receiver.receive(&stamped(number, ms), at(now));
+            let ack = ack.expect("no ACK is held");
+            (fresh, ack.next, ack.dsack(), blocks(&ack))
+        };
+        for (number, ms) in [(0, 5), (2, 7), (4, 9)] {
+            take(number, ms, ms + 20);
+        }
+        assert_eq!(take(1, 50, 70), (true, 3, None, vec![(4, 5)]));
+        assert_eq!(take(3, 8, 71), (false, 3, None, vec![(4, 5)]));
+        assert_eq!(take(1, 6, 72), (false, 3, Some(1), vec![(4, 5)]));
+        assert_eq!(take(3, 49, 73), (true, 5, None, vec![]));
     }
 
     #[test]

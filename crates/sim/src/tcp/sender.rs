@@ -77,6 +77,8 @@ pub struct Sender<C> {
     usage: Usage,
     /// When a packet last left; never: none has since the end of the last pause.
     last_sent: Time,
+    /// When what the last acknowledgement is for arrived, its time stamp.
+    newest_ack: Time,
     /// Whether the window has been used, where that is asked [RFC 7661].
     validation: Option<Box<Validation>>,
     /// What ends slow start before something is lost.
@@ -132,6 +134,7 @@ impl<C: Controller + Clone> Sender<C> {
             window: config.window(),
             usage: Usage::NEW,
             last_sent: Time::NEVER,
+            newest_ack: Time::ZERO,
             validation: (config.restart == Restart::Rfc7661).then(Box::default),
             delay_exit: DelayExit::new(config.slow_start),
             pacer: Pacer::new(config.max_pacing_rate, host_pacing::depth(config.pacing)),
@@ -283,6 +286,7 @@ impl<C: Controller + Clone> Sender<C> {
         if ack.next < una {
             return self.on_overtaken(ack, now);
         }
+        self.newest_ack = ack.arrived;
         let full = self.usage.limited;
         let delivered = self.take(ack, now);
         let advanced = self.board.una() - una;

@@ -7,6 +7,7 @@ use fairhaul_units::{Ack, Time};
 
 use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
+use crate::tcp::time_stamps;
 
 impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
@@ -40,14 +41,12 @@ impl<C: Controller + Clone> Sender<C> {
         if ece { self.on_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
     }
 
-    /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same
-    /// [RFC 6675, 5; LINUX, old_ack in tcp_ack]. Its time is no sample, and it ends nothing.
-    //
-    // Differs from [LINUX]: if such an acknowledgement reveals a loss, proportional rate reduction counts the
-    // packets that it delivers; in a recovery that has already begun it does not, as in Linux.
+    /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same [RFC 6675, 5]. Its
+    /// time is no sample, and it ends nothing. The kernel takes it for one of long ago, by its time stamp [LINUX,
+    /// tcp_disordered_ack_check].
     #[cold]
     pub(super) fn on_overtaken(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if !self.config.recovery.reports() || ack.blocks == 0 {
+        if !self.config.recovery.reports() || ack.blocks == 0 || self.is_old(ack) {
             return Outcome::Quiet;
         }
         let delivered = self.take(ack, now);
@@ -60,12 +59,16 @@ impl<C: Controller + Clone> Sender<C> {
         let mut outcome = Outcome::Quiet;
         if self.state == CaState::Open && self.detector.reveals_loss(&mut self.board, 0) {
             outcome = self.enter_recovery(delivered, 0, now);
-        } else if self.state == CaState::Recovery && self.prr.counts_overtaken() {
+        } else if self.state == CaState::Recovery {
             self.reduce(delivered, false);
         }
         self.arm_reorder_timer(now);
         self.window.cwnd = self.window.cwnd.min(self.config.max_window);
         outcome
+    }
+
+    fn is_old(&self, ack: &Ack) -> bool {
+        self.undoes_as_linux() && time_stamps::is_old(ack.arrived, self.newest_ack)
     }
 
     pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {

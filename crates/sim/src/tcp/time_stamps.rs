@@ -1,0 +1,28 @@
+//! Time stamps as the kernel compares them [RFC 7323, 5; LINUX, tcp_paws_check].
+
+use fairhaul_units::Time;
+
+/// How long one of them is: they count milliseconds.
+const TICK_PS: u64 = 1_000_000_000;
+/// By how many a segment may be older than the newest one and still be taken (TCP_PAWS_WINDOW).
+const WINDOW: u64 = 1;
+
+/// Whether a segment with that stamp is taken for one of long ago, after one with the stamp `recent`.
+#[inline(always)]
+pub fn is_old(stamp: Time, recent: Time) -> bool {
+    recent.as_ps() / TICK_PS > stamp.as_ps() / TICK_PS + WINDOW
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_units::Span;
+
+    #[test]
+    fn a_stamp_may_be_one_millisecond_older() {
+        let at = |us| Time::ZERO + Span::from_us(us);
+        assert!(!is_old(at(9_000), at(10_999)));
+        assert!(is_old(at(8_999), at(10_000)));
+        assert!(!is_old(at(20_000), at(10_000)));
+    }
+}
