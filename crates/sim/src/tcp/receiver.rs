@@ -21,7 +21,7 @@ pub struct Receiver {
     /// does.
     sends_dsack: bool,
     is_special: bool,
-    /// The stamp of the last packet that came in order when nothing waited to be acknowledged (TS.Recent).
+    /// The stamp of the last packet that came in order when nothing in order waited to be acknowledged (TS.Recent).
     recent_stamp: Time,
     /// How long an acknowledgement may be held; `None`: never.
     hold: Option<Span>,
@@ -171,8 +171,9 @@ impl Receiver {
             if self.is_old(data) {
                 return (false, self.refuse(data, now));
             }
-            if in_order && self.delayed.is_none() {
-                self.recent_stamp = data.stamped;
+            // Beyond a gap an acknowledgement is held for what it reports, and not for what came in order.
+            if in_order && (self.delayed.is_none() || !self.out_of_order.is_empty()) {
+                self.recent_stamp = self.recent_stamp.max(data.stamped);
             }
         }
         let fresh = data.number >= self.next && !self.out_of_order.contains(data.number);
@@ -238,7 +239,9 @@ impl Receiver {
         }
         // What fills a gap says so by its own stamp [RFC 7323, 4.3].
         let waited = self.delayed.take().filter(|_| !filled);
-        let waited = waited.map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
+        // A late packet that is taken all the same does not take the echo back, or it would show a recovery as needless.
+        let stamped = data.stamped.max(self.recent_stamp);
+        let waited = waited.map_or((stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         let mut ack = self.acknowledge(waited.0, waited.1);
         if self.sends_dsack && !fresh {
             ack.set_dsack(data.number);

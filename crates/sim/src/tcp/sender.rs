@@ -308,9 +308,12 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let finished = self.is_done();
         let mut outcome = match (undone_since, self.state) {
-            (Some(since), _) => Outcome::Undone { since, finished },
+            (Some(since), _) => {
+                self.grow_after_recovery(&event, ack.ece, advanced, full);
+                Outcome::Undone { since, finished }
+            }
             (None, CaState::Open) => self.in_open(&event, ack.ece, delivered, advanced, full, now),
-            (None, CaState::Recovery) => self.in_recovery(delivered, advanced, now),
+            (None, CaState::Recovery) => self.in_recovery(&event, ack.ece, delivered, advanced, full, now),
             (None, CaState::Loss) => self.in_loss(&event, delivered, advanced, now),
             (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };

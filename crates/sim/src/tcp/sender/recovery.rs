@@ -29,16 +29,29 @@ impl<C: Controller + Clone> Sender<C> {
         if advanced > 0 {
             self.rearm(now);
         }
-        // An echo of a mark never lets the window grow, nor does a window that comes down.
-        if (advanced > 0 || self.detector.grows_beyond_gaps()) && !ece && !self.in_cwr {
-            self.grow(event, full);
-        }
+        self.grow_in_open(event, ece, advanced, full);
         if delivered > 0
             && let DelayExit::HyStartPp(_) = self.delay_exit
         {
             self.watch_delay(event);
         }
         if ece { self.on_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
+    }
+
+    /// An echo of a mark never lets the window grow, nor does a window that comes down.
+    #[inline(always)]
+    fn grow_in_open(&mut self, event: &AckEvent, ece: bool, advanced: u64, full: bool) {
+        if (advanced > 0 || self.detector.grows_beyond_gaps()) && !ece && !self.in_cwr {
+            self.grow(event, full);
+        }
+    }
+
+    /// In Linux the acknowledgement that ends a recovery, or shows that there was no need for it, lets the window grow
+    /// like any other [LINUX, tcp_cong_control].
+    pub(super) fn grow_after_recovery(&mut self, event: &AckEvent, ece: bool, advanced: u64, full: bool) {
+        if self.undoes_as_linux() && self.state == CaState::Open {
+            self.grow_in_open(event, ece, advanced, full);
+        }
     }
 
     /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same [RFC 6675, 5]. Its
@@ -96,12 +109,22 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     #[inline(never)]
-    pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+    pub(super) fn in_recovery(
+        &mut self,
+        event: &AckEvent,
+        ece: bool,
+        delivered: u64,
+        advanced: u64,
+        full: bool,
+        now: Time,
+    ) -> Outcome {
         self.reduce(delivered, advanced > 0);
         let done = self.board.una() >= self.recover || self.config.recovery == Recovery::Reno;
         if advanced > 0 && done {
             self.leave_recovery(now);
-            return self.reduce_again(delivered, advanced, now);
+            let outcome = self.reduce_again(delivered, advanced, now);
+            self.grow_after_recovery(event, ece, advanced, full);
+            return outcome;
         }
         self.urgent |= self.detector.on_ack_in_recovery(&mut self.board, advanced);
         if advanced > 0 && !self.detector.is_impatient() {
