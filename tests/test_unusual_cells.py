@@ -11,6 +11,7 @@ from fairhaul.cells.work import figures_of
 from fairhaul.runs import for_each
 from fairhaul.scenario import read_one
 from tests.conftest import Fairhaul
+from tools.unusual import compared, kept, measure
 
 KINDS = {"pause", "reorder", "ack", "undone", "longer", "rate", "policer", "shallow", "marks"}
 
@@ -78,3 +79,27 @@ def test_the_unusual_cells_can_be_listed_and_an_unknown_one_is_refused(fairhaul:
     wrong = fairhaul("lab", "cells", "--unusual", "--cells", "pause-3s-cubik", "--out", "none")
     assert wrong.returncode == 2
     assert "pause-3s-cubic" in wrong.stderr
+
+
+# What differs, as docs/unusual-cells.md tells.
+DIFFER = {
+    "rate-down-bbr3",
+    "rate-up-fhstcp",
+    "loss-3%-cubic",
+    "loss-10%-bbr3",
+    "loss-10%-fhstcp",
+    "beside-bbr3+cubic",
+    "beside-bbr3+bbr",
+}
+
+
+def test_the_simulator_agrees_with_what_linux_did_in_the_unusual_cells() -> None:
+    linux = kept()
+    assert set(linux) == set(UNUSUAL), "measure what is new: python -m tools.unusual measure"
+    found = measure(UNUSUAL.values(), "sim")
+    differ = {
+        name
+        for name, (_, figures) in found.items()
+        if not all(each.agrees for each in agreement(compared(name, figures, linux[name][1])))
+    }
+    assert differ == DIFFER

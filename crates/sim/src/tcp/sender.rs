@@ -24,8 +24,8 @@ mod undo_linux;
 mod usage;
 mod validation;
 
-use fairhaul_cc::{Cause, Congestion, Controller, Needs, Pacing, Window};
-use fairhaul_experiment::{HostPacing, Restart, Rto};
+use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
+use fairhaul_experiment::{Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use frto::Frto;
 pub use outcome::Outcome;
@@ -376,24 +376,6 @@ impl<C: Controller + Clone> Sender<C> {
                 self.rtt.sample(rtt, per_round);
             }
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
-        }
-    }
-
-    /// Whether the controller, or the host, spreads what the window lets go.
-    #[inline(always)]
-    fn spreads(&self) -> bool {
-        self.needs.pacing || self.config.pacing != HostPacing::None
-    }
-
-    /// How that is spread.
-    #[inline(always)]
-    fn pacing(&self) -> Pacing {
-        if self.needs.pacing {
-            self.controller.pacing(&self.window)
-        } else if self.config.pacing != HostPacing::None {
-            self.host_pacing()
-        } else {
-            Pacing::None
         }
     }
 

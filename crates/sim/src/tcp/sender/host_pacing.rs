@@ -1,4 +1,4 @@
-//! Pacing by the host, of a controller that does not pace itself.
+//! How what the window lets go is spread: by the controller, or by the host of one that does not pace itself.
 
 use fairhaul_cc::{Controller, Pacing};
 use fairhaul_experiment::HostPacing;
@@ -27,6 +27,24 @@ pub(super) fn depth(pacing: HostPacing) -> f64 {
 }
 
 impl<C: Controller + Clone> Sender<C> {
+    /// Whether the controller, or the host, spreads what the window lets go.
+    #[inline(always)]
+    pub(super) fn spreads(&self) -> bool {
+        self.needs.pacing || self.config.pacing != HostPacing::None
+    }
+
+    /// How that is spread.
+    #[inline(always)]
+    pub(super) fn pacing(&self) -> Pacing {
+        if self.needs.pacing {
+            self.controller.pacing(&self.window)
+        } else if self.config.pacing != HostPacing::None {
+            self.host_pacing()
+        } else {
+            Pacing::None
+        }
+    }
+
     /// Whether its host spreads what leaves.
     #[inline(always)]
     pub(super) fn is_paced_by_host(&self) -> bool {
