@@ -188,7 +188,7 @@ fn flow(flow: &Flow) -> Value {
         "max_pacing_rate_bps": flow.max_pacing_rate.map(|rate| rate.as_bps()),
         "offload_packets": (flow.offload != Flow::BURSTS_OF_KERNEL).then_some(flow.offload),
         "undo": flow.undo,
-        "delayed_ack_s": match flow.delayed_ack { Some(Hold::For(span)) => Some(span.as_secs()), _ => None },
+        "delayed_ack_s": match flow.delayed_ack { Some(Hold::For { most, .. }) => Some(most.as_secs()), _ => None },
         "min_rto_s": flow.min_rto.as_secs(),
         "send_buffer_bytes": flow.send_buffer.map(|b| b.0),
         "receive_buffer_bytes": flow.receive_buffer.map(|b| b.0),
@@ -196,9 +196,6 @@ fn flow(flow: &Flow) -> Value {
     });
     if let Some(lead) = flow.lead {
         described["lead"] = lead.into();
-    }
-    if let Some(Hold::Adaptive { quick }) = flow.delayed_ack {
-        described["delayed_ack"] = json!({ "kind": "adaptive", "quick_packets": quick });
     }
     if flow.linux {
         described["profile"] = "linux".into();

@@ -1,11 +1,18 @@
-//! Describes what a sender does otherwise than by default.
+//! Describes what a sender and its receiver do otherwise than by default.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{Flow, Growth, HostPacing, Restart};
+use crate::{Flow, Growth, Hold, HostPacing, Restart};
 
-/// Adds what its sender does otherwise than by default.
+/// Adds what its sender and its receiver do otherwise than by default.
 pub(crate) fn add(flow: &Flow, described: &mut Value) {
+    match flow.delayed_ack {
+        Some(Hold::Adaptive { quick }) => {
+            described["delayed_ack"] = json!({ "kind": "adaptive", "quick_packets": quick });
+        }
+        Some(Hold::For { packets, .. }) if packets != 2 => described["ack_every"] = packets.into(),
+        _ => {}
+    }
     if flow.growth == Growth::PerAck {
         described["growth"] = "per ack".into();
     }

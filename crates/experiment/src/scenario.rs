@@ -176,13 +176,25 @@ impl SlowStart {
 /// How long a receiver may hold an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// For that long.
-    For(Span),
+    /// For a time, and not beyond a number of packets.
+    For {
+        /// How long at most.
+        most: Span,
+        /// For how many packets it leaves at the latest.
+        packets: u32,
+    },
     /// As the kernel does: not at the start, later by how packets arrive [LINUX].
     Adaptive {
         /// How many packets at the start are acknowledged one by one.
         quick: u32,
     },
+}
+
+impl Hold {
+    /// For that long, and until the second packet.
+    pub const fn of_second(most: Span) -> Hold {
+        Hold::For { most, packets: 2 }
+    }
 }
 
 /// How the retransmission timeout follows from round trips.

@@ -415,7 +415,7 @@ fn every_key_of_a_flow_arrives() {
     assert_eq!(flow.start, Start::Uniform(Span::ZERO, Span::from_s(2)));
     assert_eq!(
         (flow.delayed_ack, flow.receive_buffer),
-        (Some(Hold::For(Span::from_ms(40))), Some(Bytes(64_000)))
+        (Some(Hold::of_second(Span::from_ms(40))), Some(Bytes(64_000)))
     );
     assert_eq!((flow.overhead, flow.max_window), (Span::from_ms(1), 100.0));
     assert_eq!(way(&flow.forward), "1 Tbit/s+10 ms 1 1 Tbit/s+10 ms");

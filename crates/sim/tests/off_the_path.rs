@@ -62,6 +62,31 @@ fn after_an_undone_timeout_cubic_of_linux_has_its_window_and_no_plateau() {
     assert!((1.2..1.5).contains(&grown), "{grown}");
 }
 
+/// Every second packet is acknowledged, and the window grows by each acknowledgement [RFC 5681, L = 1]: 0.87 / sqrt(p)
+/// packets in a round trip [MATHIS], and the formula with b = 2 [PFTK] whose timeout is 0.2 s here. By packets the window
+/// grows as if each were acknowledged [RFC 3465].
+#[test]
+fn growth_by_acknowledgements_has_the_throughput_of_the_formulas_for_delayed_ones() {
+    let per_round = |p: f64, growth: &str| {
+        let run = run_text(&format!(
+            "duration = \"1000 s\"\nwarmup = \"50 s\"\npacket = \"1040 B\"\n[bottleneck]\nrate = \"10 Gbit/s\"\n\
+             delay = \"10 ms\"\nqueue = {{ kind = \"droptail\", capacity = \"unlimited\" }}\nloss = {p}\n\
+             [[flow]]\nname = \"F\"\nrtt = \"100 ms\"\ncontroller = \"reno\"\noverhead = \"0 s\"\n\
+             delayed_ack = \"100 ms\"\ngrowth = \"{growth}\"\n"
+        ));
+        run.goodput_bps(0) / 8000.0 * 0.1
+    };
+    let pftk = |p: f64, b: f64| {
+        let timeouts = 0.2 * (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
+        0.1 / (0.1 * (2.0 * b * p / 3.0).sqrt() + timeouts)
+    };
+    for p in [1e-3, 3e-3, 1e-2] {
+        within(0.07, pftk(p, 2.0), per_round(p, "per ack"), &format!("per ack, {p}"));
+        within(0.07, pftk(p, 1.0), per_round(p, "per packet"), &format!("per packet, {p}"));
+    }
+    within(0.07, 0.87 / 1e-3f64.sqrt(), per_round(1e-3, "per ack"), "the square-root law");
+}
+
 fn silent(seconds: f64, more: &str) -> String {
     let until = 15.0 + seconds;
     format!(

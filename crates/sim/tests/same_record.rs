@@ -129,7 +129,7 @@ fn a_router_that_answers_for_a_cloud_agrees() {
 #[test]
 fn an_acknowledgement_delayed_until_the_arrival_of_the_next_packet_agrees() {
     // Packets arrive 1 ms apart, and an acknowledgement is delayed by 1 ms.
-    let flow = ChainFlow { delayed_ack: Some(Hold::For(Span::from_ms(1))), ..ChainFlow::plain() };
+    let flow = ChainFlow { delayed_ack: Some(Hold::of_second(Span::from_ms(1))), ..ChainFlow::plain() };
     let meets = same(&Chain::dumbbell(slow_link(30), vec![flow.clone(), flow.clone()], 3));
     let alone = same(&Chain::dumbbell(slow_link(30), vec![flow], 3));
     assert!(sent(&meets, 0) > 500 && sent(&alone, 0) > 1000);

@@ -202,6 +202,9 @@ table! {
          only late (RFC 3522, RFC 4015).";
     delayed_ack: DelayedAck = default("false"),
         "Longest time for which the receiver delays an ACK; `true` is 40 ms, and `adaptive` is the rule of Linux.";
+    ack_every: Whole<2, 1000> = default("2"),
+        "The number of packets after which a delayed ACK leaves, as with the ACK frequency of QUIC; only with \
+         a time as `delayed_ack`. What arrives out of order is acknowledged at once.";
     whole_window: bool = default("false"),
         "Whether the window is an integer number of packets, as in Linux: it grows by a packet once \
          enough acknowledgements for a whole packet have arrived, and the fraction that a reduction \

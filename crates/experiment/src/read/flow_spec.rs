@@ -57,6 +57,7 @@ impl<'a> FlowSpec<'a> {
         let rtts = round_trips(keys, route.as_ref().map(|route| net.two_way(route)), notes);
         controlled(keys, notes);
         limited(keys, notes);
+        acknowledged(keys, notes);
         shared(keys, notes);
         let traffic = with_file(keys, traces, notes)?;
         let name = keys.name.value.as_deref()?;
@@ -143,7 +144,7 @@ impl<'a> FlowSpec<'a> {
     fn hold(&self) -> Option<Hold> {
         match self.keys.delayed_ack.value {
             DelayedAck::Never => None,
-            DelayedAck::For(span) => Some(Hold::For(span)),
+            DelayedAck::For(most) => Some(Hold::For { most, packets: self.keys.ack_every.value as u32 }),
             DelayedAck::Adaptive => {
                 let buffer = self.keys.receive_buffer.value.and_then(BufferSpec::bytes);
                 let half = buffer.map_or(u64::MAX, |b| b.0 / (2 * self.packet.0));
@@ -199,6 +200,14 @@ fn limited(keys: &FlowKeys, notes: &mut Notes) {
         && from >= until
     {
         keys.traffic.key.note(format!("until, {until}, must be after from, {from}"), notes);
+    }
+}
+
+/// Only a delayed acknowledgement can wait for a number of packets.
+fn acknowledged(keys: &FlowKeys, notes: &mut Notes) {
+    if keys.ack_every.value != 2 && !matches!(keys.delayed_ack.value, DelayedAck::For(_)) {
+        let text = "needs delayed_ack with a time, such as \"25 ms\"";
+        keys.ack_every.key.note(text, notes);
     }
 }
 

@@ -240,7 +240,7 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
         matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStartPp),
         "slow_start: the kernel's controller has its own; remove the key",
     );
-    for (refused, reason) in rules_of_senders(flow) {
+    for (refused, reason) in rules_of_ours(flow) {
         refuse(refused, reason);
     }
     let window = flow.initial_window;
@@ -259,10 +259,6 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
     );
     refuse(!flow.undo, "undo: the kernel always undoes reductions for packets that were only late");
     refuse(
-        matches!(flow.delayed_ack, Some(Hold::For(held)) if held != DELAYED_ACK),
-        "delayed_ack: the kernel supports \"adaptive\", true and false",
-    );
-    refuse(
         flow.clock != fairhaul_experiment::ReceiverClock::default(),
         "clock_offset, clock_drift and clock_stamp: the hosts of the lab share one clock; remove these keys",
     );
@@ -273,9 +269,17 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
     reasons
 }
 
-/// Of each rule that only senders of ours follow, whether a flow asks for it, and what to do.
-fn rules_of_senders(flow: &Flow) -> [(bool, &'static str); 4] {
+/// Of each rule that only our senders and receivers follow, whether a flow asks for it, and what to do.
+fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 6] {
     [
+        (
+            matches!(flow.delayed_ack, Some(Hold::For { most, .. }) if most != DELAYED_ACK),
+            "delayed_ack: the kernel supports \"adaptive\", true and false",
+        ),
+        (
+            matches!(flow.delayed_ack, Some(Hold::For { packets, .. }) if packets != 2),
+            "ack_every: the kernel acknowledges every second packet; remove the key",
+        ),
         (flow.growth == Growth::PerAck, "growth: the kernel counts packets; remove the key"),
         (
             matches!(flow.restart, Restart::Rfc5681 | Restart::Rfc7661),

@@ -23,8 +23,8 @@ pub struct Receiver {
     is_special: bool,
     /// The stamp of the last packet that came in order when nothing in order waited to be acknowledged (TS.Recent).
     recent_stamp: Time,
-    /// How long an acknowledgement may be held; `None`: never.
-    hold: Option<Span>,
+    /// How long an acknowledgement may be held, and the packets for which it leaves before; `None`: never.
+    hold: Option<(Span, u32)>,
     /// Says that instead, as the kernel would.
     adaptive: Option<Box<AdaptiveDelayedAck>>,
     delayed: Option<DelayedAck>,
@@ -44,6 +44,8 @@ struct DelayedAck {
     stamped: Time,
     arrived: Time,
     until: Time,
+    /// How many packets it stands for.
+    packets: u32,
 }
 
 impl Receiver {
@@ -52,7 +54,7 @@ impl Receiver {
     pub fn new(reports: bool, hold: Option<Hold>, exact: bool) -> Receiver {
         let (hold, adaptive) = match hold {
             None => (None, None),
-            Some(Hold::For(span)) => (Some(span), None),
+            Some(Hold::For { most, packets }) => (Some((most, packets)), None),
             Some(Hold::Adaptive { quick }) => (None, Some(Box::new(AdaptiveDelayedAck::new(quick)))),
         };
         Receiver {
@@ -202,11 +204,13 @@ impl Receiver {
         if self.is_special && (self.adaptive.is_some() || !fresh) {
             return (fresh, self.answer(data, (in_order, filled, fresh), news, now));
         }
-        if let (true, false, false, Some(hold)) = (in_order, filled, news, self.hold)
-            && self.delayed.is_none()
-        {
-            self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
-            return (fresh, None);
+        if let (true, false, false, Some((most, packets))) = (in_order, filled, news, self.hold) {
+            let first = DelayedAck { stamped: data.stamped, arrived: now, until: now + most, packets: 0 };
+            let held = self.delayed.get_or_insert(first);
+            held.packets += 1;
+            if held.packets < packets {
+                return (fresh, None);
+            }
         }
         // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
         let waited =
@@ -231,7 +235,8 @@ impl Receiver {
         let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(arrival_kind(arrival), news, now));
         match decision.unwrap_or(AckDecision::Send) {
             AckDecision::Delay(hold) | AckDecision::Compress(hold) if self.delayed.is_none() => {
-                self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
+                self.delayed =
+                    Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold, packets: 1 });
                 return None;
             }
             AckDecision::Compress(_) => return None,
@@ -361,6 +366,16 @@ mod tests {
         assert_eq!((ack.next, blocks(&ack)), (3, vec![(4, 7), (8, 9)]));
     }
 
+    #[test]
+    fn a_delayed_acknowledgement_can_wait_for_more_packets_and_not_beyond_a_gap() {
+        let hold = Hold::For { most: Span::from_ms(25), packets: 4 };
+        let mut receiver = Receiver::new(true, Some(hold), false);
+        let answers: Vec<_> =
+            (0..10).filter_map(|n| receiver.receive(&data(n), at(n)).1).map(|ack| ack.next).collect();
+        assert_eq!((answers, receiver.deadline()), (vec![4, 8], at(8 + 25)));
+        assert_eq!(receiver.receive(&data(12), at(11)).1.map(|ack| ack.next), Some(10));
+    }
+
     /// 1 and 3 are missing. The retransmission of 1 was stamped at 50 ms, so that 3, stamped at 8, is old when it comes.
     /// A packet before the gap is answered by its number, and what is stamped like the newest is taken.
     #[test]
@@ -383,7 +398,7 @@ mod tests {
 
     #[test]
     fn every_second_packet_is_acknowledged_unless_the_first_waits_too_long() {
-        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
+        let mut receiver = Receiver::new(true, Some(Hold::of_second(Span::from_ms(40))), false);
         assert_eq!(receiver.receive(&data(0), at(1)).1, None);
         assert_eq!(receiver.receive(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
         receiver.receive(&data(2), at(3));
@@ -394,7 +409,7 @@ mod tests {
 
     #[test]
     fn a_gap_and_its_filling_are_acknowledged_at_once() {
-        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
+        let mut receiver = Receiver::new(true, Some(Hold::of_second(Span::from_ms(40))), false);
         assert!(receiver.receive(&data(1), at(0)).1.is_some());
         assert_eq!(receiver.receive(&data(0), at(1)).1.map(|a| a.next), Some(2));
     }
@@ -415,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_marked_packet_is_acknowledged_at_once_and_those_after_it_wait_as_ever() {
-        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
+        let mut receiver = Receiver::new(true, Some(Hold::of_second(Span::from_ms(40))), false);
         let mut take = |data: Data| receiver.receive(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
         assert_eq!(take(marked(0)), Some((1, true)));
         assert_eq!(take(data(1)), None);
@@ -431,7 +446,7 @@ mod tests {
     /// waits: 2 is acknowledged by the old one and 3 at once; 4 waits, and 5 goes with it.
     #[test]
     fn an_exact_echo_speaks_for_all_that_an_acknowledgement_covers() {
-        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), true);
+        let mut receiver = Receiver::new(true, Some(Hold::of_second(Span::from_ms(40))), true);
         let mut acks = Vec::new();
         for packet in [data(0), data(1), data(2), marked(3), marked(4), marked(5), reduced(6), marked(7)] {
             if receiver.must_ack_before(&packet) {

@@ -545,9 +545,9 @@ fn bursts() -> impl Strategy<Value = u64> {
 fn holds() -> impl Strategy<Value = Option<Hold>> {
     prop_oneof![
         4 => Just(None),
-        1 => Just(Some(Hold::For(Span::ZERO))),
-        1 => Just(Some(Hold::For(Span::from_ms(1)))), // a packet of 1000 B at 8 Mbit/s
-        1 => (1u64..200).prop_map(|ms| Some(Hold::For(Span::from_ms(ms)))),
+        1 => Just(Some(Hold::of_second(Span::ZERO))),
+        1 => Just(Some(Hold::of_second(Span::from_ms(1)))), // a packet of 1000 B at 8 Mbit/s
+        1 => (1u64..200, 2u32..12).prop_map(|(ms, packets)| Some(Hold::For { most: Span::from_ms(ms), packets })),
         2 => (2u32..17).prop_map(|quick| Some(Hold::Adaptive { quick })),
     ]
 }
