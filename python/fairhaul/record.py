@@ -84,7 +84,8 @@ class Record:
       the bin: `delivered_bytes`, `goodput_bytes`, `carried_bytes` (payload that the slowest link
       sent), `sent`, `retransmitted`, `copied` (by links), `lost` (packets sent in the bin, and
       their copies, whenever they were dropped), `rtt_samples`;
-      means over the bin: `cwnd_packets`, `ssthresh_packets`, `rtt_s`, `one_way_s` (s).
+      means over the bin: `cwnd_packets`, `ssthresh_packets` (missing where it is not set), `rtt_s`,
+      `one_way_s` (s).
     - `link_series`, a row for each link and bin, by link: `t_s`, `link`; in the bin: `busy_s`,
       `arrived`, `dropped`, `marked` (packets that `arrived` in the bin); means:
       `backlog_packets`, `backlog_bytes`;

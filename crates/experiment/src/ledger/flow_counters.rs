@@ -137,6 +137,7 @@ pub(super) fn close_flow(
         let length = length(bin);
         let others = rare_events.endless.integral(&mut endless, length);
         let finite = ssthresh.mean(rare_events.ssthresh, rare_events.more_ssthresh, length);
+        let window = cwnd.mean(sending.cwnd, rare_events.more_cwnd, length);
         let second = 1e-12 / real(sending.samples);
         FlowRow {
             delivered_bytes: arriving.delivered,
@@ -146,8 +147,9 @@ pub(super) fn close_flow(
             retransmitted: sending.retransmitted,
             copied: rare_events.copied,
             lost: rare_events.lost,
-            cwnd_packets: cwnd.mean(sending.cwnd, rare_events.more_cwnd, length),
-            ssthresh_packets: if others == 0 { finite } else { f64::NAN },
+            cwnd_packets: window,
+            // Where there is no window, there is no threshold either.
+            ssthresh_packets: if others == 0 && window > 0.0 { finite } else { f64::NAN },
             rtt_s: sending.rtt_ps * second, // not a number without a sample
             one_way_s: sending.one_way_ps * second,
             rtt_samples: sending.samples,

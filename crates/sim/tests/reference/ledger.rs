@@ -298,7 +298,7 @@ fn rates(link: &LinkSpec) -> (Vec<(u64, u64)>, Option<u64>) {
 fn flow_means(((mut row, windows), length): ((FlowRow, Windows), &f64)) -> FlowRow {
     row.cwnd_packets = windows.cwnd as f64 / 16_777_216.0 / length;
     row.ssthresh_packets = windows.ssthresh as f64 / 16_777_216.0 / length;
-    if windows.endless {
+    if windows.endless || row.cwnd_packets == 0.0 {
         row.ssthresh_packets = f64::NAN;
     }
     row.rtt_s *= 1e-12 / row.rtt_samples as f64;
