@@ -14,7 +14,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fairhaul.cells import UNUSUAL, Compared, UnusualCell, agreement
+from fairhaul.cells import UNUSUAL, Compared, UnusualCell
+from fairhaul.cells.agreement import SHOWN, agreement, entries
 from fairhaul.cells.work import REPEATS, Figures, figures_of
 from fairhaul.engines import Engine
 from fairhaul.record import Record
@@ -25,13 +26,6 @@ TABLE = Path(__file__).resolve().parents[2] / "tests" / "unusual_linux.csv"
 NAMING = ("cell", "scenario", "kernel", "seed")
 # Kept of the figures of a run, with the round trips of half seconds.
 KEPT = ("link_share", "first_share", "rtt_ms", "cwnd", "loss_rate")
-# How a figure is shown: its name, its heading, its unit, and its decimals.
-SHOWN = (
-    ("link_share", "link used, %", 100.0, 1),
-    ("first_share", "first flow, %", 100.0, 1),
-    ("rtt_ms", "RTT, ms", 1.0, 1),
-    ("cwnd", "mean cwnd", 1.0, 0),
-)
 
 
 def digest(cell: UnusualCell) -> str:
@@ -39,7 +33,7 @@ def digest(cell: UnusualCell) -> str:
     return hashlib.sha256(json.dumps(cell.scenario(), sort_keys=True).encode()).hexdigest()[:12]
 
 
-def kept() -> dict[str, tuple[str, Figures]]:
+def kept() -> Mapping[str, tuple[str, Figures]]:
     """Give for each cell whose scenario was measured the kernel, and its figures by seed."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -52,7 +46,7 @@ def kept() -> dict[str, tuple[str, Figures]]:
         for figure in row.keys() - set(NAMING):
             if row[figure]:
                 figures.setdefault(figure, []).append(float(row[figure]))
-    return {name: (kernel, figures) for name, (kernel, figures) in found.items()}
+    return found
 
 
 def keep(measured: Mapping[str, tuple[str, Figures]]) -> None:
@@ -72,7 +66,7 @@ def keep(measured: Mapping[str, tuple[str, Figures]]) -> None:
     draft.replace(TABLE)
 
 
-def measure(cells: Iterable[UnusualCell], engine: Engine) -> dict[str, tuple[str, Figures]]:
+def measure(cells: Iterable[UnusualCell], engine: Engine) -> Mapping[str, tuple[str, Figures]]:
     """Run cells with five seeds: for each the version of the kernel, if any, and its figures.
 
     Raises:
@@ -93,7 +87,7 @@ def measure(cells: Iterable[UnusualCell], engine: Engine) -> dict[str, tuple[str
         for name, value in values.items():
             if name in KEPT or name.startswith("rtt_ms_"):
                 figures.setdefault(name, []).append(value)
-    return {name: (kernel, figures) for name, (kernel, figures) in measured.items()}
+    return measured
 
 
 def compared(name: str, sim: Figures, linux: Figures) -> Compared:
@@ -112,13 +106,7 @@ def table(cells: Iterable[Compared]) -> Sequence[str]:
             _row(
                 [
                     f"`{one.cell.name}`",
-                    *(
-                        f"{scale * found[figure].sim:.{digits}f} / "
-                        f"{scale * found[figure].kernel:.{digits}f}"
-                        if figure in found
-                        else ""
-                        for figure, _, scale, digits in SHOWN
-                    ),
+                    *entries(found, missing=""),
                     f"differs: {', '.join(map(_word, differ))}" if differ else "agrees",
                 ]
             )

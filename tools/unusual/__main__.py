@@ -28,7 +28,7 @@ def measure_(only: str, again: bool) -> None:
     for cell in _chosen(only):
         if again or cell.name not in found:
             click.echo(cell.name)
-            found |= measure([cell], "linux")
+            found = {**found, **measure([cell], "linux")}
             keep(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fairhaul.cells.work import Compared, Figures, mean
@@ -12,6 +12,13 @@ from fairhaul.engines import Engine
 CLOSE = 0.05
 CLOSE_DELAY = 0.10
 DELAYS = ("rtt_ms", "cwnd")
+# The figures of a table: name, heading with its unit, what the figure is multiplied by, decimals.
+SHOWN = (
+    ("link_share", "link used %", 100.0, 1),
+    ("first_share", "first flow %", 100.0, 1),
+    ("rtt_ms", "RTT ms", 1.0, 1),
+    ("cwnd", "cwnd", 1.0, 0),
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,16 @@ def agreement(compared: Compared, engine: Engine = "linux") -> Iterator[Agreemen
         ours, theirs = mean(sim, figure), mean(kernel, figure)
         if ours is not None and theirs is not None:
             yield Agreement(figure, ours, theirs, _agrees(figure, ours, theirs, kernel))
+
+
+def entries(found: Mapping[str, Agreement], missing: str) -> list[str]:
+    """Write the figures of `SHOWN`: simulator / kernel, or `missing` where one is not compared."""
+    return [
+        f"{scale * found[figure].sim:.{digits}f} / {scale * found[figure].kernel:.{digits}f}"
+        if figure in found
+        else missing
+        for figure, _, scale, digits in SHOWN
+    ]
 
 
 def _agrees(figure: str, ours: float, theirs: float, kernel: Figures) -> bool:

@@ -235,19 +235,12 @@ def cells(  # noqa: PLR0913, PLR0917
         show_cells(done)
 
 
-FIGURES = (
-    ("link_share", "link used %", 100.0, 1),
-    ("first_share", "first flow %", 100.0, 1),
-    ("rtt_ms", "RTT ms", 1.0, 1),
-    ("cwnd", "cwnd", 1.0, 0),
-    ("cycle_s", "cycle s", 1.0, 2),
-    ("loss_rate", "loss 1e-4", 1e4, 2),
-)
-
-
 def show_cells(done: Sequence[Compared]) -> None:
     """Print the figures of all engines, a row for each cell: sim / linux / lab."""
+    from fairhaul.cells.agreement import SHOWN
     from fairhaul.cells.work import mean
+
+    figures = (*SHOWN, ("cycle_s", "cycle s", 1.0, 2), ("loss_rate", "loss 1e-4", 1e4, 2))
 
     def cell(compared: Compared, figure: str, scale: float, digits: int) -> str:
         means = [mean(of_engine, figure) for of_engine in compared.by.values()]
@@ -258,14 +251,14 @@ def show_cells(done: Sequence[Compared]) -> None:
     rows = [
         [
             one.cell.name,
-            *(cell(one, figure, scale, digits) for figure, _, scale, digits in FIGURES),
+            *(cell(one, figure, scale, digits) for figure, _, scale, digits in figures),
             *([f"{mean(one.by['lab'], 'lag_p99_us') or 0.0:.0f}"] if in_real_time else []),
             " / ".join("-" if of is None else str(len(of["rtt_ms"])) for of in one.by.values()),
         ]
         for one in done
     ]
     lag = ["lag p99 us"] if in_real_time else []
-    header = ["cell", *(heading for _, heading, _, _ in FIGURES), *lag, "runs"]
+    header = ["cell", *(heading for _, heading, _, _ in figures), *lag, "runs"]
     screen = show.console()
     screen.print(show.table(" / ".join(engines), header, rows))
     if any(one.by.get("lab", {}) is None for one in done):
@@ -277,9 +270,8 @@ def show_cells(done: Sequence[Compared]) -> None:
 
 def show_agreement(done: Sequence[Compared], engines: Sequence[Engine]) -> None:
     """Print the figures of the unusual cells in the simulator and in each kernel, and a verdict."""
-    from fairhaul.cells import agreement
+    from fairhaul.cells.agreement import SHOWN, agreement, entries
 
-    shown = FIGURES[:4]
     screen = show.console()
     for engine in engines:
         rows, disagree = [], 0
@@ -292,16 +284,10 @@ def show_agreement(done: Sequence[Compared], engines: Sequence[Engine]) -> None:
             rows.append(
                 [
                     one.cell.name,
-                    *(
-                        f"{scale * found[figure].sim:.{digits}f} / "
-                        f"{scale * found[figure].kernel:.{digits}f}"
-                        if figure in found
-                        else "-"
-                        for figure, _, scale, digits in shown
-                    ),
+                    *entries(found, missing="-"),
                     f"differs: {', '.join(differ)}" if differ else "agrees",
                 ]
             )
-        header = ["cell", *(heading for _, heading, _, _ in shown), "verdict"]
+        header = ["cell", *(heading for _, heading, _, _ in SHOWN), "verdict"]
         screen.print(show.table(f"sim / {engine}", header, rows))
         screen.print(f"{len(rows) - disagree} of {len(rows)} cells agree.")
