@@ -253,11 +253,10 @@ impl LossDetector {
         }
     }
 
-    /// A packet leaves for the first time. If the timer is that of a probe, it has to be armed anew: when the
-    /// retransmission timer behind it expires.
+    /// A packet leaves for the first time. Whether the timer is that of a probe, which has to be armed anew.
     #[inline(always)]
-    pub fn send_new(&mut self, now: Time) -> Option<Time> {
-        self.rack_tlp_mut()?.send_new(now)
+    pub fn send_new(&mut self, now: Time) -> bool {
+        self.rack_tlp_mut().is_some_and(|rack_tlp| rack_tlp.send_new(now))
     }
 
     /// The last packet left with that stamp.
@@ -285,20 +284,45 @@ impl LossDetector {
 
 /// The timer.
 impl LossDetector {
-    /// The retransmission timer is to expire at `timeout_at`: when the timer expires, which may be earlier, to send a
+    /// The retransmission timer is armed with the timeout `rto`: when the timer expires, which may be earlier, to send a
     /// probe. `open`: the sender is not in recovery.
     #[inline(always)]
-    pub fn arm_timer(&mut self, timeout_at: Time, board: &Scoreboard, open: bool, timing: Timing) -> Time {
+    pub fn arm_timer(&mut self, rto: Span, board: &Scoreboard, open: bool, timing: Timing) -> Time {
         match self {
-            LossDetector::DupThreshold(_) => timeout_at,
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer(timeout_at, board, open, timing),
+            LossDetector::DupThreshold(_) => timing.now + rto,
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer(rto, board, open, timing),
         }
     }
 
-    /// After an acknowledgement: when the timer expires, if it is to wait for packets that may only be reordered.
+    /// A packet has left for the first time while the timer was that of a probe: when the timer expires.
     #[inline(always)]
-    pub fn arm_reorder_timer(&mut self, board: &Scoreboard, now: Time) -> Option<Time> {
-        self.rack_tlp_mut()?.arm_reorder_timer(board, now)
+    pub fn arm_timer_after_sending(
+        &mut self,
+        rto: Span,
+        board: &Scoreboard,
+        open: bool,
+        srtt: Span,
+        now: Time,
+    ) -> Time {
+        match self {
+            LossDetector::DupThreshold(_) => now + rto,
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer_after_sending(rto, board, open, srtt, now),
+        }
+    }
+
+    /// After an acknowledgement: when the timer expires, if it is to wait for packets that may only be reordered, and
+    /// not longer than the timeout `rto`.
+    #[inline(always)]
+    pub fn arm_reorder_timer(&mut self, board: &Scoreboard, rto: Span, now: Time) -> Option<Time> {
+        self.rack_tlp_mut()?.arm_reorder_timer(board, rto, now)
+    }
+
+    /// Whether the last acknowledgement, which came in a recovery and advanced by so many packets, starts the timer anew.
+    pub fn restarts_timer(&self, advanced: u64, now: Time) -> bool {
+        match self {
+            LossDetector::DupThreshold(dup) => advanced > 0 && !dup.is_impatient(),
+            LossDetector::RackTlp(rack_tlp) => advanced > 0 || rack_tlp.restarts_timer(now),
+        }
     }
 
     /// Whether the timer is that of reordering, which sending a packet does not move.

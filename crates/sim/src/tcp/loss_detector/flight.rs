@@ -126,6 +126,11 @@ impl Flight {
         self.base = una;
     }
 
+    /// When the packet with the lowest number was last sent, if one is kept.
+    pub fn first_sent(&self) -> Option<Time> {
+        self.packets.front().map(|packet| packet.sent)
+    }
+
     /// A packet that is kept.
     pub fn at(&self, number: u64) -> &SentPacket {
         &self.packets[(number - self.base) as usize]

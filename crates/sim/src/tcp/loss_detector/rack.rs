@@ -261,6 +261,11 @@ impl Rack {
         self.lost > 0
     }
 
+    /// When the first packet left last, if one is outstanding.
+    pub fn first_sent(&self) -> Option<Time> {
+        self.flight.first_sent()
+    }
+
     /// Retransmissions in flight.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions

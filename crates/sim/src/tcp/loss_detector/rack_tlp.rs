@@ -32,10 +32,7 @@ pub enum TimerEvent {
     /// A probe is due.
     ProbeDue,
     /// Reordered packets were waited for, and those that have not come are marked as lost.
-    ReorderingOver {
-        /// When the retransmission timer expires, which runs from now on.
-        timeout_at: Time,
-    },
+    ReorderingOver,
 }
 
 /// The tail loss probe.
@@ -63,8 +60,6 @@ pub struct RackTlp {
     /// The least margin of the retransmission timer.
     min_rto: Span,
     timer_kind: TimerKind,
-    /// When the retransmission timer runs out.
-    timeout_at: Time,
     /// When, from the last acknowledgement, the reordering window of the overtaken packets ends.
     wait: Option<Span>,
     probe: Probe,
@@ -81,7 +76,6 @@ impl RackTlp {
             found_loss: false,
             min_rto,
             timer_kind: TimerKind::default(),
-            timeout_at: Time::ZERO,
             wait: None,
             probe: Probe::None,
         }
@@ -113,30 +107,31 @@ impl RackTlp {
         self.probe = Probe::None;
     }
 
-    /// The timer expired: what it was for. `recovering`: the sender is in recovery.
+    /// The timer expired: what it was for. `recovering`: the sender is in recovery. If it was that of reordering, it
+    /// stays so until it is armed again.
     pub fn on_timer(&mut self, board: &mut Scoreboard, recovering: bool, timing: Timing) -> TimerEvent {
-        match std::mem::take(&mut self.timer_kind) {
+        match self.timer_kind {
             TimerKind::Rto => TimerEvent::Timeout,
             TimerKind::Probe => {
-                self.probe = Probe::Due;
+                (self.probe, self.timer_kind) = (Probe::Due, TimerKind::Rto);
                 TimerEvent::ProbeDue
             }
             TimerKind::Reorder => {
                 self.rack.detect_losses(board, recovering, timing);
-                TimerEvent::ReorderingOver { timeout_at: self.timeout_at.max(timing.now + TIMER_SLACK) }
+                TimerEvent::ReorderingOver
             }
         }
     }
 
     /// After an acknowledgement: if packets were overtaken, when the timer expires that waits for the end of their
-    /// reordering window.
-    pub fn arm_reorder_timer(&mut self, board: &Scoreboard, now: Time) -> Option<Time> {
+    /// reordering window, and not later than the timeout `rto` from now.
+    pub fn arm_reorder_timer(&mut self, board: &Scoreboard, rto: Span, now: Time) -> Option<Time> {
         let wait = self.wait.take()?;
         if board.outstanding() == 0 {
             return None;
         }
         self.timer_kind = TimerKind::Reorder;
-        Some((now + wait + TIMER_SLACK).min(self.timeout_at))
+        Some(now + (wait + TIMER_SLACK).min(rto))
     }
 
     /// Whether the timer is that of reordering, which sending a packet does not move.
@@ -144,33 +139,71 @@ impl RackTlp {
         self.timer_kind == TimerKind::Reorder
     }
 
-    /// The retransmission timer is to expire at `timeout_at`: when the timer expires, which may be earlier, to send a
+    /// The retransmission timer is armed with the timeout `rto`: when the timer expires, which may be earlier, to send a
     /// probe. `open`: the sender is not in recovery.
     #[cold]
-    pub fn arm_timer(&mut self, timeout_at: Time, board: &Scoreboard, open: bool, timing: Timing) -> Time {
-        let Timing { now, srtt, .. } = timing;
-        let calm = open && !srtt.is_zero() && !board.has_reports();
-        (self.timeout_at, self.timer_kind) = (timeout_at, TimerKind::Rto);
-        if !calm || self.probe != Probe::None || board.outstanding() == 0 {
-            return timeout_at;
+    pub fn arm_timer(&mut self, rto: Span, board: &Scoreboard, open: bool, timing: Timing) -> Time {
+        if self.may_probe(board, open, timing) {
+            return self.arm_probe(timing.now + rto, board, timing.srtt, timing.now);
         }
+        match std::mem::take(&mut self.timer_kind) {
+            TimerKind::Rto => timing.now + rto,
+            TimerKind::Probe | TimerKind::Reorder => self.timeout_of_first(rto, timing.now),
+        }
+    }
+
+    /// A packet has left for the first time while the timer was that of a probe: when the timer expires.
+    #[cold]
+    pub fn arm_timer_after_sending(
+        &mut self,
+        rto: Span,
+        board: &Scoreboard,
+        open: bool,
+        srtt: Span,
+        now: Time,
+    ) -> Time {
+        let timeout_at = self.timeout_of_first(rto, now);
+        if open && !board.has_reports() {
+            return self.arm_probe(timeout_at, board, srtt, now);
+        }
+        self.timer_kind = TimerKind::Rto;
+        timeout_at
+    }
+
+    /// Whether the timer may be that of a probe.
+    fn may_probe(&self, board: &Scoreboard, open: bool, timing: Timing) -> bool {
+        let calm = open && !timing.srtt.is_zero() && !board.has_reports();
+        calm && self.probe == Probe::None && board.outstanding() > 0
+    }
+
+    /// The timer is that of a probe: when it expires. Where the timeout comes first, the probe takes its place, and the
+    /// timeout follows a whole timeout after the probe [RFC 8985, 7.2; LINUX, tcp_schedule_loss_probe].
+    fn arm_probe(&mut self, timeout_at: Time, board: &Scoreboard, srtt: Span, now: Time) -> Time {
+        self.timer_kind = TimerKind::Probe;
         // Of a single packet the acknowledgement may be held [RFC 8985, 7.2].
         let later = if board.outstanding() == 1 { self.min_rto } else { TIMER_SLACK };
-        // Where the timeout comes first, the probe takes its place, and the timeout follows a whole
-        // timeout after the probe [RFC 8985, 7.2; LINUX, tcp_schedule_loss_probe].
-        //
-        // Differs from [LINUX]: the timeout counts from when the timer was last restarted [RFC 6298, 5.3].
-        // The kernel, once something new has left, counts it from when the first packet left.
-        self.timer_kind = TimerKind::Probe;
         timeout_at.min(now + srtt * 2 + later)
     }
 
-    /// A packet leaves for the first time. If the timer is that of a probe, it has to be armed anew: when the
-    /// retransmission timer behind it expires.
+    /// After a probe or reordering was waited for, the timeout counts from when the first packet left last [LINUX,
+    /// tcp_rto_delta_us].
+    fn timeout_of_first(&self, rto: Span, now: Time) -> Time {
+        let sent = self.rack.first_sent().unwrap_or(now);
+        (sent + rto).max(now + TIMER_SLACK)
+    }
+
+    /// Whether the last acknowledgement, which did not advance, starts the timer anew: it reported a packet that had
+    /// left before the first was retransmitted [LINUX, tcp_clean_rtx_queue].
+    pub fn restarts_timer(&self, now: Time) -> bool {
+        let (Some(sample), Some(sent)) = (self.rack.sample(), self.rack.first_sent()) else { return false };
+        self.rack.has_reported() && sample > now.since(sent)
+    }
+
+    /// A packet leaves for the first time. Whether the timer is that of a probe, which has to be armed anew.
     #[cold]
-    pub fn send_new(&mut self, now: Time) -> Option<Time> {
+    pub fn send_new(&mut self, now: Time) -> bool {
         self.rack.send_new(now);
-        (self.timer_kind == TimerKind::Probe).then_some(self.timeout_at)
+        self.timer_kind == TimerKind::Probe
     }
 
     /// Whether a probe is to be sent next.

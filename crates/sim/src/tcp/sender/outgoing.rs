@@ -173,14 +173,14 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Hold(until);
         }
         self.pacer.go_on(burst - 1);
-        let packets = train.min(self.end_of_ready() - self.board.next());
+        let packets = if train == 1 { 1 } else { train.min(self.end_of_ready() - self.board.next()) };
         let number = self.board.send_new(packets);
         self.note_usage();
         let behind_probe = self.detector.send_new(now);
         if self.timer == Time::NEVER {
             self.restart_timer(now);
-        } else if let Some(timeout_at) = behind_probe {
-            self.arm_timer(timeout_at, now);
+        } else if behind_probe {
+            self.move_probe(now);
         }
         let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
         let one = self.retransmission(number, now);

@@ -84,6 +84,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.undoes_as_linux() && time_stamps::is_old(ack.arrived, self.newest_ack)
     }
 
+    #[cold]
     pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         let eased = self.in_cwr;
         self.finish_cwr();
@@ -105,6 +106,9 @@ impl<C: Controller + Clone> Sender<C> {
             self.prr.begin(self.board.outstanding(), cwnd);
         }
         self.reduce(delivered, advanced > 0);
+        if advanced > 0 {
+            self.rearm(now);
+        }
         if heeded { Outcome::Quiet } else { Outcome::Reduced }
     }
 
@@ -127,7 +131,7 @@ impl<C: Controller + Clone> Sender<C> {
             return outcome;
         }
         self.urgent |= self.detector.on_ack_in_recovery(&mut self.board, advanced);
-        if advanced > 0 && !self.detector.is_impatient() {
+        if self.detector.restarts_timer(advanced, now) {
             self.restart_timer(now);
         }
         Outcome::Quiet
@@ -202,6 +206,8 @@ impl<C: Controller + Clone> Sender<C> {
                 self.controller.on_recovered(&mut self.window, now);
                 return self.reduce_again(delivered, advanced, now);
             }
+        } else if self.detector.restarts_timer(0, now) {
+            self.restart_timer(now);
         }
         Outcome::Quiet
     }

@@ -21,7 +21,7 @@ impl<C: Controller + Clone> Sender<C> {
                 self.restart_timer(now);
                 Outcome::Quiet
             }
-            TimerEvent::ReorderingOver { timeout_at } => self.on_reordering_over(timeout_at, now),
+            TimerEvent::ReorderingOver => self.on_reordering_over(now),
         }
     }
 
@@ -67,8 +67,8 @@ impl<C: Controller + Clone> Sender<C> {
     //
     // Differs from [LINUX]: after a timeout, packets that are found lost again are retransmitted, but they
     // begin no fast recovery, because the window is small already.
-    fn on_reordering_over(&mut self, timeout_at: Time, now: Time) -> Outcome {
-        self.timer = timeout_at;
+    fn on_reordering_over(&mut self, now: Time) -> Outcome {
+        self.restart_timer(now);
         if self.state == CaState::Open && self.detector.reveals_loss(&mut self.board, 0) {
             return self.enter_recovery(1, 0, now);
         }
@@ -78,7 +78,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// After an acknowledgement: where packets were overtaken, the timer waits for the end of their reordering window.
     #[inline(always)]
     pub(super) fn arm_reorder_timer(&mut self, now: Time) {
-        if let Some(timer) = self.detector.arm_reorder_timer(&self.board, now) {
+        if let Some(timer) = self.detector.arm_reorder_timer(&self.board, self.rtt.timeout(), now) {
             self.timer = timer;
         }
     }
@@ -88,14 +88,15 @@ impl<C: Controller + Clone> Sender<C> {
         if self.board.outstanding() > 0 { self.restart_timer(now) } else { self.timer = Time::NEVER }
     }
 
-    /// The retransmission timer runs for a whole timeout from now on.
+    /// The retransmission timer is armed, and expires after a whole timeout; that of a probe perhaps before.
     pub(super) fn restart_timer(&mut self, now: Time) {
-        self.arm_timer(now + self.rtt.timeout(), now);
+        let (open, timing) = (self.state == CaState::Open, self.timing(now));
+        self.timer = self.detector.arm_timer(self.rtt.timeout(), &self.board, open, timing);
     }
 
-    /// The retransmission timer expires at `timeout_at`, that of a probe perhaps before.
-    pub(super) fn arm_timer(&mut self, timeout_at: Time, now: Time) {
-        let (open, timing) = (self.state == CaState::Open, self.timing(now));
-        self.timer = self.detector.arm_timer(timeout_at, &self.board, open, timing);
+    /// A packet has left for the first time behind the timer of a probe.
+    pub(super) fn move_probe(&mut self, now: Time) {
+        let (open, rto, srtt) = (self.state == CaState::Open, self.rtt.timeout(), self.rtt.smoothed());
+        self.timer = self.detector.arm_timer_after_sending(rto, &self.board, open, srtt, now);
     }
 }
