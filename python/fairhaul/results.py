@@ -163,10 +163,15 @@ class Trust(TypedDict):
     warnings: NotRequired[list[str]]
     mode: NotRequired[str]
     lag: NotRequired[Lag]
-    """Lab only, as the next three: in simulated time no packet is late."""
+    """Lab only, as the next five: in simulated time no packet is late."""
     answers: NotRequired[Lag | None]
     """How long receivers that acknowledge every packet at once took to answer, from when a packet
     was due; none without such a receiver."""
+    standstills: NotRequired[Lag]
+    """How long hosts let packets wait that the kernel sends at once."""
+    buffer_s: NotRequired[float | None]
+    """The shortest time that a buffer on the way of data holds; None if none has a limit. A run in
+    which a host stood still for longer is not valid."""
     router_load: NotRequired[float]
     machine: NotRequired[dict[str, float | None]]
     round_trips: list[dict[str, Any]]

@@ -1,11 +1,10 @@
 //! The account of a connection: what its packets show of retransmissions, of payload that has arrived in order, and of
-//! the time until its receiver answers.
-
-use std::collections::VecDeque;
+//! the time that its hosts took.
 
 use fairhaul_units::{Span, Time};
 
 use super::headers::Segment;
+use super::standstill::{Answered, Receiver, Sender, reaches};
 
 /// The counters of one connection. Sequence numbers are compared as TCP does, modulo 2^32 [RFC 9293, 3.4].
 #[derive(Clone, Debug, Default)]
@@ -14,13 +13,10 @@ pub struct Account {
     ends: Option<(u32, u32)>,
     /// Payload in order, so far.
     pub in_order: u64,
-    /// Segments that reached the receiver in order and are not yet acknowledged: their ends, and when they were due.
-    unanswered: VecDeque<(u32, Time)>,
-}
-
-/// Whether `a` is not behind `b`.
-fn reaches(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b) as i32 >= 0
+    receiver: Receiver,
+    sender: Sender,
+    /// What its sender has been told is acknowledged.
+    told: Option<u32>,
 }
 
 impl Account {
@@ -40,22 +36,29 @@ impl Account {
         retransmitted
     }
 
-    /// A segment was due at the receiver. One behind a gap does not count, because no answer will be about it alone.
+    /// Payload leaves a sender whose application has more to send: how long it stood still, if that shows now.
+    pub fn stood_still(&mut self, payload: u32, now: Time) -> Option<Span> {
+        self.sender.sends(payload.into(), now)
+    }
+
+    /// A segment was due at the receiver.
     pub fn arrives(&mut self, segment: &Segment, payload: u32, due: Time) {
-        let Some((_, acknowledged)) = self.ends else { return };
-        let edge = self.unanswered.back().map_or(acknowledged, |last| last.0);
-        if payload > 0 && segment.sequence == edge {
-            self.unanswered.push_back((edge.wrapping_add(payload), due));
+        if let Some((_, acknowledged)) = self.ends {
+            self.receiver.arrives(segment.sequence, payload, acknowledged, due);
         }
     }
 
-    /// An acknowledgement leaves the receiver at `now`: calls `each` with the time that each segment waited for it.
-    pub fn answers(&mut self, next: u32, now: Time, mut each: impl FnMut(Span)) {
-        while let Some((end, due)) = self.unanswered.front()
-            && reaches(next, *end)
-        {
-            each(now.since(*due));
-            self.unanswered.pop_front();
+    /// An acknowledgement leaves the receiver.
+    pub fn answers(&mut self, next: u32, now: Time) -> Answered {
+        self.receiver.answers(next, now)
+    }
+
+    /// An acknowledgement was due at the sender.
+    pub fn told(&mut self, next: u32, due: Time) {
+        let before = self.told.unwrap_or(next);
+        if reaches(next, before) {
+            self.sender.acknowledged(next.wrapping_sub(before).into(), due);
+            self.told = Some(next);
         }
     }
 
@@ -99,29 +102,5 @@ mod tests {
         assert!(!account.sends(&segment(first.wrapping_add(2002), false), 0));
         assert_eq!(account.acknowledges(first.wrapping_add(2002)), 0);
         assert_eq!(account.in_order, 2000);
-    }
-
-    #[test]
-    fn an_acknowledgement_answers_all_segments_in_order_before_it() {
-        let at = |us| Time::ZERO + Span::from_us(us);
-        let mut account = Account::default();
-        for number in 0..4 {
-            assert!(!account.sends(&segment(number * 1000, false), 1000));
-        }
-        account.arrives(&segment(0, false), 1000, at(10));
-        account.arrives(&segment(1000, false), 1000, at(20));
-        account.arrives(&segment(3000, false), 1000, at(30)); // The third is lost.
-        let answers = |account: &mut Account, next: u32, now: u64| {
-            let mut waited = Vec::new();
-            account.answers(next, at(now), |span| waited.push(span / Span::from_us(1)));
-            account.acknowledges(next);
-            waited
-        };
-        assert_eq!(answers(&mut account, 1000, 100), [90]);
-        assert_eq!(answers(&mut account, 2000, 120), [100]);
-        assert_eq!(answers(&mut account, 2000, 130), [0; 0]);
-        account.arrives(&segment(2000, false), 1000, at(500));
-        assert_eq!(answers(&mut account, 4000, 510), [10]);
-        assert!(account.unanswered.is_empty());
     }
 }

@@ -59,6 +59,8 @@ pub struct FlowPath {
     pub reverse: Vec<Hop>,
     /// Settings of the routes at both ends.
     pub metrics: Metrics,
+    /// Whether its application always has more to send, as long as it lasts.
+    pub writes_ahead: bool,
 }
 
 /// Settings of a route at both ends; by default those of the kernel.
@@ -115,6 +117,7 @@ impl Dumbbell {
             forward: vec![Hop::Link(0)],
             reverse: vec![Hop::Link(1)],
             metrics: Metrics::default(),
+            writes_ahead: true,
         };
         Layout {
             hosts: vec![HostSettings::default(); 2],

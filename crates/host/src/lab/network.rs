@@ -79,6 +79,8 @@ pub struct Network {
     counts: NetworkCounts,
     /// Of receivers that acknowledge every packet at once: from when it was due until they have answered.
     answers: Histogram,
+    /// How long hosts stood still.
+    standstills: Histogram,
     /// How much of each packet is kept.
     kept: usize,
     /// The trace of a flow, if one was requested.
@@ -109,6 +111,7 @@ impl Network {
             dropped: Vec::new(),
             counts: NetworkCounts::default(),
             answers: Histogram::default(),
+            standstills: Histogram::default(),
             kept: usize::MAX,
             tracer: None,
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
@@ -174,6 +177,11 @@ impl Network {
         &self.answers
     }
 
+    /// How long hosts stood still.
+    pub fn standstills(&self) -> &Histogram {
+        &self.standstills
+    }
+
     /// Payload of a connection that its receiver has acknowledged.
     pub fn in_order(&self, connection: u32) -> u64 {
         self.connections[connection as usize]
@@ -211,19 +219,29 @@ impl Network {
 
     /// Records a packet as it leaves its host.
     fn count_sent(&mut self, headers: &Headers, flow: u32, forward: bool, now: Time) {
-        let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
+        let account = &mut self.connections[headers.from.1 as usize].get_or_insert_default().account;
         match &headers.segment {
             Some(segment) if forward => {
-                let retransmitted = connection_state.account.sends(segment, headers.payload);
+                if self.routes[flow as usize].writes_ahead
+                    && let Some(stood) = account.stood_still(headers.payload, now)
+                {
+                    self.standstills.add(stood);
+                }
+                let retransmitted = account.sends(segment, headers.payload);
                 if headers.carries_data() {
                     self.ledger.sent(flow, 1, retransmitted, now);
                 }
             }
             Some(segment) => {
-                let answers = &mut self.answers;
+                let at_once = self.routes[flow as usize].metrics.acknowledges_at_once;
                 let fresh = segment.acknowledges.map_or(0, |next| {
-                    connection_state.account.answers(next, now, |waited| answers.add(waited));
-                    connection_state.account.acknowledges(next)
+                    let answered = account.answers(next, now);
+                    if at_once {
+                        answered.waited.iter().for_each(|&waited| self.answers.add(waited));
+                    }
+                    let owed = if at_once { answered.waited.first().copied() } else { answered.owed };
+                    owed.into_iter().for_each(|stood| self.standstills.add(stood));
+                    account.acknowledges(next)
                 });
                 self.ledger.delivered(flow, 0, 0, fresh, now);
             }
@@ -377,14 +395,16 @@ impl Network {
     fn count_delivered(&mut self, travel: &Travel, now: Time) {
         self.counts.delivered += 1;
         let Travel { headers, flow, forward, sent, .. } = *travel;
+        if !forward && let Some(next) = headers.segment.and_then(|segment| segment.acknowledges) {
+            let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
+            connection_state.account.told(next, now);
+        }
         if forward && headers.carries_data() {
             // Datagrams count when they arrive, because they are not acknowledged.
             let in_order = if headers.segment.is_none() { headers.payload.into() } else { 0 };
             let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
             connection_state.account.in_order += in_order;
-            if let Some(segment) = headers.segment
-                && self.routes[flow as usize].metrics.acknowledges_at_once
-            {
+            if let Some(segment) = headers.segment {
                 connection_state.account.arrives(&segment, headers.payload, now);
             }
             self.ledger.delivered(flow, headers.payload.into(), 0, in_order, now);

@@ -210,6 +210,7 @@ fn route(flow: &Flow, hosts: &Hosts) -> FlowPath {
             ecn: flow.ecn,
             acknowledges_at_once: flow.delayed_ack.is_none(),
         },
+        writes_ahead: matches!(flow.traffic, Traffic::Bulk | Traffic::Sized(_)),
     }
 }
 

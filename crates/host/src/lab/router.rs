@@ -84,6 +84,8 @@ pub struct Passed {
     pub lag: Histogram,
     /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
     pub answers: Histogram,
+    /// How long hosts stood still.
+    pub standstills: Histogram,
     /// Processor time of the router over the time that it ran.
     pub load: f64,
     /// Packets that the devices of hosts have dropped, outside the emulated network.
@@ -224,6 +226,7 @@ impl Router {
             in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
             lag: self.lag,
             answers: self.network.answers().clone(),
+            standstills: self.network.standstills().clone(),
             load: used.as_secs() / ran.as_secs(),
             unseen: unseen(&self.hosts)?,
             warnings,

@@ -1,10 +1,12 @@
 //! Whether a run is valid, and the reasons against it; in the lab also measurements of the machine during the run.
 //!
 //! A lag of the router changes the rate of no link, but packets are then read in groups and delivered late, as if
-//! the path were longer for a while.
+//! the path were longer for a while. Where the machine stands still for longer than a buffer holds, what has waited
+//! overflows it, and the loss is the machine's.
 
 use fairhaul_experiment::{Hop, LinkRow, Record, Scenario};
 use fairhaul_path::LinkSpec;
+use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Span, Time};
 use serde::Serialize;
 
@@ -66,6 +68,10 @@ pub struct RealTime {
     pub lag: Lag,
     /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
     pub answers: Option<Lag>,
+    /// How long hosts stood still, with the lag of the router before it.
+    pub standstills: Lag,
+    /// The shortest time that a buffer, or the bucket of a policer, on the way of data holds, seconds; none has a limit.
+    pub buffer_s: Option<f64>,
     /// Processor time of the router over the time that it ran.
     pub router_load: f64,
     /// The load of the machine during the run, by this run and everything else.
@@ -165,7 +171,7 @@ impl RunValidity {
             reasons,
             mode: evidence.mode,
             devices: evidence.devices,
-            real_time: (evidence.devices != DeviceKind::Simulated).then(|| RealTime::of(evidence)),
+            real_time: (evidence.devices != DeviceKind::Simulated).then(|| RealTime::of(scenario, evidence)),
             round_trips,
             links: link_uses(scenario, record),
             buffers: buffers(scenario, flows, evidence.results),
@@ -176,13 +182,15 @@ impl RunValidity {
 }
 
 impl RealTime {
-    fn of(evidence: &Evidence) -> RealTime {
+    fn of(scenario: &Scenario, evidence: &Evidence) -> RealTime {
         let passed = evidence.passed;
         RealTime {
             warnings: passed.warnings.clone(),
             as_root: evidence.as_root,
             lag: Lag::of(&passed.lag),
             answers: (passed.answers.count() > 0).then(|| Lag::of(&passed.answers)),
+            standstills: Lag::of(&passed.standstills),
+            buffer_s: smallest_buffer(scenario).map(|(holds, _)| holds.as_secs()),
             router_load: passed.load,
             machine: evidence.machine,
         }
@@ -234,6 +242,14 @@ fn reasons_of_real_time(scenario: &Scenario, evidence: &Evidence, trips: &[Round
     if let Some(waited) = passed.answers.quantile(0.99).filter(|waited| *waited > limit) {
         reasons.push(format!(
             "hosts answered 1 % of the packets {waited} or more after they were due; the limit is {limit}"
+        ));
+    }
+    if let Some((holds, link)) = smallest_buffer(scenario)
+        && passed.standstills.most() > holds
+    {
+        reasons.push(format!(
+            "a host stood still for {}, longer than the {holds} that \"{link}\" holds, and then sent a burst",
+            passed.standstills.most()
         ));
     }
     if passed.load > MOST_LOAD {
@@ -295,6 +311,24 @@ fn delays(link: &LinkSpec) -> (Span, Span) {
     (least.unwrap_or(link.delay), most.unwrap_or(link.delay) + jitter + held)
 }
 
+/// The shortest time that a buffer, or the bucket of a policer, on the way of data holds at the rate of its link, and the
+/// link; none where none has a limit.
+fn smallest_buffer(scenario: &Scenario) -> Option<(Span, &str)> {
+    let hops = scenario.flows.iter().flat_map(|flow| flow.forward.iter().map(|hop| (hop, flow.packet)));
+    let holds = hops.flat_map(|(hop, packet)| {
+        let Hop::Link(link) = *hop else { return Vec::new() };
+        let link = &scenario.links[link as usize];
+        let queue = match link.capacity {
+            Capacity::Unlimited => None,
+            Capacity::Packets(most) => Some(link.drain_rate().on_wire(packet) * most),
+            Capacity::Bytes(most) => Some(link.drain_rate().on_wire(most)),
+        };
+        let bucket = link.impair.policer.map(|policer| policer.rate.on_wire(policer.burst));
+        Vec::from_iter(queue.into_iter().chain(bucket).map(|holds| (holds, link.name.as_str())))
+    });
+    holds.min_by_key(|(holds, _)| *holds)
+}
+
 fn link_uses(scenario: &Scenario, record: &Record) -> Vec<LinkUse> {
     let (grid, warmup) = (record.grid, Time::ZERO + scenario.warmup);
     let first = if warmup == Time::ZERO { 0 } else { grid.bin(warmup) };
@@ -325,7 +359,9 @@ mod tests {
     use super::*;
     use crate::lab::network_counts::NetworkCounts;
     use fairhaul_experiment::{Ledger, grid, read};
+    use fairhaul_path::BucketRule;
     use fairhaul_path::impair::{AggregateRule, JitterRule};
+    use fairhaul_units::Rate;
 
     fn scenario() -> Scenario {
         let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"80 Mbit/s\"\ndelay = \"10 ms\"\n\
@@ -336,30 +372,31 @@ mod tests {
 
     /// The validity of a run with this lag and load of the router, and this shortest round-trip time of its flow.
     fn validity(late: Span, load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
-        validity_with([late, Span::ZERO], load, seen, failure)
+        validity_with([late, Span::ZERO, Span::ZERO], load, seen, failure)
     }
 
-    /// The same; `late` are the lag and the time until receivers answered.
-    fn validity_with(late: [Span; 2], load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
+    /// The same; `late` are the lag, the time until receivers answered, and how long hosts stood still.
+    fn validity_with(late: [Span; 3], load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
         validity_on(&scenario(), late, load, seen, failure)
     }
 
     /// The same, for that scenario.
     fn validity_on(
         scenario: &Scenario,
-        late: [Span; 2],
+        late: [Span; 3],
         load: f64,
         seen: Span,
         failure: Option<&str>,
     ) -> RunValidity {
-        let [lag, answers] = late.map(|late| {
+        let [lag, answers, standstills] = late.map(|late| {
             let mut histogram = Histogram::default();
             // One packet in fifty is late.
             (0..1000).for_each(|n| histogram.add(if n % 50 == 0 { late } else { Span::ZERO }));
             histogram
         });
         let (counts, in_order, warnings) = (NetworkCounts::default(), vec![0], Vec::new());
-        let passed = Passed { counts, in_order, lag, answers, load, unseen: 0, warnings, trace: None };
+        let (unseen, trace) = (0, None);
+        let passed = Passed { counts, in_order, lag, answers, standstills, load, unseen, warnings, trace };
         let results = [TransferResult {
             connection: 0,
             start: Some(Time::ZERO),
@@ -398,8 +435,11 @@ mod tests {
         };
         // 1 % of 40 ms is less than the half millisecond that is allowed on every path.
         one(validity(Span::from_us(600), idle, seen, None), "late by 600 us");
-        let late_answers = [on_time, Span::from_us(600)];
+        let late_answers = [on_time, Span::from_us(600), on_time];
         one(validity_with(late_answers, idle, seen, None), "hosts answered 1 % of the packets 600 us");
+        let stands = |span| validity_with([on_time, on_time, span], idle, seen, None);
+        one(stands(Span::from_us(20_100)), "a host stood still for 20.1 ms, longer than the 20 ms that");
+        assert!(stands(Span::from_us(19_900)).valid);
         one(validity(on_time, 0.9, seen, None), "busy for 90 %");
         one(validity(on_time, idle, Span::from_ms(43), None), "no flow measured its path");
         one(validity(on_time, idle, Span::from_ms(37), None), "less than that of its path");
@@ -407,11 +447,24 @@ mod tests {
     }
 
     #[test]
+    fn the_bucket_of_a_policer_is_a_buffer_and_a_queue_without_limit_is_none() {
+        let mut scenario = scenario();
+        let of = |scenario: &Scenario| smallest_buffer(scenario).map(|(holds, _)| holds);
+        assert_eq!(of(&scenario), Some(Span::from_ms(20)));
+        let rate = Rate::from_bps(40_000_000).expect("not zero");
+        scenario.links[0].impair.policer = Some(BucketRule { rate, burst: Bytes(20_000) });
+        assert_eq!(of(&scenario), Some(Span::from_ms(4)));
+        scenario.links[0].impair.policer = None;
+        scenario.links[0].capacity = Capacity::Unlimited;
+        assert_eq!(of(&scenario), None);
+    }
+
+    #[test]
     fn what_the_path_itself_adds_is_no_queueing_delay() {
         let of = |seen_ms: u64, change: &dyn Fn(&mut LinkSpec)| {
             let mut scenario = scenario();
             change(&mut scenario.links[0]);
-            validity_on(&scenario, [Span::ZERO; 2], 0.1, Span::from_ms(seen_ms), None).reasons
+            validity_on(&scenario, [Span::ZERO; 3], 0.1, Span::from_ms(seen_ms), None).reasons
         };
         let jitter = |link: &mut LinkSpec| {
             link.impair.jitter = Some(JitterRule { most: Span::from_ms(30), keeps_order: true });
