@@ -1,7 +1,8 @@
 """Flows off the clean path behave as RFCs and Linux have it: the scenarios of `off_the_path`.
 
-Each scenario says what is expected and where that comes from: an RFC, or the figure of Linux. `fairhaul check --strict tests/off_the_path` shows them all, and `--engine
-sim,linux` shows Linux beside the simulator.
+Each scenario says what is expected and where that comes from: an RFC, or the figure of Linux.
+`fairhaul check --strict tests/off_the_path` shows them all, and `--engine sim,linux` shows Linux
+beside the simulator.
 """
 
 from __future__ import annotations
@@ -34,6 +35,5 @@ def test_every_expectation_off_the_clean_path_is_met_with_five_seeds() -> None:
 def test_what_is_not_met_is_named_with_its_file_and_its_number() -> None:
     wrong = {"bottleneck.rate": "10 Mbit/s", "duration": "12 s", "warmup": "2 s"}
     line = unmet(fairhaul.check(CASES / "lost-acknowledgements.toml", wrong, seeds=5))[0]
-    print(line)
     assert line.startswith("lost-acknowledgements.toml (Four controllers with lost ack")
     assert "The flow has nearly the whole link, Mbit/s. not met: expected >= 44.5, meas" in line
