@@ -101,6 +101,7 @@ def test_mistakes_are_all_reported_with_their_keys_and_the_nearest_word(folder: 
         ('where = { buffer = "60', 'where = { bufer = "60'),
         ('"link used %" = ".1f"', '"link used" = ".1f"'),
         ('question = "', 'questions = "'),
+        ("Table 1: two flows by the buffer", "Table 1: two flows at {rat}"),
     )
     table1 = "experiment.table1"
     assert sorted(mistakes(folder)) == sorted(
@@ -113,6 +114,7 @@ def test_mistakes_are_all_reported_with_their_keys_and_the_nearest_word(folder: 
             "did you mean '200 packets'?",
             f"{table1}.figure[0].kind: unknown kind of figure 'panel'; did you mean 'panels'?",
             f"{table1}.figure[1].where: unknown axis 'bufer'; did you mean 'buffer'?",
+            f"{table1}.table: unknown quantity 'rat'; did you mean 'rate'?",
             f"{table1}.table: unknown number 'link used'; did you mean 'link used %'?",
         ]
     )

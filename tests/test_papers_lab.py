@@ -13,10 +13,13 @@ import pytest
 
 from fairhaul import Scenario, _core, papers
 from fairhaul.cli import status_of
+from fairhaul.engines import Engine
 from fairhaul.estimate import Estimate
 from fairhaul.host import Refused
 from fairhaul.papers import report
+from fairhaul.papers.experiment import Results
 from fairhaul.papers.prediction import FILE, beside, predicted
+from fairhaul.papers.quoted import quoted
 from fairhaul.papers.run import MISSED, UNCOUNTED
 from fairhaul.papers.table import Cell, Row, Table
 from fairhaul.scenario import ScenarioError
@@ -126,6 +129,7 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
     page = read(report.write(done, tmp_path))
     said = "fairhaul reproduce fhstcp --engine sim,lab --quick --only kernel --seeds 2"
     assert said in page.text
+    assert "Kernel: Table 1 beside HSTCP at 10 Mbit/s" in page.text
     assert {"kernel-laws", "kernel-windows-fhstcp", "kernel-windows-hstcp"} <= set(page.figures)
     assert "What the simulator missed" in page.text
     assert "the router was busy" in page.text
@@ -251,3 +255,35 @@ def test_a_paper_may_have_settings_of_its_own_for_linux() -> None:
     assert linux.settings(False)["bottleneck.rate"] == "1 Gbit/s"
     assert "bottleneck.rate" not in lab.settings(False)
     assert lab.settings(False)["duration"] == "150 s"
+
+
+@pytest.mark.parametrize(
+    ("engine", "quick", "rate", "buffer"),
+    [
+        # 20 ms in packets of 1000 and of 1500 bytes.
+        ("linux", False, "1 Gbit/s", "2500 packets"),
+        ("linux", True, "200 Mbit/s", "500 packets"),
+        ("lab", False, "200 Mbit/s", "334 packets"),
+    ],
+)
+def test_texts_have_the_rate_the_buffer_and_the_packets_of_the_runs(
+    engine: Engine, quick: bool, rate: str, buffer: str
+) -> None:
+    kernel = papers.paper_of("fhstcp").experiments["kernel"]
+    how = kernel.on([engine])
+    assert how is not None
+    cases = kernel.cases(quick, how.settings(quick))
+    experiment = quoted(kernel, [case.scenario for case in cases])
+    none = Results(runs={case.key: [] for case in cases})
+    assert [table.title for table in experiment.tables(none)] == [
+        f"Kernel: Table 1 beside HSTCP at {rate}"
+    ]
+    assert experiment.chosen[0].startswith(f"Kernel: {rate} and a buffer of 20 ms, {buffer}, with")
+    assert ("1000 bytes" if engine == "linux" else "1500 bytes") in experiment.chosen[0]
+
+
+def test_texts_name_each_rate_of_an_experiment_once() -> None:
+    kernel = papers.paper_of("cubic-fairness").experiments["kernel"]
+    scenarios = [case.scenario for case in kernel.cases(True, {})]
+    about = replace(kernel, about="CUBIC beside Reno at {rate}.")
+    assert quoted(about, scenarios).about == "CUBIC beside Reno at 20 Mbit/s and 200 Mbit/s."

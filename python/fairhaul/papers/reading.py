@@ -18,6 +18,7 @@ from fairhaul.papers.drawing import Drawing, Engines
 from fairhaul.papers.experiment import Experiment, Numbers, OnHosts, Results
 from fairhaul.papers.formula import Formula, FormulaError, read_formula
 from fairhaul.papers.layout import Layout, Sheet, Star, read_printed
+from fairhaul.papers.quoted import check_quantities
 from fairhaul.papers.section import Section
 from fairhaul.scenario import ScenarioError
 
@@ -81,6 +82,7 @@ class ExperimentReader:
             bounds=self._bounds(formulas),
             open=section.mapping("open"),
         )
+        self._check_texts(experiment, sheets)
         quick.close()
         section.close()
         known = [*section.mapping("numbers"), *(coincidence.names if coincidence else ())]
@@ -100,6 +102,15 @@ class ExperimentReader:
         if not section.mistakes:
             self._check_cases(plan, formulas)
         return experiment
+
+    def _check_texts(self, experiment: Experiment, sheets: Sequence[Sheet]) -> None:
+        texts = {
+            "heading": [experiment.heading],
+            "about": [experiment.about],
+            "assumptions": experiment.chosen,
+            "table": [sheet.title for sheet in sheets],
+        }
+        check_quantities(self.section, texts)
 
     def _check_cases(self, plan: Plan, formulas: Mapping[str, Formula]) -> None:
         """Read every scenario, and check that it has the flows and links of the formulas."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairhaul.papers.quoted import quoted
 from fairhaul.papers.robust import NEAR, Robust, RobustClaim, RobustNumber
 from fairhaul.report import Figure, Section, Table
 from fairhaul.report import write as write_page
@@ -88,6 +89,9 @@ def _shown(value: float | None) -> str:
 def write(found: Robust, out: Path) -> Path:
     """Write the page and its figures into a directory; give the path of the page."""
     experiment = found.paper.experiments[found.name]
+    # The texts name the rates and sizes of the paper's own scenarios, around which the ranges lie.
+    cases = experiment.cases(False, {})
+    experiment = quoted(experiment, [case.scenario for case in cases])
     count = len(found.settings)
     sections = [
         Section(

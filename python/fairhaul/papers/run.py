@@ -12,6 +12,7 @@ from fairhaul.engines import FACTS, Engine, in_order
 from fairhaul.nearest import hint
 from fairhaul.papers import on_a_kernel, prediction, work
 from fairhaul.papers.experiment import Claim, Experiment, OnHosts, Results, Verdict
+from fairhaul.papers.quoted import quoted
 from fairhaul.papers.table import CALLED, Table
 from fairhaul.papers.work import Shelf, Task
 from fairhaul.runs import refuse_if_impossible
@@ -279,9 +280,9 @@ def _task(
     how = experiment.on(hosts) if hosts else None
     settings = {**how.settings(quick), **changed} if how else changed
     count = seeds or (experiment.quick_seeds if quick else experiment.seeds)
-    return Task(
-        name=name, experiment=experiment, cases=experiment.cases(quick, settings), seeds=count
-    )
+    cases = experiment.cases(quick, settings)
+    run = quoted(experiment, [case.scenario for case in cases])
+    return Task(name=name, experiment=run, cases=cases, seeds=count)
 
 
 def _on_hosts(task: Task, hosts: Sequence[Engine]) -> OnHosts:
