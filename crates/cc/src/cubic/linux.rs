@@ -18,6 +18,8 @@ const TICK: Span = Span::from_ms(4);
 const KEPT_TICKS: u64 = 7;
 /// Times of the curve are in parts of a second of which there are so many (BICTCP_HZ), as C and beta are (BICTCP_BETA_SCALE).
 const PARTS: f64 = 1024.0;
+/// What C times the cube of a time in parts has to be divided by.
+const CUBED_PARTS: f64 = PARTS * PARTS * PARTS * PARTS;
 
 /// CUBIC of Linux.
 #[derive(Clone, Debug)]
@@ -102,7 +104,7 @@ impl CubicLinux {
         let ahead = (min_rtt + TICK - Span::from_ps(1)) / TICK;
         let t = ((now - epoch.start + ahead) as f64 * PARTS * TICK.as_secs()).floor() - epoch.k;
         // The distance to the plateau is cut to whole packets, on both sides of it.
-        let target = epoch.origin + (c * t * t * t / PARTS.powi(4)).trunc();
+        let target = epoch.origin + (c * t * t * t / CUBED_PARTS).trunc();
         let count = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { STILL * cwnd };
         if last_max == 0.0 { count.min(BLIND) } else { count }
     }
@@ -152,7 +154,7 @@ impl CubicLinux {
 impl Epoch {
     fn begin(c: f64, cwnd: f64, last_max: f64, packets: f64, now: u64) -> Epoch {
         let below = (last_max - cwnd).max(0.0);
-        let (origin, k) = (last_max.max(cwnd), libm::cbrt(below * PARTS.powi(4) / c).floor());
+        let (origin, k) = (last_max.max(cwnd), libm::cbrt(below * CUBED_PARTS / c).floor());
         Epoch { start: now, origin, k, standard: cwnd, acknowledged: packets }
     }
 

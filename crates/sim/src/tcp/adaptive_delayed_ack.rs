@@ -18,6 +18,8 @@ const SENT_AT_ONCE: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 const LONGEST_COMPRESSION: Span = Span::from_ms(1);
 const RTT_PART: u64 = 20;
+/// Acknowledgements that go out at once from the first mark on.
+const QUICK_AT_MARK: u32 = 2;
 
 /// How a packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +83,11 @@ impl AdaptiveDelayedAck {
     /// The connection is opened at `now`.
     pub fn opens(&mut self, now: Time) {
         self.last = now;
+    }
+
+    /// A packet was marked, and is the first to be echoed [LINUX, tcp_enter_quickack_mode].
+    pub fn on_first_mark(&mut self) {
+        (self.quick, self.hold) = (self.quick.max(QUICK_AT_MARK), LEAST_DELAY);
     }
 
     /// A packet arrives at `now`; `urgent`: it says something that must not wait.

@@ -173,6 +173,7 @@ impl Receiver {
             if self.is_old(data) {
                 return (false, self.refuse(data, now));
             }
+            self.heed_mark(data);
             // Beyond a gap an acknowledgement is held for what it reports, and not for what came in order.
             if in_order && (self.delayed.is_none() || !self.out_of_order.is_empty()) {
                 self.recent_stamp = self.recent_stamp.max(data.stamped);
@@ -218,6 +219,19 @@ impl Receiver {
         (fresh, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
     }
 
+    /// In Linux the first of the marked packets that are echoed makes two acknowledgements go out at once, and the others
+    /// none [LINUX, tcp_data_ecn_check].
+    fn heed_mark(&mut self, data: &Data) {
+        if let Some(adaptive) = &mut self.adaptive
+            && !self.exact
+            && data.ecn == Ecn::Marked
+            && data.number >= self.next
+            && (data.cwr || !self.echoes)
+        {
+            adaptive.on_first_mark();
+        }
+    }
+
     /// The answer to the request that opens the connection.
     #[cold]
     fn open(&mut self, data: &Data, now: Time) -> Ack {
@@ -232,7 +246,9 @@ impl Receiver {
     #[cold]
     fn answer(&mut self, data: &Data, arrival: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
         let (_, filled, fresh) = arrival;
-        let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(arrival_kind(arrival), news, now));
+        let urgent = if self.exact { news } else { data.cwr }; // [LINUX, tcp_ecn_accept_cwr]
+        let decision =
+            self.adaptive.as_mut().map(|adaptive| adaptive.take(arrival_kind(arrival), urgent, now));
         match decision.unwrap_or(AckDecision::Send) {
             AckDecision::Delay(hold) | AckDecision::Compress(hold) if self.delayed.is_none() => {
                 self.delayed =

@@ -23,6 +23,10 @@ pub struct SentPacket {
     pub ever_retransmitted: bool,
     /// It was reported.
     done: bool,
+    /// It is in the order.
+    listed: bool,
+    /// The timer, and no packet that overtook it, made it believed lost.
+    timed_out: bool,
     before: u64,
     after: u64,
 }
@@ -58,13 +62,15 @@ impl Default for Flight {
 impl Flight {
     /// A packet that was never sent leaves, the next by number.
     pub fn add(&mut self, now: Time) {
-        let (lost, retransmission_in_flight, ever_retransmitted, done) = (false, false, false, false);
+        let (lost, retransmission_in_flight, ever_retransmitted) = (false, false, false);
         self.packets.push_back(SentPacket {
             sent: now,
             lost,
             retransmission_in_flight,
             ever_retransmitted,
-            done,
+            done: false,
+            listed: false,
+            timed_out: false,
             before: NONE,
             after: NONE,
         });
@@ -73,9 +79,7 @@ impl Flight {
 
     /// A packet leaves once more.
     pub fn add_retransmission(&mut self, number: u64, now: Time) {
-        if !self.at(number).waits() {
-            self.unlink(number);
-        }
+        self.unlink(number);
         let packet = self.get(number);
         (packet.sent, packet.retransmission_in_flight, packet.ever_retransmitted) = (now, true, true);
         self.append(number);
@@ -91,26 +95,26 @@ impl Flight {
     /// A packet is reported, as it was until then.
     pub fn deliver(&mut self, number: u64) -> SentPacket {
         let packet = *self.at(number);
-        if !packet.waits() {
-            self.unlink(number);
-        }
+        self.unlink(number);
         self.get(number).done = true;
         packet
     }
 
-    /// A packet is believed to be lost.
-    pub fn lose(&mut self, number: u64) {
+    /// A packet is believed to be lost; `timed_out`: because the timer ran out.
+    pub fn lose(&mut self, number: u64, timed_out: bool) {
         self.unlink(number);
         let packet = self.get(number);
-        (packet.lost, packet.retransmission_in_flight) = (true, false);
+        (packet.lost, packet.retransmission_in_flight, packet.timed_out) = (true, false, timed_out);
     }
 
-    /// Nothing is lost after all; how many copies more are in the network.
+    /// Nothing is lost after all; how many copies more are in the network. Of what waited to be retransmitted, what had
+    /// timed out is looked at again, and what was overtaken is not before it is sent once more: in the kernel only the
+    /// latter has left the order [LINUX, tcp_rack_detect_loss, tcp_undo_cwnd_reduction].
     pub fn undo_losses(&mut self) -> u64 {
         let mut copies = 0;
         for number in (self.base..self.base + self.packets.len() as u64).rev() {
             let packet = *self.at(number);
-            if packet.waits() {
+            if packet.waits() && packet.timed_out {
                 self.prepend(number);
             }
             copies += u64::from(packet.lost && !packet.done);
@@ -149,19 +153,23 @@ impl Flight {
     fn append(&mut self, number: u64) {
         let last = std::mem::replace(&mut self.last, number);
         let packet = self.get(number);
-        (packet.before, packet.after) = (last, NONE);
+        (packet.before, packet.after, packet.listed) = (last, NONE, true);
         *if last == NONE { &mut self.first } else { &mut self.get(last).after } = number;
     }
 
     fn prepend(&mut self, number: u64) {
         let first = std::mem::replace(&mut self.first, number);
         let packet = self.get(number);
-        (packet.before, packet.after) = (NONE, first);
+        (packet.before, packet.after, packet.listed) = (NONE, first, true);
         *if first == NONE { &mut self.last } else { &mut self.get(first).before } = number;
     }
 
     fn unlink(&mut self, number: u64) {
-        let SentPacket { before, after, .. } = *self.at(number);
+        let packet = self.get(number);
+        if !std::mem::take(&mut packet.listed) {
+            return;
+        }
+        let SentPacket { before, after, .. } = *packet;
         *if before == NONE { &mut self.first } else { &mut self.get(before).after } = after;
         *if after == NONE { &mut self.last } else { &mut self.get(after).before } = before;
     }
@@ -187,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_sent_again_goes_to_the_end_and_what_is_lost_leaves_the_order() {
         let mut flight = sent(5);
-        flight.lose(1);
+        flight.lose(1, false);
         flight.deliver(3);
         assert_eq!((order(&flight), flight.at(1).waits()), (vec![0, 2, 4], true));
         flight.add_retransmission(1, Time::ZERO + Span::from_ms(9));
@@ -202,10 +210,16 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_is_first_in_order_when_it_is_forgiven() {
+    fn what_waited_is_out_of_the_order_until_it_leaves_again() {
         let mut flight = sent(4);
-        flight.lose(0);
-        flight.lose(2);
-        assert_eq!((flight.undo_losses(), order(&flight)), (2, vec![0, 2, 1, 3]));
+        flight.lose(0, false);
+        flight.lose(2, false);
+        assert_eq!((flight.undo_losses(), order(&flight)), (2, vec![1, 3]));
+        flight.lose(1, true);
+        flight.lose(3, true);
+        assert_eq!((flight.undo_losses(), order(&flight)), (2, vec![1, 3]));
+        flight.add_retransmission(2, Time::ZERO + Span::from_ms(9));
+        flight.deliver(0);
+        assert_eq!(order(&flight), [1, 3, 2]);
     }
 }

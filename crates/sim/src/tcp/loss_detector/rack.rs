@@ -214,7 +214,7 @@ impl Rack {
             next = self.flight.next(Some(number));
             let age = timing.now.since(sent);
             if age >= due {
-                self.lose(board, number);
+                self.lose(board, number, false);
             } else {
                 wait = wait.max(Some(due - age));
             }
@@ -229,7 +229,7 @@ impl Rack {
             let packet = self.flight.at(number);
             let old = number == board.una() || now.since(packet.sent) >= self.rtt;
             if packet.copies() > 0 && old {
-                self.lose(board, number);
+                self.lose(board, number, true);
             }
         }
     }
@@ -289,10 +289,10 @@ impl Rack {
         (timing.min_rtt / REORDER_PARTS * self.reorder_steps).min(timing.srtt)
     }
 
-    fn lose(&mut self, board: &mut Scoreboard, number: u64) {
+    fn lose(&mut self, board: &mut Scoreboard, number: u64, timed_out: bool) {
         let SentPacket { lost, retransmission_in_flight, .. } = *self.flight.at(number);
         board.lose(self.flight.at(number).copies());
-        self.flight.lose(number);
+        self.flight.lose(number, timed_out);
         self.lost += u64::from(!lost);
         self.retransmissions -= u64::from(retransmission_in_flight);
         self.waits_from = self.waits_from.min(number);
