@@ -11,7 +11,7 @@ import pytest
 import fairhaul as package
 from fairhaul.comparison.answer import size_text
 from fairhaul.comparison.numbers import harm, settled
-from fairhaul.comparison.plan import Done
+from fairhaul.comparison.plan import Done, _cases, _scenario
 from fairhaul.comparison.question import Transport, read_question
 from fairhaul.durations import duration_text, left_text, rough_duration_text
 
@@ -110,6 +110,62 @@ def test_few_seeds_rank_nothing_and_one_profile_is_for_all() -> None:
         package.compare(["reno"], rate="1 Mbit/s", rtt="9 ms", buffer="9 ms", profile="linx")
 
 
+def test_every_controller_has_the_pacing_of_the_question_and_the_others_have_none() -> None:
+    asked = read_question(
+        ["cubic", "2xreno", "bbr3"],
+        rate="1 Gbit/s",
+        rtt="20 ms, 80 ms",
+        buffer="1 bdp",
+        size="1 TB",
+        against="3xcubic",
+        profile="linux",
+        pacing="fq",
+    )
+    assert asked.to_dict()["pacing"] == "fq"
+    for case, transport in _cases(asked).items():
+        flows = json.loads(_scenario(asked, case, transport, 10.0).describe())["flows"]
+        assert {flow["profile"] for flow in flows} == {"linux"}, "of the reference, too"
+        found = {(flow["role"], flow.get("pacing")) for flow in flows}
+        others = {("background", None)} if case.beside else set()
+        assert found == {("measured", "fq")} | others, case
+
+
+def test_the_command_names_the_pacing_that_was_simulated(fairhaul: Fairhaul) -> None:
+    line = ("compare", "cubic", "--rate", "10Mbit/s", "--rtt", "20ms", "--buffer", "20ms")
+
+    def said(*pacing: str) -> str:
+        done = fairhaul(*line, "--duration", "2s", "--seeds", "1", *pacing)
+        assert (done.returncode, done.stderr) == (0, "")
+        return " ".join(done.stdout.split())
+
+    assert "`tc qdisc replace dev DEVICE root fq` makes its senders pace" in said("--pacing", "fq")
+    assert 'simulated with pacing = "fq" on its sender.' in said("--pacing", "fq")
+    assert "Its senders cannot pace as simulated" in said("--pacing", "quic")
+    for none in (said(), said("--pacing", "none")):
+        assert "No host paces: only controllers that pace themselves" in none
+        assert "tc qdisc" not in none
+
+
+def test_pacing_changes_the_runs() -> None:
+    def used(pacing: str | None) -> float:
+        done = package.compare(
+            ["reno"],
+            rate="20 Mbit/s",
+            rtt="40 ms",
+            buffer="20 packets",
+            duration="10 s",
+            seeds=1,
+            profile="linux",
+            pacing=pacing,
+        )
+        rows: Any = done.rows
+        return float(rows[0]["alone"]["utilization"])
+
+    each = {pacing: used(pacing) for pacing in (None, "none", "fq", "quic")}
+    assert each[None] == each["none"]
+    assert len(set(each.values())) == 3
+
+
 def test_only_stationary_cases_are_ranked_and_others_get_an_estimated_duration() -> None:
     # `vegas` alone loses nothing once it is settled.
     done = package.compare(
@@ -189,6 +245,8 @@ def test_all_mistakes_are_reported_at_once(fairhaul: Fairhaul) -> None:
         (("--size", "1"), '; for example "1 GB"'),
         (("--against", "4xrenno"), 'did you mean "reno"?'),
         (("--against", "4xxcp"), "needs routers that assign its rate"),
+        (("--pacing", "fqq"), 'did you mean "fq"?'),
+        (("--pacing", "fast"), 'unknown pacing "fast"'),
     ],
 )
 def test_each_mistake_gets_a_correction(

@@ -11,7 +11,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul import kernel
-from fairhaul.deployable import install_command
+from fairhaul.deployable import Way, as_port, install_command, way_of
 from fairhaul.host import Refused
 from tests.compiled import compiled_by_clang
 from tests.conftest import Fairhaul
@@ -106,6 +106,30 @@ def test_a_command_for_what_no_port_does_is_refused() -> None:
     ):
         with pytest.raises(Refused, match=reason):
             install_command(controller)
+
+
+@needs_ports
+def test_a_profile_decides_whether_a_port_does_what_was_simulated() -> None:
+    assert install_command({"kind": "htcp"}, "linux") == "fairhaul kernel install htcp"
+    with pytest.raises(Refused, match='set variant = "paper"'):
+        install_command({"kind": "bic"}, "linux")
+    port = as_port({"kind": "bic", "beta": 0.2})
+    assert port == {"kind": "bic", "beta": 0.2, "variant": "paper"}
+    assert install_command(port, "linux") == "fairhaul kernel install bic --set beta=0.2"
+    for kind in {port["name"] for port in kernel.twins()} - {"reno"}:  # every kernel has it
+        assert install_command(as_port({"kind": kind}), "linux").endswith(kind), kind
+
+
+def test_a_controller_of_the_kernel_has_the_values_of_the_kernel() -> None:
+    found = {"cubic": Way.KERNEL, "fhstcp": Way.PORT}
+    for controller, way in (
+        ({"kind": "cubic"}, Way.KERNEL),
+        ({"kind": "cubic", "variant": "linux"}, Way.KERNEL),
+        ({"kind": "cubic", "c": 0.8}, Way.PORT),
+        ({"kind": "fhstcp", "c": 20}, Way.PORT),
+        ({"kind": "vegas"}, Way.NONE),
+    ):
+        assert way_of(controller, found) is way, controller
 
 
 @needs_ports

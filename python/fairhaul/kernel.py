@@ -50,13 +50,15 @@ def twins() -> list[Port]:
     return list(answer["twins"])
 
 
-def parameters_of(controller: Mapping[str, Any]) -> dict[str, str]:
+def parameters_of(controller: Mapping[str, Any], profile: str | None = None) -> dict[str, str]:
     """Give the parameters with which an eBPF port does what a controller does in the simulator.
 
     Only values that are not the port's defaults are given, as `install` takes them.
 
     Args:
         controller: the controller as in a scenario, such as `{"kind": "fhstcp", "c": 20}`.
+        profile: that of its flow, which some of its values follow: with `"linux"`, the rule of
+            `bic` is the kernel's.
 
     Raises:
         ScenarioError: it is not a controller of a scenario.
@@ -64,11 +66,12 @@ def parameters_of(controller: Mapping[str, Any]) -> dict[str, str]:
     """
     from fairhaul.host_run import written
 
+    flow = {"name": "F1", "rtt": "100 ms", "controller": dict(controller)}
     (scenario,) = read(
         {
             "duration": "1 s",
             "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": ONE_PRODUCT},
-            "flow": [{"name": "F1", "rtt": "100 ms", "controller": dict(controller)}],
+            "flow": [flow | ({"profile": profile} if profile else {})],
         }
     )
     (answer,) = ask({"do": "port_parameters", "scenario": written(scenario)})["flows"]

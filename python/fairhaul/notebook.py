@@ -80,10 +80,11 @@ def of_sweep(rows: Sequence[Row]) -> str:
 
 def of_comparison(done: Comparison) -> str:
     """Write the tables of a comparison, and its answer."""
-    from fairhaul.comparison.tables import tables_of
+    from fairhaul.comparison.tables import paced_line, tables_of
 
     tables = [table(title, columns, rows) for title, columns, rows in tables_of(done)]
-    return "".join([*tables, f"<p>{escape(done.answer)}</p>"])
+    paced = [paced_line(done.question)] if done.question.pacing else []
+    return "".join([*tables, *(f"<p>{escape(text)}</p>" for text in (done.answer, *paced))])
 
 
 def of_scenario(scenario: Scenario) -> str:

@@ -7,14 +7,19 @@ with short runs removes the slow candidates, a second round decides between the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fairhaul.advice.path import USUAL, Known, observed
 from fairhaul.advice.tournament import Advice, advise
-from fairhaul.comparison.question import Question, read_question, size_bytes
+from fairhaul.comparison.question import Question, Transport, read_question, size_bytes
+from fairhaul.deployable import Way, as_port, way_of
 from fairhaul.scenario import ScenarioError
 
 __all__ = ["Advice", "Known", "advise", "read_path"]
+
+# How the host of a candidate paces. The commands of an advice set what its transport has.
+PACING = "fq"
 
 
 def read_path(  # noqa: PLR0913
@@ -29,8 +34,12 @@ def read_path(  # noqa: PLR0913
     loss: float | None = None,
     policer: str | None = None,
     budget: str = "5min",
+    ways: Mapping[str, Way] | None = None,
 ) -> tuple[Question, Known]:
     """Read a path, and what `ss -ti` printed of it, if anything.
+
+    Candidates that this host would get as eBPF ports have the rules of these ports: `ways` says
+    which they are.
 
     Raises:
         ScenarioError: `args` are all mistakes, one line each, with the option.
@@ -51,6 +60,7 @@ def read_path(  # noqa: PLR0913
             size=size,
             against=cross,
             profile="linux",
+            pacing=PACING,
             budget=budget,
         )
     except ScenarioError as error:
@@ -64,4 +74,14 @@ def read_path(  # noqa: PLR0913
         loss=loss,
         policer=bucket,
     )
-    return question, known
+    controllers = {
+        name: _deployed(transport, ways or {}) for name, transport in question.controllers.items()
+    }
+    return replace(question, controllers=controllers), known
+
+
+def _deployed(transport: Transport, ways: Mapping[str, Way]) -> Transport:
+    """Give a candidate the rule that its controller has on the host."""
+    if way_of(transport.controller, ways) is not Way.PORT:
+        return transport
+    return replace(transport, controller=as_port(transport.controller))

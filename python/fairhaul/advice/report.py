@@ -31,6 +31,7 @@ def write(advice: Advice, ways: Mapping[str, Way], out: Path) -> Path:
             heading="Candidates",
             text=[
                 words.neighbours(advice),
+                words.simulated(advice),
                 f"Means over {len(advice.settings)} settings. {legend(len(advice.settings))}",
             ],
             points=[line for line in (*words.certainty(advice), words.excluded(advice)) if line],

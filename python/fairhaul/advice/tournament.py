@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,11 @@ CANDIDATES = (
 )
 PARALLEL = 4
 
+# The flow that competing flows are compared with: of the kernel's default controller, on a host
+# that does not pace, as theirs.
+TODAY = "one cubic flow, not paced"
+UNPACED = Transport(controller={"kind": USUAL}, profile="linux")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -75,6 +81,8 @@ class Advice:
     `faster` says of each other entry whether the winner is faster (true), slower (false), or
     whether the settings cannot tell (None). `first` are the candidates of the first round with
     their mean goodput, bit/s; `changes` are sentences on when another controller would be better.
+    `today` is the goodput of one flow of the kernel's default controller without pacing, and
+    `path_bytes` is what the path and its buffer hold at most in any setting.
     """
 
     question: Question
@@ -82,12 +90,14 @@ class Advice:
     settings: Sequence[Mapping[str, Any]]
     entries: Sequence[Entry]
     winner: Entry
+    today: Estimate
     faster: Mapping[str, bool | None]
     first: Mapping[str, float]
     changes: Sequence[str]
     most_harm: float
     duration_s: float
     packets: float
+    path_bytes: float
 
     def to_dict(self) -> dict[str, Any]:
         """Give the object that `fairhaul advise --json` prints."""
@@ -96,6 +106,7 @@ class Advice:
             "drawn": self.known.text(),
             "settings": list(self.settings),
             "recommended": self.winner.name,
+            "today_goodput_bps": self.today.to_dict(),
             "completion_s": self.completion_s,
             "long_enough": self.is_long_enough,
             "most_harm": self.most_harm,
@@ -150,14 +161,15 @@ def advise(
     """
     rounds = _Rounds(question, known, jobs, on_progress)
     first = rounds.play(question.controllers, FIRST, FIRST_PART)
-    reference = first[USUAL]
+    reference = first[TODAY]
     ranked = sorted(
         question.controllers, key=lambda name: _score(first[name], reference, most_harm)
     )
     finalists = {name: question.controllers[name] for name in ranked[:FINALISTS]}
     played = rounds.play(finalists, SECOND, 1 - FIRST_PART)
     second = {name: played[name] for name in finalists}
-    entries = [_entry(name, second, played[USUAL], most_harm) for name in finalists]
+    reference = played[TODAY]
+    entries = [_entry(name, second, reference, most_harm) for name in finalists]
     allowed = [entry for entry in entries if entry.allowed] or [
         min(entries, key=lambda entry: entry.harm.mean)
     ]
@@ -168,12 +180,14 @@ def advise(
         settings=rounds.settings,
         entries=sorted(entries, key=lambda entry: -_geometric(entry.runs)),
         winner=winner,
+        today=estimate([run.goodput_bps for run in reference]),
         faster=_faster(winner, entries),
         first={name: fmean(run.goodput_bps for run in first[name]) for name in ranked},
         changes=changes(winner, allowed, rounds.settings),
         most_harm=most_harm,
         duration_s=rounds.duration_s,
         packets=rounds.packets,
+        path_bytes=rounds.path_bytes,
     )
 
 
@@ -189,18 +203,20 @@ class _Rounds:
         self._on_progress = on_progress
         self.duration_s = 0.0
         self.packets = 0.0
+        self.path_bytes = 0.0
         self.settings: list[dict[str, Any]] = []
 
     def play(
         self, candidates: Mapping[str, Transport], settings: int, part: float
     ) -> dict[str, list[Run]]:
-        """Run candidates, and the usual controller for reference, over drawn settings."""
-        players = {USUAL: Transport(controller={"kind": USUAL}, profile="linux"), **candidates}
+        """Run candidates, and today's flow for reference, over drawn settings."""
+        players = {TODAY: UNPACED, **candidates}
         self.duration_s = self._duration_s(len(players) * settings, part)
         plans = {
             name: self._scenarios(name, transport)[:settings] for name, transport in players.items()
         }
-        self.settings = [variant(scenario) for scenario in plans[USUAL]]
+        self.settings = [variant(scenario) for scenario in plans[TODAY]]
+        self.path_bytes = max(map(self._holds_bytes, plans[TODAY]))
         flat = [scenario for scenarios in plans.values() for scenario in scenarios]
         done = iter(for_each(flat, _figures, jobs=self._jobs, on_progress=self._on_progress))
         results = {name: [next(done) for _ in scenarios] for name, scenarios in plans.items()}
@@ -221,12 +237,20 @@ class _Rounds:
             )
         return min(seconds, max(600.0, 1000 * max(question.rtts_s)))
 
+    def _holds_bytes(self, scenario: Scenario) -> float:
+        """Give what the path of a setting holds: what is under way, and what waits."""
+        link = json.loads(scenario.describe())["links"][0]
+        waiting = float(link["capacity_s"]) * float(link["rate_bps"]) / 8
+        if self._known.policer is not None:
+            waiting = float(str(variant(scenario)["bottleneck.policer.burst"]).split()[0])
+        return self._question.rate_bps / 8 * max(self._question.rtts_s) + waiting
+
     def _scenarios(self, name: str, transport: Transport) -> list[Scenario]:
         question, known = self._question, self._known
         rtt_s = max(question.rtts_s)
         start = f"uniform 0 s..{min(1.0, self.duration_s / 20):g} s"
-        cross = {"kind": known.cross_kind}
-        shared = {"profile": "linux", "rtt": f"{rtt_s * 1e12:.0f} ps", "start": start}
+        cross = UNPACED if question.others is None else question.others.transport
+        shared = {"rtt": f"{rtt_s * 1e12:.0f} ps", "start": start}
         scenario = {
             "title": name,
             "duration": f"{self.duration_s:.6g} s",
@@ -240,7 +264,7 @@ class _Rounds:
             },
             "flow": [
                 {"name": "ours", **shared, **transport.keys()},
-                {"name": "cross", "role": "background", "count": 1, **shared, "controller": cross},
+                {"name": "cross", "role": "background", "count": 1, **shared, **cross.keys()},
             ],
             "sweep": {"points": SECOND, **known.sweep()},
         }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from fairhaul.advice.tournament import PARALLEL, Advice, Entry
 from fairhaul.comparison.answer import size_text
 from fairhaul.comparison.question import controller_of
-from fairhaul.deployable import Way, install_command
+from fairhaul.deployable import Way, install_command, pacing_command, way_of
 from fairhaul.digits import Decimals
 from fairhaul.durations import duration_text
 from fairhaul.estimate import text as estimate_text
@@ -16,8 +16,12 @@ from fairhaul.host import Refused
 from fairhaul.report.words import listed, quantity
 
 MEBIBYTE = 1 << 20
-# The kernel doubles what a program asks for, and half of a buffer is for its own records.
-BUFFER_PRODUCTS = 2.0
+# Half of a socket buffer is for the kernel's own records.
+RECORDS = 2
+# While a lost packet is repaired, the receiver holds up to a second window behind it.
+WINDOWS = 2
+# The kernel counts the bytes of a buffer in a signed integer of 32 bits.
+MOST_BUFFER = (1 << 31) - MEBIBYTE
 
 
 def answer(advice: Advice) -> str:
@@ -80,11 +84,24 @@ def excluded(advice: Advice) -> str:
     return f"Not allowed, because competing flows would lose more than {limit}: {listed(names)}."
 
 
+def simulated(advice: Advice) -> str:
+    """Say how the hosts of the runs paced, and what that of today's flow is."""
+    pacing = advice.question.pacing
+    candidates = f"with {pacing} on the sender" if pacing else "without pacing by the sender"
+    return (
+        f"Every candidate was simulated {candidates}. The competing flows, and the cubic flow that "
+        "their loss is compared with, were simulated without it; in the same settings that cubic "
+        f"flow has {estimate_text(advice.today, _rate)}."
+    )
+
+
 def buffer_bytes(advice: Advice) -> int:
-    """Give the socket buffers that the transfer needs: of one connection, in whole mebibytes."""
-    connections = advice.question.controllers[advice.winner.name].connections
-    product = advice.question.rate_bps / 8 * max(advice.question.rtts_s) / connections
-    return math.ceil(2 * BUFFER_PRODUCTS * product / MEBIBYTE) * MEBIBYTE
+    """Give the socket buffers with which no connection is limited, in whole mebibytes.
+
+    The runs had no limit either. Any connection may at times have all that the path holds.
+    """
+    needed = RECORDS * WINDOWS * advice.path_bytes
+    return min(MOST_BUFFER, math.ceil(needed / MEBIBYTE) * MEBIBYTE)
 
 
 def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
@@ -92,23 +109,23 @@ def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
     transport = advice.question.controllers[advice.winner.name]
     connections, kind = transport.connections, str(transport.controller["kind"])
     most = buffer_bytes(advice)
-    way = ways.get(kind, Way.NONE)
+    way = way_of(transport.controller, ways)
+    limited = "" if most < MOST_BUFFER else ", the largest of Linux; the runs had no limit"
     found = [
         (
-            "on both hosts: buffers for the path",
+            f"on both hosts: buffers for the path{limited}",
             f"sudo sysctl -w net.core.rmem_max={most} net.core.wmem_max={most} "
             f"net.ipv4.tcp_rmem='4096 131072 {most}' net.ipv4.tcp_wmem='4096 65536 {most}'",
         ),
-        (
-            "on the sender: pacing, at the device of the route",
-            "sudo tc qdisc replace dev DEVICE root fq",
-        ),
     ]
+    if transport.pacing is not None:
+        pace = f"sudo {pacing_command(transport.pacing)}"
+        found.append(("on the sender: pacing, at the device of the route", pace))
     name = kind
     if way is Way.PORT:
         name = f"fh_{kind}"
         try:
-            install = f"sudo {install_command(transport.controller)}"
+            install = f"sudo {install_command(transport.controller, transport.profile)}"
             found.append(("on the sender: the controller", install))
         except Refused as refused:
             way = Way.NONE
@@ -117,10 +134,11 @@ def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
         found.append((f"on the sender: {kind} is not available on this host", ""))
     if way is not Way.NONE:
         parallel = f" -P {connections}" if connections > 1 else ""
+        each = f", {connections} for each transfer" if connections > 1 else ""
         found += [
             ("a test with iperf3", f"iperf3 -c FAR -C {name}{parallel} -t 60"),
             (
-                "or for all connections to the other site",
+                f"or for all connections to the other site{each}",
                 f"sudo ip route change PREFIX via GATEWAY dev DEVICE congctl {name}",
             ),
         ]

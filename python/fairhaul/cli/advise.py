@@ -103,7 +103,8 @@ def advise(
 
     The controllers that this host can use compete over 12 settings of what is not known of the
     path: its buffer, the competing flows and the loss. The advice is the fastest candidate that
-    leaves enough to the competing flows. A second of the budget is 2.5 million packets.
+    leaves enough to the competing flows. All candidates are simulated with fq on the sender, as the
+    commands set it. A second of the budget is 2.5 million packets.
     """
     from fairhaul import advice
     from fairhaul.advice import tournament, words
@@ -111,7 +112,8 @@ def advise(
 
     found = ways()
     names = list(only) or words.candidates(found, every, tournament.CANDIDATES)
-    question, known = advice.read_path(names, from_.read() if from_ else None, **path)
+    seen = from_.read() if from_ else None
+    question, known = advice.read_path(names, seen, ways=found, **path)
     with progress() as on_progress:
         done = advice.advise(question, known, most_harm=harm, jobs=jobs, on_progress=on_progress)
     if json_:
@@ -133,6 +135,7 @@ def _show(done: Advice, found: Mapping[str, Way]) -> None:
     screen = show.console()
     screen.print(words.answer(done))
     screen.print(words.neighbours(done))
+    screen.print(words.simulated(done))
     rows = [words.row(entry, done) for entry in done.entries]
     screen.print(show.table("The final, over 12 settings", words.COLUMNS, rows))
     for line in (*words.certainty(done), words.excluded(done), *done.changes):

@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     help="Sender of all flows: plain or linux; by default linux for BBR, plain for others.",
 )
 @click.option(
+    "--pacing",
+    metavar="NAME",
+    help="Pacing by the hosts of all CC: fq, as Linux with this queue, or quic; by default none.",
+)
+@click.option(
     "--seeds",
     type=click.IntRange(min=1),
     default=5,
@@ -111,7 +116,7 @@ def compare(
 
 def show_comparison(done: Comparison) -> None:
     """Print the tables of a comparison, its answer, and notes on both."""
-    from fairhaul.comparison.tables import tables_of
+    from fairhaul.comparison.tables import paced_line, tables_of
     from fairhaul.durations import duration_text
     from fairhaul.estimate import legend
 
@@ -135,6 +140,7 @@ def show_comparison(done: Comparison) -> None:
     kinds = (str(transport.controller["kind"]) for transport in transports)
     if not FACTS[done.engine].kernel and (line := linux_sender_line(kinds)):
         screen.print(line)
+    screen.print(paced_line(question))
     screen.print(_deployable(question))
     screen.print(
         "A completion time is the size over the measured goodput, without slow start; a time "
@@ -147,7 +153,7 @@ def show_comparison(done: Comparison) -> None:
 def _deployable(question: Question) -> str:
     """Say which of the controllers the kernel of this host has, or can be given, and how."""
     from fairhaul.comparison.question import controller_of
-    from fairhaul.deployable import Way, has_kernel, install_command, ways
+    from fairhaul.deployable import Way, has_kernel, install_command, pacing_command, ways
     from fairhaul.host import Refused
 
     if not has_kernel():
@@ -158,10 +164,18 @@ def _deployable(question: Question) -> str:
         way = found.get(str(controller["kind"]), Way.NONE)
         if way is Way.PORT:
             try:
-                each[name] = f"can be installed by `{install_command(controller)}`"
+                each[name] = (
+                    f"can be installed by `{install_command(controller, question.profile)}`"
+                )
             except Refused as refused:
                 each[name] = f"cannot be installed as simulated ({refused})"
         else:
             has_keys = way is Way.KERNEL and len(controller) > 1
             each[name] = way.value + ", with its own parameters" * has_keys
-    return f"On this host: {', '.join(f'{name} {what}' for name, what in each.items())}."
+    host = f"On this host: {', '.join(f'{name} {what}' for name, what in each.items())}."
+    if question.pacing is None:
+        return host
+    try:
+        return f"{host} `{pacing_command(question.pacing)}` makes its senders pace as simulated."
+    except Refused as refused:
+        return f"{host} Its senders cannot pace as simulated ({refused})."

@@ -87,6 +87,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     size: str = "1TB",
     against: str | None = None,
     profile: str | None = None,
+    pacing: str | None = None,
     seeds: int = LEAST_RUNS,
     budget: str = BUDGET,
     duration: str | None = None,
@@ -99,6 +100,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     Each controller runs alone, one flow for each round-trip time, and with `against` also beside
     those flows, whose round-trip times are spread evenly over the range of `rtt`. All runs last
     until the slowest flow has had 20 loss events and 200 round trips, or until all cost `budget`.
+    The result has the figures of each controller as `rows`, and the answer in a sentence.
 
     Args:
         controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
@@ -108,6 +110,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         size: the size of the transfer whose completion time is computed, such as `"1 TB"`.
         against: the competing flows, such as `"4xreno"`.
         profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
+        pacing: `"fq"` or `"quic"`, of the senders of all controllers, not of competing flows.
         seeds: the number of runs of each case; at least 5 for intervals and rankings.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
         duration: that of each run, such as `"60 s"`, instead of `budget`.
@@ -115,13 +118,9 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         on_progress: called with the progress of the runs.
         engine: `"sim"`, or `"linux"`, Linux in simulated time.
 
-    Returns:
-        The figures of each controller as `rows`, and the answer in a sentence.
-
     Raises:
         ScenarioError: `args` are all mistakes of the question, one line each.
-        Refused: Linux cannot run one of the cases.
-        RunError: a run failed.
+        Refused, RunError: Linux cannot run one of the cases, or a run failed.
 
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
     """
@@ -134,6 +133,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
             size=size,
             against=against,
             profile=profile,
+            pacing=pacing,
             budget=budget,
             duration=duration,
         )

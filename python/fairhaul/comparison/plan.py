@@ -194,7 +194,9 @@ def _cases(question: Question) -> dict[Case, Transport]:
     if question.others is not None:
         with_standard = {
             **question.controllers,
-            STANDARD: Transport(controller={"kind": STANDARD}),
+            STANDARD: Transport(
+                controller={"kind": STANDARD}, profile=question.profile, pacing=question.pacing
+            ),
         }
         controllers |= {Case(name=n, beside=True): c for n, c in with_standard.items()}
     return controllers

@@ -10,11 +10,12 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fairhaul.comparison.quantities import WANTED, way_out
 from fairhaul.listings import needed_queue
-from fairhaul.nearest import hint, nearest
+from fairhaul.nearest import hint
 from fairhaul.scenario import ScenarioError, read_as_typed, toml
 
 # Standard TCP: the reference for harm.
@@ -27,46 +28,28 @@ BUDGET = "2 min"
 
 MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS, MOST_CONNECTIONS = 32, 16, 1000, 64
 
-# What each option means, with an example.
-WANTED = {
-    "--rate": "the rate of the bottleneck, such as 622Mbit/s",
-    "--rtt": "round-trip times, such as 80ms,200ms",
-    "--buffer": "the buffer of the bottleneck, such as 20ms",
-    "--size": "the size of a transfer, such as 1TB",
-    "--policer": "the size of a policer's token bucket, such as 1MB",
-    "--budget": "the processor time of all runs, such as 10min",
-    "--duration": "the duration of each run, such as 60s",
-}
-
-TIMES = ("ps", "ns", "us", "ms", "s", "min", "h")
-SIZES = ("B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB")
-# The units of each option, the likeliest first.
-UNITS = {
-    "--rate": ("Mbit/s", "bit/s", "kbit/s", "Gbit/s", "Tbit/s"),
-    "--rtt": ("ms", *TIMES),
-    "--buffer": ("ms", "packets", "bdp", *TIMES, *SIZES),
-    "--size": ("GB", *SIZES),
-    "--policer": ("MB", *SIZES),
-    "--budget": ("min", *TIMES),
-    "--duration": ("s", *TIMES),
-}
-
 Controller = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Transport:
-    """What carries a transfer: a number of connections of one controller."""
+    """What carries a transfer: a number of connections of one controller.
+
+    `pacing` is that of its host, for a controller that does not pace itself: `"fq"`, `"quic"`, or
+    None. What is simulated and the commands that are printed are both taken from here.
+    """
 
     controller: Controller
     connections: int = 1
     profile: str | None = None
+    pacing: str | None = None
 
     def keys(self) -> dict[str, object]:
         """Give the keys of a flow with this transport."""
         shared = {"connections": self.connections} if self.connections > 1 else {}
         profile = {"profile": self.profile} if self.profile else {}
-        return {"controller": self.controller, **shared, **profile}
+        pacing = {"pacing": self.pacing} if self.pacing else {}
+        return {"controller": self.controller, **shared, **profile, **pacing}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +63,10 @@ class Others:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question that was read: `rate` and `buffer` are written as in a scenario."""
+    """A question that was read: `rate` and `buffer` are written as in a scenario.
+
+    `pacing` is that of the hosts of all controllers, and not of the competing flows.
+    """
 
     controllers: dict[str, Transport]
     rate: str
@@ -90,6 +76,7 @@ class Question:
     size_bytes: int
     others: Others | None
     profile: str | None
+    pacing: str | None
     budget_s: float
     duration_s: float | None
 
@@ -105,6 +92,7 @@ class Question:
             "against": others and {"controller": others.name, "count": others.count},
             "standard": STANDARD,
             "profile": self.profile,
+            "pacing": self.pacing,
             "budget_s": self.budget_s,
             "duration_s": self.duration_s,
         }
@@ -119,12 +107,17 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     size: str,
     against: str | None,
     profile: str | None = None,
+    pacing: str | None = None,
     budget: str = BUDGET,
     duration: str | None = None,
 ) -> Question:
     """Read a question; report all mistakes at once, each with its option."""
     reading = _Reading(profile)
-    kinds = reading.controllers(controllers)
+    paced = None if pacing is None else reading.pacing(pacing)
+    kinds = {
+        name: replace(transport, pacing=paced)
+        for name, transport in reading.controllers(controllers).items()
+    }
     link = reading.ask("--rate", rate, "bottleneck.rate")
     rtts = reading.rtts(rtt.split(",") if isinstance(rtt, str) else rtt)
     reading.ask("--buffer", buffer, "bottleneck.queue.capacity", {"rate": rate} if link else {})
@@ -144,6 +137,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
         size_bytes=size_bytes,
         others=others,
         profile=profile,
+        pacing=paced,
         budget_s=budget_s,
         duration_s=duration_s,
     )
@@ -242,7 +236,7 @@ class _Reading:
         before = len(self.mistakes)
         value = self._read(f"{option} {given}", key, toml(given), link or {})
         self.mistakes[before:] = [
-            mistake if "did you mean" in mistake else f"{mistake}{_way_out(option, given)}"
+            mistake if "did you mean" in mistake else f"{mistake}{way_out(option, given)}"
             for mistake in self.mistakes[before:]
         ]
         return value
@@ -273,6 +267,11 @@ class _Reading:
                 if rtts[-1] <= 0:
                     self.mistakes.append(f"--rtt {text}: a round-trip time must be greater than 0")
         return rtts
+
+    def pacing(self, given: str) -> str | None:
+        """Read how hosts pace; None if they do not."""
+        described = self._read(f"--pacing {given}", "flow.F1.pacing", toml(given), {})
+        return described["flows"][0].get("pacing") if described else None
 
     def time(self, option: str, given: str) -> float:
         described = self.ask(option, given, "duration")
@@ -341,21 +340,6 @@ class _Reading:
             return None
         described: dict[str, Any] = json.loads(variant.describe())
         return described
-
-
-def _way_out(option: str, given: str) -> str:
-    """Say how to write a quantity whose unit is missing or wrong; nothing if it has a unit."""
-    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(\S*)\s*", given)
-    if parts is None:
-        return f"; for example {WANTED[option].rpartition('such as ')[2].partition(',')[0]}"
-    number, unit = parts.groups()
-    units = UNITS[option]
-    if unit in units:
-        return ""
-    if not unit:
-        return f'; for example "{number} {units[0]}"'
-    near = nearest(unit, units, cutoff=0.4)
-    return f'; did you mean "{number} {near}"?' if near else ""
 
 
 def _pairs(text: str) -> list[str]:

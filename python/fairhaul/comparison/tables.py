@@ -6,16 +6,34 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.answer import others_text, size_text
+from fairhaul.comparison.question import STANDARD
 from fairhaul.durations import duration_text
 from fairhaul.durations import rough_duration_text as half
 from fairhaul.figure_rows import Number, cell, plain
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
+    from fairhaul.comparison.question import Question
 
 Columns = dict[str, tuple[str, Number]]
 TitledRows = tuple[str, list[str], list[list[str]]]
 """A title, headings and rows."""
+
+
+def paced_line(question: Question) -> str:
+    """Say how the hosts of the controllers paced, and those of the competing flows."""
+    if question.pacing is None:
+        return "No host paces: only controllers that pace themselves, such as bbr, are paced."
+    beside = ""
+    if question.others is not None:
+        beside = (
+            f", and so was {STANDARD}, which harm is compared with; the competing flows were not "
+            "paced"
+        )
+    return (
+        f'Every controller was simulated with pacing = "{question.pacing}" on its sender{beside}. '
+        "Controllers that pace themselves, such as bbr, keep their own rate."
+    )
 
 
 def tables_of(done: Comparison) -> list[TitledRows]:
