@@ -85,7 +85,6 @@ def test_the_unusual_cells_can_be_listed_and_an_unknown_one_is_refused(fairhaul:
 DIFFER = {
     "rate-down-bbr3",
     "rate-up-fhstcp",
-    "loss-3%-cubic",
     "loss-10%-bbr3",
     "loss-10%-fhstcp",
     "beside-bbr3+cubic",

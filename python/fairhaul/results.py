@@ -170,7 +170,7 @@ class Trust(TypedDict):
     standstills: NotRequired[Lag]
     """How long hosts let packets wait that the kernel sends at once."""
     buffer_s: NotRequired[float | None]
-    """The shortest time that a buffer on the way of data holds; None if none has a limit. A run in
+    """The shortest time that a buffer on the path of data holds; None if none has a limit. A run in
     which a host stood still for longer is not valid."""
     router_load: NotRequired[float]
     machine: NotRequired[dict[str, float | None]]

@@ -38,7 +38,7 @@ mod sample_source;
 pub mod shell;
 pub mod simulated_path;
 pub mod socket;
-mod standstill;
+pub mod standstill;
 mod tcp_header;
 pub mod tcp_info;
 pub mod tcp_probe;

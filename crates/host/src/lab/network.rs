@@ -16,11 +16,11 @@ use fairhaul_units::{Ecn, Span, Time};
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
 use super::headers::{Headers, mark};
-use super::histogram::Histogram;
 use super::kernel_queue::KernelQueues;
 use super::layout::{FlowPath, Layout};
 use super::network_counts::NetworkCounts;
 use super::queued_packet::QueuedPacket;
+use super::standstill::Waits;
 use departures::Departures;
 use tracing::PacketTracer;
 
@@ -77,10 +77,7 @@ pub struct Network {
     /// Packets that a queue has just dropped.
     dropped: Vec<Queued<QueuedPacket>>,
     counts: NetworkCounts,
-    /// Of receivers that acknowledge every packet at once: from when it was due until they have answered.
-    answers: Histogram,
-    /// How long hosts stood still.
-    standstills: Histogram,
+    waits: Waits,
     /// How much of each packet is kept.
     kept: usize,
     /// The trace of a flow, if one was requested.
@@ -110,8 +107,7 @@ impl Network {
             free: Vec::new(),
             dropped: Vec::new(),
             counts: NetworkCounts::default(),
-            answers: Histogram::default(),
-            standstills: Histogram::default(),
+            waits: Waits::default(),
             kept: usize::MAX,
             tracer: None,
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
@@ -172,14 +168,9 @@ impl Network {
         NetworkCounts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
     }
 
-    /// The time from when a packet was due at a receiver that acknowledges at once until its acknowledgement was sent.
-    pub fn answers(&self) -> &Histogram {
-        &self.answers
-    }
-
-    /// How long hosts stood still.
-    pub fn standstills(&self) -> &Histogram {
-        &self.standstills
+    /// How long hosts let packets wait.
+    pub fn waits(&self) -> &Waits {
+        &self.waits
     }
 
     /// Payload of a connection that its receiver has acknowledged.
@@ -225,7 +216,7 @@ impl Network {
                 if self.routes[flow as usize].writes_ahead
                     && let Some(stood) = account.stood_still(headers.payload, now)
                 {
-                    self.standstills.add(stood);
+                    self.waits.standstills.add(stood);
                 }
                 let retransmitted = account.sends(segment, headers.payload);
                 if headers.carries_data() {
@@ -235,12 +226,7 @@ impl Network {
             Some(segment) => {
                 let at_once = self.routes[flow as usize].metrics.acknowledges_at_once;
                 let fresh = segment.acknowledges.map_or(0, |next| {
-                    let answered = account.answers(next, now);
-                    if at_once {
-                        answered.waited.iter().for_each(|&waited| self.answers.add(waited));
-                    }
-                    let owed = if at_once { answered.waited.first().copied() } else { answered.owed };
-                    owed.into_iter().for_each(|stood| self.standstills.add(stood));
+                    self.waits.answered(&account.answers(next, now), at_once);
                     account.acknowledges(next)
                 });
                 self.ledger.delivered(flow, 0, 0, fresh, now);
@@ -396,8 +382,7 @@ impl Network {
         self.counts.delivered += 1;
         let Travel { headers, flow, forward, sent, .. } = *travel;
         if !forward && let Some(next) = headers.segment.and_then(|segment| segment.acknowledges) {
-            let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
-            connection_state.account.told(next, now);
+            self.connections[headers.from.1 as usize].get_or_insert_default().account.told(next, now);
         }
         if forward && headers.carries_data() {
             // Datagrams count when they arrive, because they are not acknowledged.

@@ -27,6 +27,7 @@ use super::network_counts::NetworkCounts;
 use super::offload::{Joiner, PREFIX, split};
 use super::processors::Processors;
 use super::simulated_path::{NetworkResult, SimulatedPath};
+use super::standstill::Waits;
 use super::tun::Host;
 use crate::sys;
 use crate::sys::slice::set_slice;
@@ -82,10 +83,8 @@ pub struct Passed {
     pub in_order: Vec<u64>,
     /// How much later than due packets were delivered; never where time is simulated.
     pub lag: Histogram,
-    /// How long receivers that acknowledge every packet at once took to answer, from when a packet was due.
-    pub answers: Histogram,
-    /// How long hosts stood still.
-    pub standstills: Histogram,
+    /// How long hosts let packets wait.
+    pub waits: Waits,
     /// Processor time of the router over the time that it ran.
     pub load: f64,
     /// Packets that the devices of hosts have dropped, outside the emulated network.
@@ -225,8 +224,7 @@ impl Router {
             counts: self.network.counts(),
             in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
             lag: self.lag,
-            answers: self.network.answers().clone(),
-            standstills: self.network.standstills().clone(),
+            waits: self.network.waits().clone(),
             load: used.as_secs() / ran.as_secs(),
             unseen: unseen(&self.hosts)?,
             warnings,

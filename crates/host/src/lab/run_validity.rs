@@ -70,7 +70,7 @@ pub struct RealTime {
     pub answers: Option<Lag>,
     /// How long hosts stood still, with the lag of the router before it.
     pub standstills: Lag,
-    /// The shortest time that a buffer, or the bucket of a policer, on the way of data holds, seconds; none has a limit.
+    /// The shortest time that a buffer, or the bucket of a policer, on the path of data holds, seconds; none has a limit.
     pub buffer_s: Option<f64>,
     /// Processor time of the router over the time that it ran.
     pub router_load: f64,
@@ -188,8 +188,8 @@ impl RealTime {
             warnings: passed.warnings.clone(),
             as_root: evidence.as_root,
             lag: Lag::of(&passed.lag),
-            answers: (passed.answers.count() > 0).then(|| Lag::of(&passed.answers)),
-            standstills: Lag::of(&passed.standstills),
+            answers: (passed.waits.answers.count() > 0).then(|| Lag::of(&passed.waits.answers)),
+            standstills: Lag::of(&passed.waits.standstills),
             buffer_s: smallest_buffer(scenario).map(|(holds, _)| holds.as_secs()),
             router_load: passed.load,
             machine: evidence.machine,
@@ -239,17 +239,17 @@ fn reasons_of_real_time(scenario: &Scenario, evidence: &Evidence, trips: &[Round
     if let Some(lag) = passed.lag.quantile(0.99).filter(|lag| *lag > limit) {
         reasons.push(format!("1 % of the packets were late by {lag} or more; the limit is {limit}"));
     }
-    if let Some(waited) = passed.answers.quantile(0.99).filter(|waited| *waited > limit) {
+    if let Some(waited) = passed.waits.answers.quantile(0.99).filter(|waited| *waited > limit) {
         reasons.push(format!(
             "hosts answered 1 % of the packets {waited} or more after they were due; the limit is {limit}"
         ));
     }
     if let Some((holds, link)) = smallest_buffer(scenario)
-        && passed.standstills.most() > holds
+        && passed.waits.standstills.most() > holds
     {
         reasons.push(format!(
             "a host stood still for {}, longer than the {holds} that \"{link}\" holds, and then sent a burst",
-            passed.standstills.most()
+            passed.waits.standstills.most()
         ));
     }
     if passed.load > MOST_LOAD {
@@ -311,7 +311,7 @@ fn delays(link: &LinkSpec) -> (Span, Span) {
     (least.unwrap_or(link.delay), most.unwrap_or(link.delay) + jitter + held)
 }
 
-/// The shortest time that a buffer, or the bucket of a policer, on the way of data holds at the rate of its link, and the
+/// The shortest time that a buffer, or the bucket of a policer, on the path of data holds at the rate of its link, and the
 /// link; none where none has a limit.
 fn smallest_buffer(scenario: &Scenario) -> Option<(Span, &str)> {
     let hops = scenario.flows.iter().flat_map(|flow| flow.forward.iter().map(|hop| (hop, flow.packet)));
@@ -358,6 +358,7 @@ fn buffers(scenario: &Scenario, flows: &[u32], results: &[TransferResult]) -> Ve
 mod tests {
     use super::*;
     use crate::lab::network_counts::NetworkCounts;
+    use crate::lab::standstill::Waits;
     use fairhaul_experiment::{Ledger, grid, read};
     use fairhaul_path::BucketRule;
     use fairhaul_path::impair::{AggregateRule, JitterRule};
@@ -396,7 +397,8 @@ mod tests {
         });
         let (counts, in_order, warnings) = (NetworkCounts::default(), vec![0], Vec::new());
         let (unseen, trace) = (0, None);
-        let passed = Passed { counts, in_order, lag, answers, standstills, load, unseen, warnings, trace };
+        let waits = Waits { answers, standstills };
+        let passed = Passed { counts, in_order, lag, waits, load, unseen, warnings, trace };
         let results = [TransferResult {
             connection: 0,
             start: Some(Time::ZERO),

@@ -10,6 +10,28 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Span, Time};
 
+use super::histogram::Histogram;
+
+/// How long hosts let packets wait.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// Of receivers that acknowledge every packet at once: from when it was due until they have answered.
+    pub answers: Histogram,
+    /// How long hosts stood still.
+    pub standstills: Histogram,
+}
+
+impl Waits {
+    /// Counts what a receiver took to answer; `at_once`: it acknowledges every packet.
+    pub fn answered(&mut self, answered: &Answered, at_once: bool) {
+        let owed = if at_once { answered.waited.first().copied() } else { answered.owed };
+        owed.into_iter().for_each(|stood| self.standstills.add(stood));
+        if at_once {
+            answered.waited.iter().for_each(|&waited| self.answers.add(waited));
+        }
+    }
+}
+
 /// A receiver: the segments that reached it in order and that it has not acknowledged.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
