@@ -108,8 +108,8 @@ def show_evaluation(done: Evaluation) -> None:
         for row in done.rows:
             if (found := row.found[name]).verdict != MET:
                 screen.print(
-                    f"{row.label}, {name}: {found.verdict}: {row.expectation.what} "
-                    f"({row.expectation.bound()}): {found.text()}"
+                    f"{row.label}, {name}: {found.verdict}. Expected: {row.expectation.what} "
+                    f"({row.expectation.bound()}). Measured: {found.text()}."
                 )
     screen.print(words.answer(done))
 

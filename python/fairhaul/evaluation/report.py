@@ -93,6 +93,7 @@ def _margins(done: Evaluation, part: str, rows: list[Row]) -> Figure:
         name=f"margins-{part.replace('.', '-')}",
         title="Margins: 1 is the bound, and more is within it",
         caption="Measured / bound where the bound is the least, bound / measured where it is the "
-        f"most, with 95 % intervals; margins above {MOST_MARGIN:g} are drawn there.",
+        f"most, with 95 % intervals; margins above {MOST_MARGIN:g} are drawn there."
+        + (f" Those of {done.engines[0]} are shown." if len(done.engines) > 1 else ""),
         chart=panels([row.label for row in rows], each),
     )

@@ -44,8 +44,11 @@ def counts(done: Evaluation, controller: str) -> str:
 
 
 def answer(done: Evaluation) -> str:
-    """Say the result in a sentence for each controller."""
-    return f"Of {len(HEADINGS)} criteria: {'; '.join(counts(done, n) for n in done.controllers)}."
+    """Say the result, and what the verdict of several engines is."""
+    text = f"Of {len(HEADINGS)} criteria: {'; '.join(counts(done, n) for n in done.controllers)}."
+    if len(done.engines) > 1:
+        text += f" A criterion is met if it is met in {' and in '.join(done.engines)}."
+    return text
 
 
 def columns(done: Evaluation) -> list[str]:
