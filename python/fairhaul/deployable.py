@@ -71,16 +71,9 @@ def as_port(controller: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(controller: Mapping[str, Any], profile: str) -> dict[str, Any]:
-    from fairhaul.scenario import read_one
+    from fairhaul.kernel import alone
 
-    flow = {"name": "F1", "rtt": "100 ms", "controller": dict(controller), "profile": profile}
-    queue = {"kind": "droptail", "capacity": "1 bdp"}
-    scenario = {
-        "duration": "1 s",
-        "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": queue},
-        "flow": [flow],
-    }
-    described = json.loads(read_one(scenario).describe())
+    described = json.loads(alone(controller, profile).describe())
     return dict(described["flows"][0]["parameters"])
 
 

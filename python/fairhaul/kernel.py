@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul.host import Line, Refused, ask
 from fairhaul.renamed import renamed
-from fairhaul.scenario import plain, read
+from fairhaul.scenario import Scenario, plain, read_one
 
 if TYPE_CHECKING:
     from fairhaul.host_results import (
@@ -66,18 +66,23 @@ def parameters_of(controller: Mapping[str, Any], profile: str | None = None) -> 
     """
     from fairhaul.host_run import written
 
+    scenario = alone(controller, profile)
+    (answer,) = ask({"do": "port_parameters", "scenario": written(scenario)})["flows"]
+    if "refused" in answer:
+        raise Refused(answer["refused"])
+    return dict(answer["set"])
+
+
+def alone(controller: Mapping[str, Any], profile: str | None) -> Scenario:
+    """Give a scenario of one flow, which says what its controller's parameters are."""
     flow = {"name": "F1", "rtt": "100 ms", "controller": dict(controller)}
-    (scenario,) = read(
+    return read_one(
         {
             "duration": "1 s",
             "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": ONE_PRODUCT},
             "flow": [flow | ({"profile": profile} if profile else {})],
         }
     )
-    (answer,) = ask({"do": "port_parameters", "scenario": written(scenario)})["flows"]
-    if "refused" in answer:
-        raise Refused(answer["refused"])
-    return dict(answer["set"])
 
 
 @renamed(tell="on_event")

@@ -3,8 +3,8 @@
 
 use fairhaul_units::{Span, Time};
 
-use super::headers::Segment;
-use super::standstill::{Answered, Receiver, Sender, reaches};
+use super::headers::{Segment, reaches};
+use super::standstill::{Answered, Receiver, Sender};
 
 /// The counters of one connection. Sequence numbers are compared as TCP does, modulo 2^32 [RFC 9293, 3.4].
 #[derive(Clone, Debug, Default)]

@@ -16,6 +16,11 @@ const FIN: u8 = 1;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
+/// Whether sequence number `a` is not behind `b`, modulo 2^32 [RFC 9293, 3.4].
+pub fn reaches(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b) as i32 >= 0
+}
+
 /// One end of a connection: its host and its number.
 pub type Endpoint = (u8, u32);
 

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Span, Time};
 
+use super::headers::reaches;
 use super::histogram::Histogram;
 
 /// How long hosts let packets wait.
@@ -54,11 +55,6 @@ pub struct Answered {
     pub waited: Vec<Span>,
     /// From when two full segments were due, if as many were acknowledged.
     pub owed: Option<Span>,
-}
-
-/// Whether `a` is not behind `b`, modulo 2^32 [RFC 9293, 3.4].
-pub fn reaches(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b) as i32 >= 0
 }
 
 impl Receiver {

@@ -1,7 +1,7 @@
 //! What a trace of packets reads of a TCP header beside [`Segment`](super::headers::Segment): flags of congestion
 //! [RFC 3168], and the option of selective acknowledgements [RFC 2018].
 
-use super::headers::TCP;
+use super::headers::{TCP, reaches};
 
 const ECE: u8 = 64;
 const CWR: u8 = 128;
@@ -41,7 +41,6 @@ impl<'a> TcpHeader<'a> {
         let block = |bytes: &[u8]| (word(&bytes[..4]), word(&bytes[4..]));
         let mut blocks: Vec<(u32, u32)> =
             self.option(SACK).unwrap_or_default().chunks_exact(8).map(block).collect();
-        let reaches = |a: u32, b: u32| a.wrapping_sub(b) as i32 >= 0;
         let is_within =
             |one: (u32, u32), other: (u32, u32)| reaches(one.0, other.0) && reaches(other.1, one.1);
         if let Some(first) = blocks.first().copied()

@@ -285,28 +285,19 @@ impl LossDetector {
 /// The timer.
 impl LossDetector {
     /// The retransmission timer is armed with the timeout `rto`: when the timer expires, which may be earlier, to send a
-    /// probe. `open`: the sender is not in recovery.
+    /// probe. `open`: the sender is not in recovery. `sent_new`: a packet has left for the first time behind a probe.
     #[inline(always)]
-    pub fn arm_timer(&mut self, rto: Span, board: &Scoreboard, open: bool, timing: Timing) -> Time {
-        match self {
-            LossDetector::DupThreshold(_) => timing.now + rto,
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer(rto, board, open, timing),
-        }
-    }
-
-    /// A packet has left for the first time while the timer was that of a probe: when the timer expires.
-    #[inline(always)]
-    pub fn arm_timer_after_sending(
+    pub fn arm_timer(
         &mut self,
         rto: Span,
         board: &Scoreboard,
         open: bool,
-        srtt: Span,
-        now: Time,
+        sent_new: bool,
+        timing: Timing,
     ) -> Time {
         match self {
-            LossDetector::DupThreshold(_) => now + rto,
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer_after_sending(rto, board, open, srtt, now),
+            LossDetector::DupThreshold(_) => timing.now + rto,
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer(rto, board, open, sent_new, timing),
         }
     }
 

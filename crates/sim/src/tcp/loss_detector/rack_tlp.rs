@@ -140,45 +140,29 @@ impl RackTlp {
     }
 
     /// The retransmission timer is armed with the timeout `rto`: when the timer expires, which may be earlier, to send a
-    /// probe. `open`: the sender is not in recovery.
+    /// probe. `open`: the sender is not in recovery. `sent_new`: it is armed because a packet has left for the first time
+    /// behind a probe.
+    ///
+    /// Where the timeout comes first, the probe takes its place, and the timeout follows a whole timeout after the probe
+    /// [RFC 8985, 7.2; LINUX, tcp_schedule_loss_probe].
     #[cold]
-    pub fn arm_timer(&mut self, rto: Span, board: &Scoreboard, open: bool, timing: Timing) -> Time {
-        if self.may_probe(board, open, timing) {
-            return self.arm_probe(timing.now + rto, board, timing.srtt, timing.now);
-        }
-        match std::mem::take(&mut self.timer_kind) {
-            TimerKind::Rto => timing.now + rto,
-            TimerKind::Probe | TimerKind::Reorder => self.timeout_of_first(rto, timing.now),
-        }
-    }
-
-    /// A packet has left for the first time while the timer was that of a probe: when the timer expires.
-    #[cold]
-    pub fn arm_timer_after_sending(
+    pub fn arm_timer(
         &mut self,
         rto: Span,
         board: &Scoreboard,
         open: bool,
-        srtt: Span,
-        now: Time,
+        sent_new: bool,
+        timing: Timing,
     ) -> Time {
-        let timeout_at = self.timeout_of_first(rto, now);
-        if open && !board.has_reports() {
-            return self.arm_probe(timeout_at, board, srtt, now);
+        let Timing { now, srtt, .. } = timing;
+        let waited = std::mem::take(&mut self.timer_kind) != TimerKind::Rto;
+        let calm = open && !srtt.is_zero() && !board.has_reports();
+        let probes = calm && self.probe == Probe::None && board.outstanding() > 0;
+        let counts_from_first = if probes { sent_new } else { waited };
+        let timeout_at = if counts_from_first { self.timeout_of_first(rto, now) } else { now + rto };
+        if !probes {
+            return timeout_at;
         }
-        self.timer_kind = TimerKind::Rto;
-        timeout_at
-    }
-
-    /// Whether the timer may be that of a probe.
-    fn may_probe(&self, board: &Scoreboard, open: bool, timing: Timing) -> bool {
-        let calm = open && !timing.srtt.is_zero() && !board.has_reports();
-        calm && self.probe == Probe::None && board.outstanding() > 0
-    }
-
-    /// The timer is that of a probe: when it expires. Where the timeout comes first, the probe takes its place, and the
-    /// timeout follows a whole timeout after the probe [RFC 8985, 7.2; LINUX, tcp_schedule_loss_probe].
-    fn arm_probe(&mut self, timeout_at: Time, board: &Scoreboard, srtt: Span, now: Time) -> Time {
         self.timer_kind = TimerKind::Probe;
         // Of a single packet the acknowledgement may be held [RFC 8985, 7.2].
         let later = if board.outstanding() == 1 { self.min_rto } else { TIMER_SLACK };

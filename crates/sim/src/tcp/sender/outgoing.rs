@@ -180,7 +180,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.timer == Time::NEVER {
             self.restart_timer(now);
         } else if behind_probe {
-            self.move_probe(now);
+            self.arm_timer(true, now);
         }
         let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
         let one = self.retransmission(number, now);

@@ -90,13 +90,12 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The retransmission timer is armed, and expires after a whole timeout; that of a probe perhaps before.
     pub(super) fn restart_timer(&mut self, now: Time) {
-        let (open, timing) = (self.state == CaState::Open, self.timing(now));
-        self.timer = self.detector.arm_timer(self.rtt.timeout(), &self.board, open, timing);
+        self.arm_timer(false, now);
     }
 
-    /// A packet has left for the first time behind the timer of a probe.
-    pub(super) fn move_probe(&mut self, now: Time) {
-        let (open, rto, srtt) = (self.state == CaState::Open, self.rtt.timeout(), self.rtt.smoothed());
-        self.timer = self.detector.arm_timer_after_sending(rto, &self.board, open, srtt, now);
+    /// The same; `sent_new`: because a packet has left for the first time behind the timer of a probe.
+    pub(super) fn arm_timer(&mut self, sent_new: bool, now: Time) {
+        let (open, timing) = (self.state == CaState::Open, self.timing(now));
+        self.timer = self.detector.arm_timer(self.rtt.timeout(), &self.board, open, sent_new, timing);
     }
 }
