@@ -288,12 +288,16 @@ def _rates(done: Any) -> list[float]:
 @needs_kernel
 def test_flows_shorter_than_the_time_between_two_looks_are_counted(kernel: Pair) -> None:
     command = (PYTHON, "-m", "fairhaul", "flows", "--watch", "--json", "--interval", "3")
+    # A controller that no other program of this machine uses.
+    done = kernel.fairhaul("kernel", "install", "scalable", "--as", ONE)
+    assert done.returncode == 0, done.stdout + done.stderr
     process = subprocess.Popen(
         [*_within(kernel), *command], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
     )
     assert process.stdout is not None
     first = json.loads(process.stdout.readline())
-    sender, receiver = kernel.flow("reno", 1, "-b", "50M")
+    assert ONE not in first["controllers"]
+    sender, receiver = kernel.flow(ONE, 1, "-b", "50M")
     ended = json.loads(sender.communicate(timeout=60)[0])["end"]
     receiver.wait()
     for _ in range(2):
@@ -301,10 +305,13 @@ def test_flows_shorter_than_the_time_between_two_looks_are_counted(kernel: Pair)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    before = first["controllers"].get("reno", {"acked_bytes": 0})["acked_bytes"]
-    acked = look["controllers"]["reno"]["acked_bytes"] - before
-    assert ended["sum_received"]["bytes"] <= acked <= 1.01 * ended["sum_sent"]["bytes"]
+    acked = look["controllers"][ONE]["acked_bytes"]
+    # Not what iperf3 says it has sent: on a busy machine it counts less than leaves.
+    left = sh("ip", "netns", "exec", kernel.near, "cat", "/sys/class/net/wire/statistics/tx_bytes")
+    assert ended["sum_received"]["bytes"] <= acked <= int(left)
     assert look["lost_ends"] == 0
+    done = kernel.fairhaul("kernel", "remove", "--all")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @needs_kernel

@@ -137,7 +137,10 @@ impl<C: Controller + Clone> Sender<C> {
             newest_ack: Time::ZERO,
             validation: (config.restart == Restart::Rfc7661).then(Box::default),
             delay_exit: DelayExit::new(config.slow_start),
-            pacer: Pacer::new(config.max_pacing_rate, host_pacing::depth(config.pacing)),
+            pacer: Pacer::new(
+                config.max_pacing_rate,
+                host_pacing::depth(config.pacing, config.rto == Rto::Linux),
+            ),
             board: Scoreboard::default(),
             detector: LossDetector::new(config.recovery, config.min_rto),
             rtt: match config.rto {

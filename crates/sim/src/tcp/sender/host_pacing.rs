@@ -17,9 +17,11 @@ const LINUX_BURST: u64 = 10;
 const LINUX_DEPTH: f64 = 0.5;
 const QUIC_DEPTH: f64 = 9.0;
 
-/// By how many packets a sender may be late without losing their turns.
-pub(super) fn depth(pacing: HostPacing) -> f64 {
+/// By how many packets a sender may be late without losing their turns; `linux`: its kernel is Linux, which spreads what
+/// a controller asks it to spread by the same rule as `fq` [LINUX, tcp_update_skb_after_send].
+pub(super) fn depth(pacing: HostPacing, linux: bool) -> f64 {
     match pacing {
+        HostPacing::None if linux => LINUX_DEPTH,
         HostPacing::None => 0.0,
         HostPacing::Linux => LINUX_DEPTH,
         HostPacing::Quic => QUIC_DEPTH,
