@@ -199,9 +199,12 @@ impl<C: Controller + Clone> Sender<C> {
         &self.config
     }
 
-    /// The window and the slow-start threshold.
+    /// The window and the slow-start threshold; where the window counts whole packets, without the fraction earned of
+    /// the next one, as a kernel shows it.
+    #[inline(always)]
     pub fn window(&self) -> Window {
-        self.window
+        let Window { cwnd, ssthresh } = self.window;
+        Window { cwnd: if self.config.integer_cwnd { cwnd.floor() } else { cwnd }, ssthresh }
     }
 
     /// The mode of the controller, if it has several.
