@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Flow, Growth, Hold, HostPacing, Restart};
+use crate::{Flow, Growth, Hold, HostPacing, OnTimeout, Restart};
 
 /// Adds what its sender and its receiver do otherwise than by default.
 pub(crate) fn add(flow: &Flow, described: &mut Value) {
@@ -31,6 +31,12 @@ pub(crate) fn add(flow: &Flow, described: &mut Value) {
         if let Some(word) = word {
             described[key] = word.into();
         }
+    }
+    if flow.on_timeout == OnTimeout::Probe {
+        described["on_timeout"] = "probe".into();
+    }
+    if let Some(packets) = flow.min_window {
+        described["min_window_packets"] = packets.into();
     }
     for (key, share) in [("mark_beta", flow.mark_beta), ("first_beta", flow.first_beta)] {
         if let Some(share) = share {

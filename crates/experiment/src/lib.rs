@@ -35,8 +35,8 @@ pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable,
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
 pub use scenario::{
-    Expectation, Flow, Grain, Growth, Hold, Hop, HostPacing, Recovery, Restart, Role, Rto, Scenario,
-    SlowStart, Sockbuf, Start,
+    Expectation, Flow, Grain, Growth, Hold, Hop, HostPacing, OnTimeout, Recovery, Restart, Role, Rto,
+    Scenario, SlowStart, Sockbuf, Start,
 };
 pub use source::Source;
 pub use tables::{Column, Table, Values, packet_table, tables};

@@ -145,7 +145,7 @@ mod tests {
         assert!(names(controllers()).contains(&"reno"));
         assert_eq!(
             names(queues()),
-            ["droptail", "red", "pie", "sred", "codel", "fq_codel", "xcp", "xcp_tcp"]
+            ["droptail", "red", "pie", "sred", "ack_filter", "codel", "fq_codel", "xcp", "xcp_tcp"]
         );
         assert_eq!(names(counters()), ["exact", "sred", "nred"]);
         assert_eq!(

@@ -208,6 +208,15 @@ pub enum Rto {
     Linux,
 }
 
+/// What the sender does when its retransmission timer runs out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnTimeout {
+    /// It starts over with the least window, and retransmits what is in flight [RFC 6298].
+    StartOver,
+    /// It sends a probe, and starts over only for persistent congestion [RFC 9002, 6.2, 7.6].
+    Probe,
+}
+
 /// What a pause leaves of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
@@ -314,6 +323,10 @@ pub struct Flow {
     pub restart: Restart,
     /// How its host spreads what the window lets go.
     pub pacing: HostPacing,
+    /// What its sender does when the retransmission timer runs out.
+    pub on_timeout: OnTimeout,
+    /// No reduction leaves a smaller window, packets.
+    pub min_window: Option<f64>,
     /// The share of the window that an echoed mark leaves, where it is not that of a loss [RFC 8511].
     pub mark_beta: Option<f64>,
     /// The share that the first reduction leaves, if it ends the first slow start.

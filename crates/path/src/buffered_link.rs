@@ -6,8 +6,8 @@ use std::num::NonZeroU8;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::link::{Departure, LinkTotals, Wire};
-use crate::packet::Packet;
-use crate::queue::{Capacity, Codel, DepartureRule, FqCodel, Queued, Xcp};
+use crate::packet::{Packet, PacketKind};
+use crate::queue::{AckFilter, Capacity, Codel, DepartureRule, FqCodel, Queued, Xcp};
 use crate::schedule::{Pace, Schedule};
 use crate::token_bucket::BucketRule;
 
@@ -30,6 +30,7 @@ pub struct BufferedLink<T> {
 
 #[derive(Clone, Debug)]
 enum Queue<T> {
+    AckFilter(AckFilter<T>),
     Codel(crate::queue::CodelRule, Codel<T>),
     FqCodel(crate::queue::FqCodelRule, FqCodel<T>),
     Xcp(Box<Xcp<T>>),
@@ -43,6 +44,7 @@ impl<T: Packet> BufferedLink<T> {
             pace: None,
             capacity,
             queue: match *rule {
+                DepartureRule::AckFilter => Queue::AckFilter(AckFilter::default()),
                 DepartureRule::Codel(rule) => Queue::Codel(rule, Codel::default()),
                 DepartureRule::FqCodel(rule) => Queue::FqCodel(rule, FqCodel::new(&rule)),
                 DepartureRule::Xcp(ref rule) => Queue::Xcp(Box::new(Xcp::new(rule))),
@@ -91,6 +93,24 @@ impl<T: Packet> BufferedLink<T> {
         }
         let size = Bytes(queued.size.into());
         match &mut self.queue {
+            Queue::AckFilter(filter) => {
+                let ack = ack_of(&queued.packet);
+                let queued = match filter.replace(queued, ack) {
+                    Ok(replaced) => {
+                        self.bytes = self.bytes + size - Bytes(replaced.size.into());
+                        self.totals.dropped += 1;
+                        return dropped.push(replaced);
+                    }
+                    Err(queued) => queued,
+                };
+                let (packets, bytes) = beside(filter.len(), self.bytes, self.sending, now);
+                if !self.capacity.admits(size, packets, bytes) {
+                    self.totals.dropped += 1;
+                    return dropped.push(queued);
+                }
+                self.bytes += size;
+                filter.push(queued, ack);
+            }
             Queue::Codel(_, codel) => {
                 let (packets, bytes) = beside(codel.len(), self.bytes, self.sending, now);
                 if !self.capacity.admits(size, packets, bytes) {
@@ -168,6 +188,7 @@ impl<T: Packet> BufferedLink<T> {
             return None;
         }
         match &mut self.queue {
+            Queue::AckFilter(_) => {}
             Queue::Codel(_, codel) => codel.on_empty(),
             Queue::FqCodel(rule, fair) => fair.bypass(rule, flow, queued.size),
             Queue::Xcp(_) => unreachable!("it keeps books of all that wait"),
@@ -199,6 +220,7 @@ impl<T: Packet> BufferedLink<T> {
     #[inline(always)]
     fn next(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<(Queued<T>, bool)> {
         match &mut self.queue {
+            Queue::AckFilter(filter) => filter.pop(ack_of).map(|queued| (queued, false)),
             Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
             Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
             Queue::Xcp(xcp) => {
@@ -228,6 +250,7 @@ impl<T: Packet> BufferedLink<T> {
             self.ask_empty();
         }
         match &self.queue {
+            Queue::AckFilter(filter) => shown.extend(filter.gauges()),
             Queue::Codel(_, codel) => shown.extend(codel.gauges()),
             Queue::FqCodel(_, fair) => shown.extend(fair.gauges()),
             Queue::Xcp(xcp) => xcp.gauges(shown),
@@ -237,6 +260,7 @@ impl<T: Packet> BufferedLink<T> {
     /// How many wait, without the one being sent.
     pub fn waiting(&self) -> usize {
         match &self.queue {
+            Queue::AckFilter(filter) => filter.len(),
             Queue::Codel(_, codel) => codel.len(),
             Queue::FqCodel(_, fair) => fair.len(),
             Queue::Xcp(xcp) => xcp.len(),
@@ -246,11 +270,18 @@ impl<T: Packet> BufferedLink<T> {
     /// Calls `each` with everything that waits.
     pub fn each_waiting(&self, each: impl FnMut(&Queued<T>)) {
         match &self.queue {
+            Queue::AckFilter(filter) => filter.iter().for_each(each),
             Queue::Codel(_, codel) => codel.iter().for_each(each),
             Queue::FqCodel(_, fair) => fair.iter().for_each(each),
             Queue::Xcp(xcp) => xcp.iter().for_each(each),
         }
     }
+}
+
+/// The connection of an acknowledgement.
+fn ack_of<T: Packet>(packet: &T) -> Option<u32> {
+    let packet = packet.at_link();
+    (packet.kind == PacketKind::Ack).then_some(packet.connection)
 }
 
 /// What can leave at `now`.
@@ -269,7 +300,7 @@ fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{LinkPacket, PacketKind};
+    use crate::packet::LinkPacket;
     use crate::queue::{Built, QueueChoice, Site, entry};
     use fairhaul_units::{Chance, CongestionHeader, Ecn};
     use proptest::prelude::*;

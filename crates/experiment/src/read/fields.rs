@@ -14,7 +14,9 @@ use super::reader::{
     Choice, Entries, FromToml, Keyed, Table, Tables, fits, joined, refuse, table, total, word,
 };
 use super::toml_tree::Node;
-use crate::{Grain, Growth, HostPacing, Recovery, Restart, Role, Rto, SlowStart, Sockbuf, Start, Traffic};
+use crate::{
+    Grain, Growth, HostPacing, OnTimeout, Recovery, Restart, Role, Rto, SlowStart, Sockbuf, Start, Traffic,
+};
 
 mod expect;
 mod flow;
@@ -177,6 +179,8 @@ table! {
     initial_window: Window = default("2"), "Initial congestion window, packets.";
     initial_ssthresh: Window = in_words("no limit"), "Initial slow-start threshold, packets.";
     max_window: Window = in_words("no limit"), "Upper bound of the congestion window, packets.";
+    min_window: Window = in_words("that of the controller, or one packet after a timeout"),
+        "Least congestion window that a reduction leaves, packets; QUIC has 2 (RFC 9002, 7.2).";
     slow_start: SlowStart = default("\"standard\""), "Growth of the window in slow start.";
     growth: Growth = default("\"per packet\""), "What an ACK of several packets counts for in the growth of the window.";
     restart: Restart = default("\"none\""), "What a pause of the application leaves of the window.";
@@ -222,6 +226,8 @@ table! {
          \"rfc6298\"` the smallest timeout.";
     rto: Rto = default("\"scaled\""),
         "How the retransmission timeout is computed from round-trip time samples.";
+    on_timeout: OnTimeout = default("\"start over\""),
+        "What the sender does when nothing has been acknowledged for the retransmission timeout.";
     send_buffer: BufferSpec = in_words("no limit"),
         "Limit of unacknowledged data at the sender. `auto`: the kernel sizes it, within `net.ipv4.tcp_wmem`, only \
          with `--engine linux`.";

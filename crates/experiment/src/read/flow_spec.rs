@@ -14,7 +14,7 @@ use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
 use crate::plan::expected;
-use crate::{Flow, Hold, HostPacing, HostSettings, ReceiverClock, Start, Traffic};
+use crate::{Flow, Hold, HostPacing, HostSettings, OnTimeout, ReceiverClock, Recovery, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
@@ -44,6 +44,7 @@ impl<'a> FlowSpec<'a> {
     ) -> Option<FlowSpec<'a>> {
         let packet = keys.packet.value.unwrap_or(packet);
         window(keys, notes);
+        timeouts(keys, notes);
         check_sizes(keys, packet, notes);
         bursts(keys, packet, notes);
         if let Some(duration) = duration {
@@ -111,6 +112,8 @@ impl<'a> FlowSpec<'a> {
             growth: keys.growth.value,
             restart: keys.restart.value,
             pacing: pacing(keys),
+            on_timeout: keys.on_timeout.value,
+            min_window: keys.min_window.value,
             mark_beta: keys.mark_beta.value,
             first_beta: keys.first_beta.value,
             max_pacing_rate: keys.max_pacing_rate.value,
@@ -172,6 +175,19 @@ fn window(keys: &FlowKeys, notes: &mut Notes) {
     if let Some(most) = keys.max_window.value.filter(|most| initial > *most) {
         let text = format!("{most} packets is less than initial_window, {initial}");
         keys.max_window.key.note(text, notes);
+    }
+    if let (Some(least), Some(most)) = (keys.min_window.value, keys.max_window.value)
+        && least > most
+    {
+        let text = format!("{least} packets is more than max_window, {most}");
+        keys.min_window.key.note(text, notes);
+    }
+}
+
+/// Who probes instead of starting over has a probe, which another recovery lacks.
+fn timeouts(keys: &FlowKeys, notes: &mut Notes) {
+    if keys.on_timeout.value == OnTimeout::Probe && keys.recovery.value != Recovery::Rack {
+        keys.on_timeout.key.note("\"probe\" needs recovery = \"rack\"", notes);
     }
 }
 

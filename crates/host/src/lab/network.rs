@@ -549,7 +549,7 @@ mod tests {
     /// Any queue, with everything that a link can do to packets, under random load.
     #[test]
     fn every_packet_is_delivered_dropped_or_inside_and_the_limit_holds() {
-        for name in ["droptail", "red", "pie", "codel", "fq_codel", "sred", "xcp", "xcp_tcp"] {
+        for name in ["droptail", "red", "pie", "codel", "fq_codel", "sred", "ack_filter", "xcp", "xcp_tcp"] {
             let mut layout = layout();
             let link = &mut layout.links[0];
             let site = Site { rate: link.rate, delay: link.delay, capacity: link.capacity, mark: link.mark };

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::{
-    Flow, Growth, Hold, Hop, HostPacing, RUNS_WITH, Restart, Scenario, SlowStart, Source, Traffic,
+    Flow, Growth, Hold, Hop, HostPacing, OnTimeout, RUNS_WITH, Restart, Scenario, SlowStart, Source, Traffic,
 };
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Span};
@@ -271,7 +271,7 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
 }
 
 /// Of each rule that only our senders and receivers follow, whether a flow asks for it, and what to do.
-fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 6] {
+fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 8] {
     [
         (
             matches!(flow.delayed_ack, Some(Hold::For { most, .. }) if most != DELAYED_ACK),
@@ -290,6 +290,8 @@ fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 6] {
             flow.mark_beta.is_some() || flow.first_beta.is_some(),
             "mark_beta and first_beta: the kernel's controller has one factor for all reductions; remove these keys",
         ),
+        (flow.on_timeout == OnTimeout::Probe, "on_timeout: the kernel starts over; remove the key"),
+        (flow.min_window.is_some(), "min_window: the kernel's controller has its own; remove the key"),
         (flow.pacing == HostPacing::Quic, "pacing: the kernel has no pacing of QUIC; use \"fq\""),
     ]
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use fairhaul_units::{Bytes, Chance, Parameter, Settings, Time};
 
 use super::{
-    Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Kernel, Pie, Red, Refusal, Site, Sred,
-    Xcp, XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
+    AckFilter, Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Kernel, Pie, Red, Refusal,
+    Site, Sred, Xcp, XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
 };
 use Built::{AtDeparture, OnArrival};
 
@@ -108,6 +108,7 @@ pub enum Built {
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the queue of that name")]
 pub enum DepartureRule {
+    AckFilter,
     Codel(CodelRule),
     FqCodel(FqCodelRule),
     Xcp(XcpRule),
@@ -169,7 +170,7 @@ static KERNEL: QueueEntry = entry!("kernel", Kernel, |_, _, _| Ok(()), |_, _, _|
     OnArrival(DropTail::new(Capacity::Unlimited, Capacity::Unlimited).into())
 });
 
-static ENTRIES: [QueueEntry; 8] = [
+static ENTRIES: [QueueEntry; 9] = [
     entry!("droptail", DropTail, |_, _, _| Ok(()), |_, site, _| OnArrival(
         DropTail::new(site.capacity, site.mark).into()
     )),
@@ -182,6 +183,13 @@ static ENTRIES: [QueueEntry; 8] = [
     entry!("sred", Sred, Sred::resolve, |settings, site, chance| {
         OnArrival(Discipline::Sred(Sred::new(settings.into(), site, chance).into()))
     }),
+    entry!(
+        "ack_filter",
+        AckFilter,
+        |_, _, _| Ok(()),
+        |_, _, _| AtDeparture(DepartureRule::AckFilter),
+        at_departure
+    ),
     entry!(
         "codel",
         Codel,

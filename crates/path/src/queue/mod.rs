@@ -1,5 +1,6 @@
 //! Queue disciplines, one file each, and their catalogue.
 
+mod ack_filter;
 mod catalogue;
 mod codel;
 mod droptail;
@@ -15,6 +16,7 @@ mod xcp_tcp;
 
 use fairhaul_units::{Bytes, Ecn, Span, Time};
 
+pub use ack_filter::AckFilter;
 pub use catalogue::{Built, DepartureRule, Discipline, QueueChoice, QueueEntry, entries, entry};
 pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};

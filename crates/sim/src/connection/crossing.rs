@@ -73,7 +73,7 @@ impl Connection {
             data.ecn = Ecn::Marked;
         }
         if copies == 2 {
-            self.duplicate_data(leg, data, arrives, route, network);
+            self.duplicate_data(leg, *data, arrives, route, network);
         }
         self.forward_data(leg + 1, data, arrives, route, network);
     }
@@ -83,7 +83,7 @@ impl Connection {
     fn duplicate_data(
         &mut self,
         leg: usize,
-        data: &mut Data,
+        mut data: Data,
         arrives: Time,
         route: &Route,
         network: &mut Network,
@@ -93,7 +93,7 @@ impl Connection {
         if !data.opens() {
             network.ledger.copied(self.flow, data.stamped, arrives);
         }
-        self.forward_data(leg + 1, data, arrives, route, network);
+        self.forward_data(leg + 1, &mut data, arrives, route, network);
     }
 
     /// A data packet gets over a link that this connection alone feeds, or is dropped there; when it has, or the end

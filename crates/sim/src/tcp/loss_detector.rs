@@ -35,6 +35,12 @@ impl LossDetector {
         }
     }
 
+    /// Whether it goes by time.
+    #[inline(always)]
+    pub fn is_by_time(&self) -> bool {
+        self.rack_tlp().is_some()
+    }
+
     /// What it notes of a packet, bytes.
     pub fn memory_per_packet(&self) -> usize {
         self.rack_tlp().map_or(0, |_| RackTlp::PER_PACKET)
@@ -80,6 +86,16 @@ impl LossDetector {
     /// The first of the packets that the last acknowledgement delivered and that were sent once, where that is known.
     pub fn first_original(&self) -> Option<u64> {
         self.rack_tlp()?.rack.first_original()
+    }
+
+    /// When the packet left that has waited longest, where that is known.
+    pub fn first_sent(&self) -> Option<Time> {
+        self.rack_tlp()?.rack.first_sent()
+    }
+
+    /// When the packet left that left last of those that were delivered, where that is known.
+    pub fn latest_sent(&self) -> Option<Time> {
+        Some(self.rack_tlp()?.rack.latest_sent())
     }
 
     /// Whether the last acknowledgement reported a packet beyond a gap that had not been, where that is known.
@@ -271,6 +287,13 @@ impl LossDetector {
     pub fn probe_sent(&mut self, end: u64, retransmission: bool) {
         if let Some(rack_tlp) = self.rack_tlp_mut() {
             rack_tlp.probe_sent(end, retransmission);
+        }
+    }
+
+    /// Nothing was acknowledged since the probe: another one is due.
+    pub fn ask_again(&mut self) {
+        if let Some(rack_tlp) = self.rack_tlp_mut() {
+            rack_tlp.ask_again();
         }
     }
 

@@ -127,6 +127,13 @@ impl RttEstimator {
         self.timeout
     }
 
+    /// The retransmission timeout as it would be had the timer not run out.
+    #[inline(always)]
+    pub fn timeout_without_back_off(&self) -> Span {
+        let margin = whole(4.0 * self.variation).max(self.least_margin);
+        (self.rounded + margin).max(self.least_timeout)
+    }
+
     /// Works out what follows from an estimate that has changed.
     ///
     // Differs from [RFC 6298, 2.4]: the lower bound applies to the margin above the smoothed round-trip time,
@@ -140,8 +147,7 @@ impl RttEstimator {
             return;
         }
         self.rounded = whole(self.smoothed);
-        let margin = whole(4.0 * self.variation).max(self.least_margin);
-        let timeout = (self.rounded + margin).max(self.least_timeout);
+        let timeout = self.timeout_without_back_off();
         let backed_off = if self.backoffs == 0 { timeout } else { timeout * (1 << self.backoffs.min(9)) };
         self.timeout = backed_off.min(LONGEST_TIMEOUT);
     }

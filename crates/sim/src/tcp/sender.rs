@@ -16,6 +16,7 @@ mod outgoing;
 mod paused;
 mod recovery;
 mod restart;
+mod silence;
 mod slow_start;
 mod timers;
 mod train;
@@ -25,10 +26,11 @@ mod usage;
 mod validation;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
-use fairhaul_experiment::{Restart, Rto};
+use fairhaul_experiment::{OnTimeout, Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use frto::Frto;
 pub use outcome::Outcome;
+use silence::Silence;
 use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
@@ -92,6 +94,8 @@ pub struct Sender<C> {
     rates: Option<Box<RateSampler>>,
     /// When the timer runs out, of whichever kind it is.
     timer: Time,
+    /// What is asked while nothing is acknowledged, where a timeout only asks.
+    silence: Option<Box<Silence>>,
 
     state: CaState,
     /// Recovery ends when all below this packet is acknowledged.
@@ -149,6 +153,7 @@ impl<C: Controller + Clone> Sender<C> {
             },
             rates: needs.rates.then(Box::default),
             timer: Time::NEVER,
+            silence: (config.on_timeout == OnTimeout::Probe).then(Box::default),
             state: CaState::Opening { asked: false },
             recover: 0,
             urgent: false,
@@ -203,8 +208,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// the next one, as a kernel shows it.
     #[inline(always)]
     pub fn window(&self) -> Window {
-        let Window { cwnd, ssthresh } = self.window;
-        Window { cwnd: if self.config.integer_cwnd { cwnd.floor() } else { cwnd }, ssthresh }
+        if self.config.integer_cwnd { self.whole_window() } else { self.window }
     }
 
     /// The mode of the controller, if it has several.
@@ -323,9 +327,8 @@ impl<C: Controller + Clone> Sender<C> {
             (None, CaState::Loss) => self.in_loss(&event, delivered, advanced, now),
             (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };
-        self.arm_reorder_timer(now);
-        if self.detector.probe_repaired_loss(&self.board, ack, delivered + advanced) {
-            outcome = self.on_repaired_loss(outcome, now);
+        if self.detector.is_by_time() {
+            outcome = self.after_timed(ack, delivered, advanced, outcome, now);
         }
         if self.window.cwnd > self.config.max_window {
             self.window.cwnd = self.config.max_window;

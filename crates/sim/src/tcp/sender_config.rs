@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{
-    Flow, Growth, HostPacing, ReceiverClock, Recovery, Restart, Rto, SlowStart, Transfer,
+    Flow, Growth, HostPacing, OnTimeout, ReceiverClock, Recovery, Restart, Rto, SlowStart, Transfer,
 };
 use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
@@ -31,6 +31,10 @@ pub struct SenderConfig {
     pub growth: Growth,
     /// What a pause leaves of it.
     pub restart: Restart,
+    /// What happens when the retransmission timer runs out.
+    pub on_timeout: OnTimeout,
+    /// No reduction leaves a smaller window, packets.
+    pub min_window: Option<f64>,
     /// The share of it that an echoed mark leaves, and the first reduction if it ends the first slow start, where that
     /// is not for the controller to say.
     pub mark_beta: Option<f64>,
@@ -76,6 +80,8 @@ impl SenderConfig {
             slow_start: flow.slow_start,
             growth: flow.growth,
             restart: flow.restart,
+            on_timeout: flow.on_timeout,
+            min_window: flow.min_window,
             mark_beta: flow.mark_beta,
             first_beta: flow.first_beta,
             pacing: flow.pacing,
@@ -148,6 +154,8 @@ mod tests {
             slow_start: SlowStart::Standard,
             growth: Growth::PerPacket,
             restart: Restart::None,
+            on_timeout: OnTimeout::StartOver,
+            min_window: None,
             mark_beta: None,
             first_beta: None,
             pacing: HostPacing::None,

@@ -2,8 +2,8 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Flow, Grain, Growth, Hold, Hop, HostPacing, ReceiverClock, Recovery, Restart, Role, Rto, Scenario,
-    SlowStart, Sockbuf, Start, Traffic,
+    Flow, Grain, Growth, Hold, Hop, HostPacing, OnTimeout, ReceiverClock, Recovery, Restart, Role, Rto,
+    Scenario, SlowStart, Sockbuf, Start, Traffic,
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -65,6 +65,8 @@ pub struct ChainFlow {
     pub slow_start: SlowStart,
     pub growth: Growth,
     pub restart: Restart,
+    pub probes: bool,
+    pub min_window: Option<f64>,
     pub betas: [Option<f64>; 2],
     pub pacing: HostPacing,
     pub ecn: bool,
@@ -209,6 +211,8 @@ impl ChainFlow {
             slow_start: SlowStart::Standard,
             growth: Growth::PerPacket,
             restart: Restart::None,
+            probes: false,
+            min_window: None,
             betas: [None; 2],
             pacing: HostPacing::None,
             ecn: false,
@@ -258,6 +262,11 @@ impl ChainFlow {
             slow_start: self.slow_start,
             growth: self.growth,
             restart: self.restart,
+            on_timeout: match (self.probes, self.recovery) {
+                (true, Recovery::Rack) => OnTimeout::Probe,
+                _ => OnTimeout::StartOver,
+            },
+            min_window: self.min_window,
             mark_beta: self.betas[0],
             first_beta: self.betas[1],
             pacing: self.pacing,

@@ -5,17 +5,19 @@ use fairhaul_experiment::Scenario;
 use fairhaul_path::queue::{Capacity, CodelRule, FqCodelRule};
 use fairhaul_units::{Chance, Data, Ecn, Span, Time};
 
-use super::link::size;
+use super::link::{is_ack, size};
 use super::xcp::Xcp;
 use super::{DataOrAck, Packet};
 
-/// CoDel, with `fair` FQ-CoDel, or with `xcp` an XCP router.
+/// CoDel, one that thins acknowledgements, with `fair` FQ-CoDel, or with `xcp` an XCP router.
 pub struct DepartureQueue {
     target: Span,
     interval: Span,
     max_packet: u64,
     capacity: Capacity,
     fair: bool,
+    /// Where acknowledgements are thinned: how many were replaced.
+    replaced: Option<u64>,
     xcp: Option<Xcp>,
     quantum: i64,
     buckets: Vec<Bucket>,
@@ -39,6 +41,13 @@ impl DepartureQueue {
     pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<DepartureQueue> {
         let spec = &scenario.links[index];
         let fair = match spec.queue.entry.name {
+            "ack_filter" => {
+                return Some(DepartureQueue {
+                    replaced: Some(0),
+                    capacity: spec.capacity,
+                    ..DepartureQueue::first_in_first_out()
+                });
+            }
             "codel" => false,
             "fq_codel" => true,
             "xcp" | "xcp_tcp" => {
@@ -58,6 +67,7 @@ impl DepartureQueue {
             max_packet: codel.max_packet as u64,
             capacity: spec.capacity,
             fair,
+            replaced: None,
             xcp: None,
             quantum: buckets.map_or(0, |rule| rule.quantum as i64),
             buckets: vec![Bucket::default(); buckets.map_or(1, |rule| rule.buckets as usize)],
@@ -70,6 +80,9 @@ impl DepartureQueue {
     pub fn gauges(&self) -> Vec<f64> {
         if let Some(xcp) = &self.xcp {
             return xcp.gauges();
+        }
+        if let Some(replaced) = self.replaced {
+            return vec![replaced as f64];
         }
         if !self.fair {
             let Bucket { dropping, count, .. } = self.buckets[0];
@@ -86,6 +99,7 @@ impl DepartureQueue {
             max_packet: 0,
             capacity: Capacity::Unlimited,
             fair: false,
+            replaced: None,
             xcp: None,
             quantum: 0,
             buckets: vec![Bucket::default()],
@@ -105,6 +119,16 @@ impl DepartureQueue {
             && !xcp.arrive(&packet, now, self.buckets[0].bytes(), bps)
         {
             return vec![packet];
+        }
+        if let Some(replaced) = &mut self.replaced
+            && is_ack(&packet)
+        {
+            let same =
+                |waiting: &&mut (Time, Packet)| is_ack(&waiting.1) && waiting.1.serial == packet.serial;
+            if let Some(waiting) = self.buckets[0].packets.iter_mut().find(same) {
+                *replaced += 1;
+                return vec![std::mem::replace(waiting, (now, packet)).1];
+            }
         }
         if !self.fair {
             if self.overflows(sending, Some(&packet)) {
@@ -154,6 +178,10 @@ impl DepartureQueue {
             let (_, mut packet) = self.buckets[0].packets.remove(0);
             xcp.depart(&mut packet, now, waiting, bps);
             return (Some((packet, false)), dropped);
+        }
+        if self.replaced.is_some() {
+            let waiting = &mut self.buckets[0].packets;
+            return (if waiting.is_empty() { None } else { Some((waiting.remove(0).1, false)) }, dropped);
         }
         if !self.fair {
             return (self.dequeue(0, now, &mut dropped), dropped);

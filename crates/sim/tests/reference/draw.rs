@@ -143,7 +143,7 @@ fn queues() -> impl Strategy<Value = queue::QueueChoice> {
     let named = |name: &str| queue::QueueChoice::named(name).expect("a name of the catalogue");
     prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
         1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true),
-        2 => xcp(named("xcp")), 2 => xcp_tcp()]
+        1 => Just(named("ack_filter")), 2 => xcp(named("xcp")), 2 => xcp_tcp()]
 }
 
 /// Targets of few packets, intervals that end in short runs, and few buckets that many flows share.
@@ -424,6 +424,7 @@ prop_compose! {
         (initial_window, initial_ssthresh, max_window) in windows(),
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
         (growth, restart, betas, pacing) in (growths(), restarts(), [betas(), betas()], pacings()),
+        (probes, min_window) in (prop::bool::weighted(0.3), least_windows()),
         (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
         (delayed_ack, clock) in (holds(), clocks()),
         (integer_cwnd, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
@@ -436,7 +437,7 @@ prop_compose! {
         let overhead = if exact { Span::ZERO } else { overhead };
         ChainFlow {
             from, to, backwards, access, acks_over_chain, controller, recovery, traffic, connections, start, packet,
-            initial_window, initial_ssthresh, max_window, slow_start, growth, restart, betas, pacing,
+            initial_window, initial_ssthresh, max_window, slow_start, growth, restart, probes, min_window, betas, pacing,
             ecn, pacing_kbps, offload, undo,
             delayed_ack, clock, integer_cwnd, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
@@ -454,6 +455,10 @@ fn growths() -> impl Strategy<Value = Growth> {
 
 fn restarts() -> impl Strategy<Value = Restart> {
     select(vec![Restart::None, Restart::Linux, Restart::Rfc5681, Restart::Rfc7661])
+}
+
+fn least_windows() -> impl Strategy<Value = Option<f64>> {
+    prop_oneof![5 => Just(None), 1 => (1.0f64..4.0).prop_map(Some)]
 }
 
 fn betas() -> impl Strategy<Value = Option<f64>> {

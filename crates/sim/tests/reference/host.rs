@@ -416,6 +416,8 @@ fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
         slow_start: flow.slow_start,
         growth: flow.growth,
         restart: flow.restart,
+        on_timeout: flow.on_timeout,
+        min_window: flow.min_window,
         mark_beta: flow.mark_beta,
         first_beta: flow.first_beta,
         pacing: flow.pacing,

@@ -418,6 +418,11 @@ fn may_lose(packet: &Packet, loses_acks: bool) -> bool {
     }
 }
 
+/// Whether it is an acknowledgement, and no answer that opens a connection.
+pub fn is_ack(packet: &Packet) -> bool {
+    matches!(packet.content, DataOrAck::Ack(ack) if !ack.opens())
+}
+
 /// How many packets a train is; one is one.
 pub fn packets(packet: &Packet) -> u64 {
     match packet.content {

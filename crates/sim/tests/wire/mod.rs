@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Controller, ControllerChoice};
-use fairhaul_experiment::{Growth, HostPacing, Recovery, Restart, Rto, SlowStart};
+use fairhaul_experiment::{Growth, HostPacing, OnTimeout, Recovery, Restart, Rto, SlowStart};
 use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
@@ -21,6 +21,8 @@ pub fn config(recovery: Recovery) -> SenderConfig {
         slow_start: SlowStart::Standard,
         growth: Growth::PerPacket,
         restart: Restart::None,
+        on_timeout: OnTimeout::StartOver,
+        min_window: None,
         mark_beta: None,
         first_beta: None,
         pacing: HostPacing::None,

@@ -108,6 +108,18 @@ words! {
 }
 
 words! {
+    OnTimeout => OnTimeout, "kind";
+    "start over",
+        "It retransmits what is in flight, from a window of one packet on in slow start (RFC 6298, RFC 5681)."
+        => OnTimeout::StartOver;
+    "probe",
+        "As in QUIC: it sends a packet as a probe, each time after twice the time, and keeps its window. Only if an \
+         acknowledgement then shows that what was lost had left over more than three timeouts, it starts over in slow start with \
+         `min_window`: persistent congestion (RFC 9002, 6.2 and 7.6). Needs `recovery = \"rack\"`."
+        => OnTimeout::Probe;
+}
+
+words! {
     Growth => Growth, "kind";
     "per packet",
         "By every packet that an ACK acknowledges, in slow start at most two (RFC 3465)." => Growth::PerPacket;

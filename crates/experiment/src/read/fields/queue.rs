@@ -1,6 +1,8 @@
 //! The keys of a queue: its capacity, and the parameters that its discipline describes.
 
-use fairhaul_path::queue::{Codel, DropTail, FqCodel, Kernel, Pie, QueueChoice, Red, Sred, Xcp, XcpTcp};
+use fairhaul_path::queue::{
+    AckFilter, Codel, DropTail, FqCodel, Kernel, Pie, QueueChoice, Red, Sred, Xcp, XcpTcp,
+};
 use fairhaul_units::Parameter;
 
 use super::*;
@@ -81,6 +83,7 @@ impl Choice for QueueKeys {
             queue!("red", Red),
             queue!("pie", Pie),
             queue!("sred", Sred),
+            queue!("ack_filter", AckFilter),
             queue!("codel", Codel),
             queue!("fq_codel", FqCodel),
             queue!("xcp", Xcp),

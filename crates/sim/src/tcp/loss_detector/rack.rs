@@ -266,6 +266,11 @@ impl Rack {
         self.flight.first_sent()
     }
 
+    /// When the packet left that left last of those that were delivered.
+    pub fn latest_sent(&self) -> Time {
+        self.latest.0
+    }
+
     /// Retransmissions in flight.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions

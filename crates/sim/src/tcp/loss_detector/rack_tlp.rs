@@ -195,6 +195,11 @@ impl RackTlp {
         self.probe == Probe::Due
     }
 
+    /// Nothing was acknowledged since the probe: another one is due.
+    pub fn ask_again(&mut self) {
+        self.probe = Probe::Due;
+    }
+
     /// The probe left; `end`: all below it was sent; `retransmission`: the probe was a retransmission.
     pub fn probe_sent(&mut self, end: u64, retransmission: bool) {
         self.probe = Probe::Sent { end, retransmission };

@@ -22,6 +22,14 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
+    /// The window without the fraction earned of the next packet.
+    //
+    // Not inlined: compilers work out both branches, and rounding is a call on processors without SSE 4.1.
+    #[inline(never)]
+    pub(super) fn whole_window(&self) -> Window {
+        Window { cwnd: self.window.cwnd.floor(), ..self.window }
+    }
+
     /// Tells the controller of congestion.
     pub(super) fn on_congestion_event(&mut self, cause: Cause, now: Time) {
         self.drop_fraction();
@@ -31,6 +39,7 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(beta) = self.beta(cause, before) {
             self.window.reduce_to(before.cwnd * beta);
         }
+        self.keep_least_window();
         self.drop_fraction();
     }
 
@@ -52,10 +61,19 @@ impl<C: Controller + Clone> Sender<C> {
         self.drop_fraction();
         let (event, ssthresh) = (self.congestion(Cause::Loss, now), self.window.ssthresh);
         self.controller.on_timeout(&mut self.window, &event);
+        self.keep_least_window();
         self.drop_fraction();
         // In the kernel the recovery under way, or the echo of a mark, has reduced the threshold already.
         if self.config.recovery == Recovery::Rack && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.ssthresh = ssthresh;
+        }
+    }
+
+    /// No reduction leaves less than the least window.
+    pub(super) fn keep_least_window(&mut self) {
+        if let Some(least) = self.config.min_window {
+            self.window.cwnd = self.window.cwnd.max(least);
+            self.window.ssthresh = self.window.ssthresh.max(least);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use fairhaul_cc::Controller;
 use fairhaul_experiment::Rto;
-use fairhaul_units::Time;
+use fairhaul_units::{Ack, Time};
 
 use super::frto::Frto;
 use super::slow_start::DelayExit;
@@ -15,8 +15,10 @@ impl<C: Controller + Clone> Sender<C> {
     pub fn on_timer(&mut self, now: Time) -> Outcome {
         let (recovering, timing) = (self.state != CaState::Open, self.timing(now));
         match self.detector.on_timer(&mut self.board, recovering, timing) {
+            TimerEvent::Timeout if self.only_asks() => self.ask_again(now),
             TimerEvent::Timeout => self.on_timeout(now),
             TimerEvent::ProbeDue => {
+                self.ask(now);
                 self.urgent = true;
                 self.restart_timer(now);
                 Outcome::Quiet
@@ -49,17 +51,23 @@ impl<C: Controller + Clone> Sender<C> {
         if !is_backed_off {
             self.on_timeout_event(now); // later the threshold stays [RFC 5681, 3.1]
         }
+        self.start_over(now);
+        self.restart_timer(now);
+        Outcome::TimedOut(timeout)
+    }
+
+    /// What is in flight is lost as far as it is old enough, and is retransmitted in slow start.
+    pub(super) fn start_over(&mut self, now: Time) {
         self.in_cwr = false;
         self.delay_exit = DelayExit::after_timeout(self.config.slow_start, now, self.board.next());
         self.detector.on_timeout(&mut self.board, now);
         // The first packet may leave, whatever is still on its way.
         self.window.cwnd = (self.board.in_flight() + 1) as f64;
+        self.keep_least_window();
         self.pacer.restart(now);
         self.cwr = true;
         self.state = CaState::Loss;
         self.recover = self.board.next();
-        self.restart_timer(now);
-        Outcome::TimedOut(timeout)
     }
 
     /// The reordering window of overtaken packets has ended, and the retransmission timer runs [LINUX,
@@ -81,6 +89,23 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(timer) = self.detector.arm_reorder_timer(&self.board, self.rtt.timeout(), now) {
             self.timer = timer;
         }
+    }
+
+    /// With loss detection by time: what an acknowledgement means for its timer, the probe, and a silence that it ends.
+    #[cold]
+    pub(super) fn after_timed(
+        &mut self,
+        ack: &Ack,
+        delivered: u64,
+        advanced: u64,
+        mut outcome: Outcome,
+        now: Time,
+    ) -> Outcome {
+        self.arm_reorder_timer(now);
+        if self.detector.probe_repaired_loss(&self.board, ack, delivered + advanced) {
+            outcome = self.on_repaired_loss(outcome, now);
+        }
+        if delivered > 0 && !self.is_done() { self.end_silence(outcome, now) } else { outcome }
     }
 
     /// Restarts the timer while something is outstanding, stops it otherwise [RFC 6298, 5.2, 5.3].
