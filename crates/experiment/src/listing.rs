@@ -8,7 +8,7 @@ pub use page::page;
 pub use schema::schema;
 
 use fairhaul_cc::entries;
-pub use fairhaul_path::queue::Gauge;
+pub use fairhaul_units::Gauge;
 use fairhaul_units::{Bytes, Kind, Parameter};
 
 use crate::Recovery;
