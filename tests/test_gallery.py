@@ -60,6 +60,16 @@ def test_a_queue_has_its_figure_and_its_gauges_on_its_page(queue: dict[str, Any]
         assert f"\n| `{gauge['name']}` |" in page, f"{queue['name']}.md does not say what it is"
 
 
+@pytest.mark.parametrize("controller", catalogue()["controllers"], ids=names())
+def test_a_controller_has_its_gauges_on_its_page(controller: dict[str, Any]) -> None:
+    page = (PAGES / f"{controller['name']}.md").read_text(encoding="utf-8")
+    for gauge in controller.get("gauges", []):
+        unit = f" {gauge['unit']} |" if gauge["unit"] else " |"
+        row = f"\n| `{gauge['name']}` |{unit}"
+        assert row in page, f"{controller['name']}.md does not say what it is"
+    assert ("## Gauges" in page) == ("gauges" in controller)
+
+
 def test_every_queue_is_in_the_figure_of_all() -> None:
     missing = set(names("queues")) - set(words(svg("queues")))
     assert not missing, f"queues.svg is older than {missing}: {AGAIN}"

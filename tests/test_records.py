@@ -123,6 +123,51 @@ def test_gauges_stand_in_the_record_by_link_gauge_and_the_start_of_each_bin(tmp_
     assert package.read_record(tmp_path / "record").gauge.rows() == record.gauge.rows()
 
 
+DCTCP = {"flow.far.controller": "dctcp", "bottleneck.queue.mark": "5 packets"}
+
+
+def test_what_controllers_hold_stands_in_the_record_by_flow_gauge_and_the_start_of_each_bin(
+    tmp_path: Path,
+) -> None:
+    record = package.run(SMALL, {**DCTCP, "flow.near.controller": "bbr"}).records[0]
+    starts = record.flow_series.filter(flow="far")["t_s"].to_list()
+    held = {"near": ["rate_bps", "min_rtt_s"], "far": ["alpha"]}
+    wanted = [(t, flow, gauge) for flow in held for gauge in held[flow] for t in starts]
+    assert record.flow_gauge.select("t_s", "flow", "gauge").rows() == wanted
+    alpha = record.flow_gauge.filter(flow="far", gauge="alpha")
+    # The flow begins within a second, with an average of 1.
+    began = record.transfer.filter(flow="far")["start_s"][0]
+    values = dict(zip(alpha["t_s"], alpha["value"], strict=True))
+    assert all((value is None) == (t <= began) for t, value in values.items())
+    assert next(value for value in values.values() if value is not None) == 1
+    assert 0 < values[starts[-1]] < 1
+    package.write_record(record, tmp_path / "record")
+    again = package.read_record(tmp_path / "record")
+    assert again.flow_gauge.equals(record.flow_gauge, null_equal=True)
+
+
+def test_a_record_of_an_earlier_version_has_no_gauges_of_controllers(tmp_path: Path) -> None:
+    record = package.run(SMALL, DCTCP).records[0]
+    directory = tmp_path / "record"
+    package.write_record(record, directory)
+    without = tmp_path / "without"
+    shutil.copytree(directory, without)
+    (without / "flow_gauge.parquet").unlink()
+    with pytest.raises(OSError, match="flow_gauge"):
+        package.read_record(without)
+    meta = json.loads((without / "meta.json").read_text())
+    del meta["digests"]["flow_gauge"]
+    (without / "meta.json").write_text(json.dumps(meta))
+    earlier = package.read_record(without)
+    assert earlier.flow_gauge.is_empty()
+    assert earlier.flow_gauge.columns == record.flow_gauge.columns
+    assert earlier.gauge.equals(record.gauge)
+    # A table that is there needs its digest.
+    shutil.copy(directory / "flow_gauge.parquet", without)
+    with pytest.raises(ValueError, match="flow_gauge is damaged"):
+        package.read_record(without)
+
+
 def seal(directory: Path, **altered: Any) -> None:
     """Give the record in `directory` the digests of what is there, with parts of `meta` altered."""
     meta = json.loads((directory / "meta.json").read_text()) | altered

@@ -18,6 +18,7 @@ import fairhaul as package
 from fairhaul import report
 from fairhaul.report import bins, charts, gauges, look, renderer
 from fairhaul.report.charts import vega
+from fairhaul.report.figures import of_run
 
 from .conftest import SMALL, Fairhaul
 
@@ -75,6 +76,35 @@ def test_the_report_shows_the_gauges_of_queues_that_have_any(tmp_path: Path) -> 
     for gauge in codel["gauges"]:
         assert f">{gauge['name']}</text>" in drawn
         assert f">{gauge['help']}</text>" in drawn
+
+
+def test_the_report_shows_what_controllers_hold(tmp_path: Path) -> None:
+    overrides = {"flow.near.controller": "bbr3", "flow.far.controller": "cubic"}
+    record = package.run(SMALL, {**overrides, "flow.far.start": "8 s"}).records[0]
+    package.write_record(record, tmp_path / "two")
+    path = package.write_report([tmp_path / "two"])
+    assert read(path).figures == FIGURES | {"controllers"}
+    drawn = (tmp_path / "two" / "figures" / "controllers.svg").read_text()
+    for label in ("rate_bps, near", "min_rtt_s, near", "plateau_packets, far"):
+        assert f">{label}</text>" in drawn
+    cubic = next(c for c in package.catalogue()["controllers"] if c["name"] == "cubic")
+    (plateau,) = cubic["gauges"]
+    assert (plateau["name"], plateau["unit"]) == ("plateau_packets", "packets")
+    assert f">{plateau['help']}</text>" in drawn
+    # Before the flow begins there is nothing to draw, which JSON can say.
+    span = charts.Span(end_s=20, warmup_s=5)
+    (lane,) = gauges.flow_lanes(record, [charts.Look(label="far", colour="red")], span)
+    assert (lane.look.label, lane.rows[0]["mean"]) == ("plateau_packets", None)
+    assert lane.rows[-1]["mean"] > 0
+    assert json.dumps(list(lane.rows), allow_nan=False)
+
+
+def test_at_most_twelve_gauges_of_controllers_are_drawn() -> None:
+    overrides = {"flow.near.controller": "bbr", "flow.near.count": 10}
+    record = package.run(SMALL, overrides).records[0]
+    assert len(gauges.gauges_of_flows(record)) == 10
+    (figure,) = (it for it in of_run(record, "") if it.name == "controllers")
+    assert "6 of 10 flows are drawn." in figure.caption
 
 
 def test_a_scale_is_that_of_the_measured_time_and_what_is_on_or_off_has_no_band() -> None:

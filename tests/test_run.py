@@ -37,6 +37,7 @@ COLUMNS = {
     "transfer": ["flow", "start_s", "end_s", "bytes"],
     "event": ["t_s", "kind", "flow", "value"],
     "gauge": ["t_s", "link", "gauge", "value"],
+    "flow_gauge": ["t_s", "flow", "gauge", "value"],
 }
 
 

@@ -195,14 +195,33 @@ def test_a_newer_request_ends_the_run_before_it(html: Path) -> None:
     page.close()
 
 
+def unfold(page: Page, summary: str) -> None:
+    """Open the first part of the results whose summary begins so."""
+    page.evaluate(
+        "[...document.querySelectorAll('#results details summary')]"
+        f".find((it) => it.textContent.startsWith('{summary}')).click()"
+    )
+
+
 def test_gauges_of_the_queue_are_drawn_when_they_are_opened(html: Path) -> None:
     page = Page(1400)
     page.open(html)
     choose(page, "cubic-reno")
     shown = "document.querySelectorAll('[data-chart=average_packets] canvas').length"
     assert page.evaluate(shown) == 0
-    page.evaluate("document.querySelector('#results details summary').click()")
+    unfold(page, "Gauges of the queue")
     page.until(f"{shown} === 1")
+    assert page.errors == []
+    page.close()
+
+
+def test_gauges_of_the_controllers_have_a_line_for_each_flow_that_has_them(html: Path) -> None:
+    page = Page(1400)
+    page.open(html)
+    choose(page, "cubic-reno")
+    unfold(page, "Gauges of the controllers")
+    # In both set-ups.
+    page.until("document.querySelectorAll('[data-chart=plateau_packets] canvas').length === 2")
     assert page.errors == []
     page.close()
 

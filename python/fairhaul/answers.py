@@ -51,6 +51,8 @@ class Answer:
     def chart(self, name: str = "shares") -> Chart:
         """Draw a figure of the first run: `shares`, `cwnd`, `losses`, `queue`, or gauges.
 
+        The gauges of queues are the figure `gauges`, those of controllers `controllers`.
+
         Raises:
             ScenarioError: the run has no figure of that name.
         """

@@ -24,6 +24,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "transfer": ("flow",),
     "event": ("kind", "flow"),
     "gauge": ("link", "gauge"),
+    "flow_gauge": ("flow", "gauge"),
 }
 NUMBERS: Mapping[str, tuple[str, ...]] = {
     "flow_series": (
@@ -37,6 +38,7 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
     "transfer": ("start_s", "end_s", "bytes"),
     "event": ("t_s", "value"),
     "gauge": ("t_s", "value"),
+    "flow_gauge": ("t_s", "value"),
 }
 
 Holds = Callable[[Any], bool]

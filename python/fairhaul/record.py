@@ -1,4 +1,4 @@
-"""The record of a run: `meta` and five tables in memory, six files in a directory.
+"""The record of a run: `meta` and six tables in memory, seven files in a directory.
 
 Tables are Parquet, `meta` is JSON. `drafts` writes a directory completely or not at all.
 """
@@ -27,16 +27,27 @@ NOT_WRITTEN = frozenset({"cpu_s"})
 # The record of schema 1 had no digests, and counted a packet's loss where it was lost.
 SCHEMA = 2
 META = "meta.json"
-TABLES = ("flow_series", "link_series", "transfer", "event", "gauge")
+TABLES = ("flow_series", "link_series", "transfer", "event", "gauge", "flow_gauge")
+# What records of earlier versions do not have.
+LATER = frozenset({"flow_gauge"})
 
 
 def no_gauges() -> pl.DataFrame:
     """Give the empty table of gauges of a run whose queues have no gauges."""
+    return _no_gauges_of("link")
+
+
+def no_flow_gauges() -> pl.DataFrame:
+    """Give the empty table of gauges of a run whose controllers have no gauges."""
+    return _no_gauges_of("flow")
+
+
+def _no_gauges_of(owner: str) -> pl.DataFrame:
     import polars as pl
 
     words = pl.Categorical()
     return pl.DataFrame(
-        schema={"t_s": pl.Float64, "link": words, "gauge": words, "value": pl.Float64}
+        schema={"t_s": pl.Float64, owner: words, "gauge": words, "value": pl.Float64}
     )
 
 
@@ -93,6 +104,10 @@ class Record:
     - `gauge`, a row for each link, gauge of its queue, and bin: `t_s`, `link`, `gauge`, `value`:
       the queue's state at the start of the bin, before any event at that time; names and units
       are on the queue's page and in `catalogue()["queues"]`; no rows where no queue has gauges.
+    - `flow_gauge`, a row for each flow, gauge of its controller, and bin: `t_s`, `flow`, `gauge`,
+      `value`: what the controller of the flow's newest open connection holds at the start of the
+      bin, missing where none is open or the value is not known yet; names and units are on the
+      controller's page and in `catalogue()["controllers"]`; no rows in the lab and in `linux`.
     - `transfer`, a row for each transfer: `flow`, `start_s`, `end_s` (null while unfinished),
       `bytes`.
     - `event`, a row for each event: `t_s`, `kind`, `flow`, `value`: `reduction` (the window after
@@ -107,6 +122,7 @@ class Record:
     transfer: Frame = Frame()
     event: Frame = Frame()
     gauge: Frame = Frame(empty=no_gauges)
+    flow_gauge: Frame = Frame(empty=no_flow_gauges)
     trace: pl.DataFrame | None = None
     """The packet trace, if one was requested; `fairhaul.trace` writes it."""
 
@@ -205,6 +221,8 @@ def read(directory: str | Path) -> Record:
     check_meta(meta)
     tables = {}
     for name in TABLES:
+        if name in LATER and name not in digests and not (directory / f"{name}.parquet").exists():
+            continue
         content = (directory / f"{name}.parquet").read_bytes()
         check_digest(name, digest(content), digests)
         tables[name] = _read_table(name, content)

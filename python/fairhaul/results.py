@@ -349,7 +349,7 @@ class KeyEntry(TypedDict):
 
 
 class GaugeEntry(TypedDict):
-    """A gauge of a queue."""
+    """A gauge of a queue or of a controller."""
 
     name: str
     unit: str
@@ -367,7 +367,7 @@ class CatalogueEntry(TypedDict):
     """The queue that a controller needs on its path, or nothing."""
     keys: list[KeyEntry]
     gauges: NotRequired[list[GaugeEntry]]
-    """Only queues that have gauges."""
+    """Only queues and controllers that have gauges."""
 
 
 class Catalogue(TypedDict):

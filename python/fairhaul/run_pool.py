@@ -233,6 +233,7 @@ def record_of(
         flow_series=outcome.flow_series,
         link_series=outcome.link_series,
         gauge=outcome.gauge,
+        flow_gauge=outcome.flow_gauge,
         transfer=outcome.transfer,
         event=outcome.event,
         trace=None if outcome.trace is None else _frame(outcome.trace),

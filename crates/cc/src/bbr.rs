@@ -8,7 +8,7 @@
 //! This file has its name, its parameters and its events; the model of the path and its states are in `bbr/model.rs`,
 //! the window is in `bbr/window.rs`. What only Linux has is in files of its own.
 
-use fairhaul_units::{Bytes, Parameter, Time, parameters, words};
+use fairhaul_units::{Bytes, Gauge, Parameter, Time, parameters, words};
 
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Window};
 
@@ -69,6 +69,10 @@ impl Bbr {
 
 impl Catalogued for Bbr {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", BbrVariant::Linux.value()));
+    const GAUGES: &'static [Gauge] = &[
+        Gauge { name: "rate_bps", unit: "bit/s", help: "estimated rate of the path, of payload" },
+        Gauge { name: "min_rtt_s", unit: "s", help: "smallest round-trip time in the window of its filter" },
+    ];
 }
 
 impl Controller for Bbr {
@@ -124,6 +128,10 @@ impl Controller for Bbr {
 
     fn mode(&self) -> Option<u8> {
         Some(self.model.mode())
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.extend(self.model.gauges());
     }
 
     fn pacing(&self, _: &Window) -> Pacing {

@@ -7,10 +7,11 @@
 
 mod bounds;
 mod cycle;
+mod gauges;
 mod min_rtt;
 mod parameters;
 
-use fairhaul_units::{Parameter, Span, Time};
+use fairhaul_units::{Bytes, Gauge, Parameter, Span, Time};
 use parameters::Bbr3Parameters;
 
 use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, flight_before};
@@ -58,6 +59,8 @@ pub struct Bbr3 {
 #[derive(Clone, Debug)]
 struct Bbr3Model {
     parameters: Bbr3Parameters,
+    /// What a full packet carries.
+    payload: Bytes,
     state: Bbr3State,
     rounds: DeliveryRounds,
     spacing: Spacing,
@@ -126,6 +129,7 @@ impl Bbr3Model {
     fn new(parameters: Bbr3Parameters) -> Bbr3Model {
         Bbr3Model {
             parameters,
+            payload: Bytes(0),
             state: Bbr3State::Startup,
             rounds: DeliveryRounds::default(),
             spacing: Spacing::default(),
@@ -301,9 +305,28 @@ fn fills(window: &Window, ack: &AckEvent) -> bool {
     flight_before(ack) + 1.0 > window.cwnd
 }
 
-impl Catalogued for Bbr3 {}
+impl Catalogued for Bbr3 {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge { name: "rate_bps", unit: "bit/s", help: "estimated rate of the path, of payload" },
+        Gauge { name: "min_rtt_s", unit: "s", help: "smallest round-trip time in the window of its filter" },
+        Gauge {
+            name: "inflight_hi_packets",
+            unit: "packets",
+            help: "bound of the packets in flight that probes have found",
+        },
+        Gauge {
+            name: "inflight_lo_packets",
+            unit: "packets",
+            help: "bound of the packets in flight by losses since the last probe",
+        },
+    ];
+}
 
 impl Controller for Bbr3 {
+    fn on_start(&mut self, payload: Bytes) {
+        self.model.payload = payload;
+    }
+
     fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}
 
     fn on_slow_start(&mut self, _: &mut Window, _: &AckEvent) {}
@@ -361,6 +384,10 @@ impl Controller for Bbr3 {
 
     fn mode(&self) -> Option<u8> {
         Some(self.model.state as u8)
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.extend(self.model.gauges());
     }
 
     fn pacing(&self, _: &Window) -> Pacing {

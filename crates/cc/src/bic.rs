@@ -4,8 +4,9 @@
 //! window lingers where it fits. Beyond it the search begins anew, by 1, 2, 4, ... packets a round
 //! up to Smax. Below the low window it is Reno.
 
-use fairhaul_units::{Parameter, parameters, words};
+use fairhaul_units::{Gauge, Parameter, parameters, words};
 
+use crate::gauge::known;
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// Binary Increase Congestion control.
@@ -154,9 +155,18 @@ fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
 
 impl Catalogued for Bic {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", BicVariant::Linux.value()));
+    const GAUGES: &'static [Gauge] = &[Gauge {
+        name: "plateau_packets",
+        unit: "packets",
+        help: "window that the search is for, the maximum before the last loss",
+    }];
 }
 
 impl Controller for Bic {
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.push(known(self.max));
+    }
+
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         if let BicRule::Linux { packets } = &mut self.rule
             && !ack.recovering

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairhaul_units::{Bytes, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Span, Time};
 
 use crate::{AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, Request, Window};
 
@@ -16,6 +16,8 @@ pub struct ControllerEntry {
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// What it tells of itself.
+    pub gauges: &'static [Gauge],
     /// What its packets carry beside the headers of all.
     pub header: Bytes,
     /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
@@ -51,6 +53,9 @@ pub(crate) trait Catalogued {
     /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
     const LINUX: Option<(&'static str, f64)> = None;
 
+    /// What [`Controller::gauges`] shows, in that order.
+    const GAUGES: &'static [Gauge] = &[];
+
     /// Checks what the descriptions of single parameters cannot say.
     ///
     /// # Errors
@@ -67,6 +72,7 @@ static OWN: ControllerEntry = ControllerEntry {
     title: "A controller that is not of the catalogue",
     source: "",
     parameters: &[],
+    gauges: &[],
     header: Bytes(0),
     linux: None,
     kernel_only: false,
@@ -82,6 +88,7 @@ macro_rules! of_kernel {
             title: $title,
             source: "LINUX",
             parameters: &[],
+            gauges: &[],
             header: Bytes(0),
             linux: None,
             kernel_only: true,
@@ -177,6 +184,7 @@ macro_rules! catalogue {
                 title: crate::$kind::TITLE,
                 source: crate::$kind::SOURCE,
                 parameters: crate::$kind::PARAMETERS,
+                gauges: <crate::$kind as Catalogued>::GAUGES,
                 header: <crate::$kind as Catalogued>::HEADER,
                 linux: <crate::$kind as Catalogued>::LINUX,
                 kernel_only: false,
@@ -233,6 +241,9 @@ macro_rules! catalogue {
             fn mode(&self) -> Option<u8> {
                 match self { $(Builtin::$kind(c) => c.mode(),)+ Builtin::Own(c) => c.mode() }
             }
+            fn gauges(&self, window: &Window, values: &mut Vec<f64>) {
+                match self { $(Builtin::$kind(c) => c.gauges(window, values),)+ Builtin::Own(c) => c.gauges(window, values) }
+            }
             fn pacing(&self, window: &Window) -> Pacing {
                 match self { $(Builtin::$kind(c) => c.pacing(window),)+ Builtin::Own(c) => c.pacing(window) }
             }
@@ -280,6 +291,8 @@ mod tests {
     use fairhaul_units::Kind;
 
     use super::*;
+    use crate::RateSample;
+    use crate::test_support::{CONGESTION, ack, avoidance};
 
     /// The modules `tcp_*.c` of Linux 6.12, and Reno.
     const OF_LINUX: [&str; 17] = [
@@ -323,6 +336,57 @@ mod tests {
                 _ => None,
             });
             assert!(words.eq(entry.linux), "{}", entry.name);
+        }
+    }
+
+    /// In each variant, before anything is acknowledged and after 50 rounds with a loss.
+    #[test]
+    fn a_controller_shows_as_many_values_as_its_entry_names_gauges() {
+        let event = |now_ms: u64| AckEvent {
+            now: Time::ZERO + Span::from_ms(now_ms),
+            new_round: now_ms.is_multiple_of(100),
+            rate: Some(RateSample {
+                delivered: 1.0,
+                interval: Span::from_ms(10),
+                delivered_before: now_ms.saturating_sub(100) as f64,
+                delivered_total: now_ms as f64,
+                in_flight_then: 10.0,
+                lost_since: 0.0,
+                app_limited: false,
+            }),
+            ..ack(Span::from_ms(100))
+        };
+        for entry in entries() {
+            let names: Vec<&str> = entry.gauges.iter().map(|gauge| gauge.name).collect();
+            let shows = |settings: &Settings| {
+                let mut controller = (entry.build)(settings);
+                let mut window = avoidance(50.0);
+                let mut values = Vec::new();
+                controller.on_start(Bytes(1000));
+                controller.gauges(&window, &mut values);
+                assert_eq!(values.len(), names.len(), "{}", entry.name);
+                for now_ms in (0..5000).step_by(10) {
+                    controller.on_delivery(&mut window, &event(now_ms));
+                    controller.on_ack(&mut window, &event(now_ms));
+                    if now_ms == 2500 {
+                        controller.on_congestion(&mut window, &CONGESTION);
+                    }
+                }
+                values.clear();
+                controller.gauges(&window, &mut values);
+                assert_eq!(values.len(), names.len(), "{}", entry.name);
+                values
+            };
+            let defaults = Settings::defaults(entry.parameters);
+            let values = shows(&defaults);
+            let all_known = values.iter().all(|value| value.is_finite());
+            assert!(all_known || entry.name == "bbr3", "{}: {names:?} are {values:?}", entry.name);
+            for parameter in entry.parameters {
+                if let Kind::Word(words) = parameter.kind {
+                    (0..words.len())
+                        .for_each(|word| _ = shows(&defaults.clone().with(parameter.name, word as f64)));
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! than gamma packets wait in queues, and gives way as they do, so that what is left beside others
 //! on a full queue is standard TCP.
 
-use fairhaul_units::{Parameter, Time, parameters};
+use fairhaul_units::{Gauge, Parameter, Time, parameters};
 
 use crate::round::{Round, Rounds};
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
@@ -67,7 +67,10 @@ impl Compound {
     }
 }
 
-impl Catalogued for Compound {}
+impl Catalogued for Compound {
+    const GAUGES: &'static [Gauge] =
+        &[Gauge { name: "delay_window_packets", unit: "packets", help: "delay-based part of the window" }];
+}
 
 impl Controller for Compound {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
@@ -104,6 +107,10 @@ impl Controller for Compound {
 
     fn on_recovered(&mut self, _: &mut Window, _: Time) {
         self.rounds.restart();
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.push(self.delay_window);
     }
 }
 

@@ -246,6 +246,12 @@ pub trait Controller {
         None
     }
 
+    /// Adds what it holds to `values`, in the order in which its entry in the catalogue names it; not a number where it is
+    /// not known yet. Only a controller whose entry names gauges is asked.
+    fn gauges(&self, window: &Window, values: &mut Vec<f64>) {
+        let _ = (window, values);
+    }
+
     /// How to spread what the window lets go. Blocks are for times outside recovery. Only a controller that
     /// [says so](Needs::pacing) is asked.
     fn pacing(&self, window: &Window) -> Pacing {

@@ -6,8 +6,9 @@
 //!
 //! This file has its name and its parameters; the rules are in `cubic/rfc.rs` and `cubic/linux.rs`.
 
-use fairhaul_units::{Parameter, Span, Time, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Span, Time, parameters, words};
 
+use crate::gauge::known;
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 mod linux;
@@ -84,6 +85,11 @@ impl Cubic {
 
 impl Catalogued for Cubic {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", CubicVariant::Linux.value()));
+    const GAUGES: &'static [Gauge] = &[Gauge {
+        name: "plateau_packets",
+        unit: "packets",
+        help: "window around which the curve is flat, W_max",
+    }];
 }
 
 impl Controller for Cubic {
@@ -119,6 +125,13 @@ impl Controller for Cubic {
             CubicRule::Rfc(rfc) => rfc.on_idle_end(now),
             CubicRule::Linux(linux) => linux.on_idle_end(now, silence),
         }
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.push(known(match &self.rule {
+            CubicRule::Rfc(rfc) => rfc.plateau(),
+            CubicRule::Linux(linux) => linux.plateau(),
+        }));
     }
 }
 

@@ -4,7 +4,7 @@
 //! the marked share moves an average, alpha; where a window holds marks, half of alpha is given up,
 //! so that a short queue costs little and a long one as much as a loss. All else is standard TCP's.
 
-use fairhaul_units::{Parameter, parameters};
+use fairhaul_units::{Gauge, Parameter, parameters};
 
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Window};
 
@@ -42,7 +42,10 @@ impl Dctcp {
     }
 }
 
-impl Catalogued for Dctcp {}
+impl Catalogued for Dctcp {
+    const GAUGES: &'static [Gauge] =
+        &[Gauge { name: "alpha", unit: "", help: "average fraction of marked packets" }];
+}
 
 impl Controller for Dctcp {
     // Differs from [RFC 8257, 3.3]: packets are counted, not bytes, and packets that are acknowledged
@@ -71,6 +74,10 @@ impl Controller for Dctcp {
 
     fn needs(&self) -> Needs {
         Needs { exact_echo: true, ..Needs::default() }
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.push(self.alpha);
     }
 }
 

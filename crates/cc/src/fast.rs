@@ -3,8 +3,9 @@
 //! Where Vegas goes a packet at a time, FAST goes half the way, however far it is. Every flow that
 //! keeps alpha packets in a queue of delay q has the rate alpha / q, whatever its round-trip time.
 
-use fairhaul_units::{Parameter, parameters};
+use fairhaul_units::{Gauge, Parameter, parameters};
 
+use crate::gauge::known;
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// FAST TCP.
@@ -16,6 +17,8 @@ pub struct Fast {
     average_s: f64,
     /// Packets by which the window is to grow.
     due: f64,
+    /// Own packets in queues at the end of the last round; not a number before there is one.
+    backlog: f64,
 }
 
 parameters! {
@@ -37,7 +40,7 @@ impl Fast {
     pub(crate) const PARAMETERS: &'static [Parameter] = FastParameters::LIST;
 
     pub(crate) fn new(given: FastParameters) -> Fast {
-        Fast { alpha: given.alpha, gamma: given.gamma, average_s: 0.0, due: 0.0 }
+        Fast { alpha: given.alpha, gamma: given.gamma, average_s: 0.0, due: 0.0, backlog: f64::NAN }
     }
 
     /// The average follows a sample by 3/w, at most a quarter.
@@ -52,7 +55,16 @@ impl Fast {
     }
 }
 
-impl Catalogued for Fast {}
+impl Catalogued for Fast {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge {
+            name: "backlog_packets",
+            unit: "packets",
+            help: "own packets in queues, by the last round trip",
+        },
+        Gauge { name: "average_rtt_s", unit: "s", help: "average round-trip time" },
+    ];
+}
 
 impl Controller for Fast {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
@@ -62,9 +74,10 @@ impl Controller for Fast {
             return;
         }
         let base = (ack.min_rtt.as_secs() / self.average_s).min(1.0);
+        self.backlog = window.cwnd * (1.0 - base);
         // Unclear in [FAST]: when slow start ends. As soon as alpha packets wait in queues.
         if window.in_slow_start() {
-            if window.cwnd * (1.0 - base) < self.alpha {
+            if self.backlog < self.alpha {
                 return;
             }
             window.lower_to(window.cwnd);
@@ -82,6 +95,10 @@ impl Controller for Fast {
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(0.5);
         self.due = 0.0;
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.extend([self.backlog, known(self.average_s)]);
     }
 }
 

@@ -8,7 +8,7 @@
 //! packets back (count, timer, first in first out, ceil(w/k) packets a block, a wait that is
 //! never negative, nothing paced in recovery) is the sender's: it is told [`Pacing::Blocks`].
 
-use fairhaul_units::{Parameter, Span, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Span, parameters, words};
 
 use crate::highspeed_law::{self as law, IncreasePerPacket};
 use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Pacing, Window};
@@ -120,7 +120,12 @@ fn block_count(c: f64, round: Span) -> u32 {
     ((c * round.as_secs() + 1e-9) as u32).saturating_add(1)
 }
 
-impl Catalogued for Fhstcp {}
+impl Catalogued for Fhstcp {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge { name: "fair_factor", unit: "", help: "factor c x RTT that multiplies the growth" },
+        Gauge { name: "blocks", unit: "blocks", help: "blocks in which a window is sent; 1: at once" },
+    ];
+}
 
 impl Controller for Fhstcp {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
@@ -143,6 +148,12 @@ impl Controller for Fhstcp {
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.count = 1;
+    }
+
+    fn gauges(&self, window: &Window, values: &mut Vec<f64>) {
+        let known = !self.round.is_zero();
+        let blocks = if self.blocks { f64::from(self.count) } else { 1.0 };
+        values.extend([if known { self.eta(self.round, window.cwnd) } else { f64::NAN }, blocks]);
     }
 
     fn needs(&self) -> Needs {

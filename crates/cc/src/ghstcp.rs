@@ -5,7 +5,7 @@
 //! first asks how far their mean lies above the smallest there was: below two standard deviations
 //! the path is free, above four it is full, and between them the original rule decides.
 
-use fairhaul_units::{Parameter, parameters, words};
+use fairhaul_units::{Gauge, Parameter, parameters, words};
 
 use crate::correlation::{Correlation, FEWEST};
 use crate::highspeed_law::{self as law, IncreasePerPacket};
@@ -84,6 +84,8 @@ struct DelayHistory {
     samples: f64,
     mean_s: f64,
     squares: f64,
+    /// How far the last round lay above the minimum, and the standard deviation then, seconds.
+    shown: Option<(f64, f64)>,
 }
 
 /// A round's mean and standard deviation, seconds.
@@ -157,6 +159,7 @@ impl Ghstcp {
         }
         let level = RoundDelay { mean_s: round.mean().as_secs(), deviation_s: round.deviation_s() };
         self.history.level(level);
+        self.history.shown = Some(self.above_minimum(level));
         self.mode = if self.is_full(level, trend) { GrowthMode::Reno } else { GrowthMode::HighSpeed };
     }
 
@@ -242,7 +245,25 @@ fn lower(earlier: Option<RoundDelay>, current: RoundDelay) -> RoundDelay {
     earlier.filter(|earlier| earlier.mean_s <= current.mean_s).unwrap_or(current)
 }
 
-impl Catalogued for Ghstcp {}
+impl Catalogued for Ghstcp {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge {
+            name: "high_speed",
+            unit: "",
+            help: "1 while growth is that of HighSpeed TCP, 0 while it is that of Reno",
+        },
+        Gauge {
+            name: "above_min_s",
+            unit: "s",
+            help: "mean round-trip time of the last round above the minimum",
+        },
+        Gauge {
+            name: "deviation_s",
+            unit: "s",
+            help: "standard deviation of which the thresholds are multiples",
+        },
+    ];
+}
 
 impl Controller for Ghstcp {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
@@ -279,6 +300,11 @@ impl Controller for Ghstcp {
 
     fn mode(&self) -> Option<u8> {
         Some(self.mode as u8)
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        let (above_s, deviation_s) = self.history.shown.unwrap_or((f64::NAN, f64::NAN));
+        values.extend([f64::from(self.mode as u8), above_s, deviation_s]);
     }
 }
 

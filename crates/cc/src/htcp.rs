@@ -4,8 +4,9 @@
 //! the time. What a loss leaves is the share of the round trip that is not queue, so that the queue
 //! just runs empty, and half where the flow's rate is still changing.
 
-use fairhaul_units::{Parameter, Span, Time, parameters};
+use fairhaul_units::{Gauge, Parameter, Span, Time, parameters};
 
+use crate::gauge::seconds;
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// H-TCP.
@@ -152,7 +153,17 @@ impl Htcp {
     }
 }
 
-impl Catalogued for Htcp {}
+impl Catalogued for Htcp {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge { name: "kept", unit: "", help: "fraction of the window that the last loss event left" },
+        Gauge { name: "min_rtt_s", unit: "s", help: "smallest round-trip time" },
+        Gauge {
+            name: "max_rtt_s",
+            unit: "s",
+            help: "largest round-trip time, of which each loss forgets a part",
+        },
+    ];
+}
 
 impl Controller for Htcp {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
@@ -193,6 +204,10 @@ impl Controller for Htcp {
             meter.last_most = last_most;
         }
         window.cwnd = window.cwnd.max(before);
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.extend([self.kept, seconds(self.min_rtt), seconds(self.max_rtt)]);
     }
 }
 

@@ -3,7 +3,7 @@
 //! An AIMD rule whose two numbers are set once a round by the mean queueing delay: a short queue
 //! means up to ten packets a round and an eighth at a loss, a full one a third of a packet and half.
 
-use fairhaul_units::{Parameter, Span, Time, parameters};
+use fairhaul_units::{Gauge, Parameter, Span, Time, parameters};
 
 use crate::round::Rounds;
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
@@ -106,7 +106,12 @@ impl Illinois {
     }
 }
 
-impl Catalogued for Illinois {}
+impl Catalogued for Illinois {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge { name: "alpha_packets", unit: "packets", help: "what a round trip adds to the window" },
+        Gauge { name: "beta", unit: "", help: "fraction of the window that a loss takes" },
+    ];
+}
 
 impl Controller for Illinois {
     // Differs from [LINUX]: in Linux rounds end only outside recovery, and the first acknowledgement after a
@@ -141,6 +146,10 @@ impl Controller for Illinois {
 
     fn on_recovered(&mut self, _: &mut Window, _: Time) {
         self.rounds.restart();
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.extend([self.increase, self.decrease]);
     }
 }
 

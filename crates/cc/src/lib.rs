@@ -23,6 +23,7 @@ mod dctcp;
 mod fast;
 mod fault;
 mod fhstcp;
+mod gauge;
 mod ghstcp;
 mod highspeed;
 mod highspeed_law;

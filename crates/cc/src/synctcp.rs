@@ -5,7 +5,7 @@
 //! Its average stands in one of four regions of the largest queueing delay seen, and rises or
 //! falls; a table of eight rows says what each of the eight means for the window.
 
-use fairhaul_units::{Parameter, Span, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Span, parameters, words};
 
 use crate::skew::Skew;
 use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Window};
@@ -328,7 +328,17 @@ fn median([a, b, c]: [f64; 3]) -> f64 {
     a.max(b).min(a.min(b).max(c))
 }
 
-impl Catalogued for Synctcp {}
+impl Catalogued for Synctcp {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge { name: "delay_s", unit: "s", help: "average queueing delay in the direction of the data" },
+        Gauge {
+            name: "largest_delay_s",
+            unit: "s",
+            help: "largest queueing delay so far, whose quarters are the regions",
+        },
+        Gauge { name: "rising", unit: "", help: "1 while the average rises, 0 while it falls" },
+    ];
+}
 
 impl Controller for Synctcp {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
@@ -364,6 +374,17 @@ impl Controller for Synctcp {
 
     fn mode(&self) -> Option<u8> {
         Some(self.phase as u8)
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        let TransitHistory { first, average_s, most_s, groups, .. } = &*self.history;
+        let since_first = |value: f64| if first.is_some() { value } else { f64::NAN };
+        let rising = |trend: Trend| f64::from(u8::from(trend == Trend::Rising));
+        values.extend([
+            since_first(*average_s),
+            since_first(*most_s),
+            groups.trend(self.tie).map_or(f64::NAN, rising),
+        ]);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Once in a round the window is compared with what the path carried: the difference is what waits
 //! in queues. Fewer than alpha packets: one packet more. More than beta: one less.
 
-use fairhaul_units::{Parameter, Span, Time, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Span, Time, parameters, words};
 
 use crate::round::{Round, Rounds};
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
@@ -20,6 +20,8 @@ pub struct Vegas {
     /// In slow start: whether the window grows in this round. After it: whether one packet more is
     /// due.
     grows: bool,
+    /// Own packets in queues at the end of the last round; not a number before there is one.
+    backlog: f64,
 }
 
 words! {
@@ -60,12 +62,13 @@ impl Vegas {
             decrease: given.b,
             rounds: Box::default(),
             grows: false,
+            backlog: f64::NAN,
         }
     }
 
-    /// The packets in queues.
-    fn backlog(&self, window: &Window, round: &Round, ack: &AckEvent) -> f64 {
-        match self.variant {
+    /// Takes the packets in queues.
+    fn take_backlog(&mut self, window: &Window, round: &Round, ack: &AckEvent) {
+        self.backlog = match self.variant {
             VegasVariant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
             // Differs from [VEGAS], as newer kernels of [LINUX] do: the difference is divided by the base
             // round-trip time, which gives more, and truncated to whole packets. So more than beta means at
@@ -74,12 +77,12 @@ impl Vegas {
                 let queueing = round.least.saturating_sub(ack.min_rtt);
                 (window.cwnd.floor() * queueing.as_ps() as f64 / ack.min_rtt.as_ps() as f64).floor()
             }
-        }
+        };
     }
 
     /// A round of slow start is over: whether the next grows, or slow start ends.
     fn slow_start_round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
-        let ends = self.backlog(window, round, ack) > self.gamma;
+        let ends = self.backlog > self.gamma;
         match self.variant {
             // A round in which the window grew says nothing of either window: none is compared.
             VegasVariant::Brakmo if self.grows => self.grows = false,
@@ -96,13 +99,13 @@ impl Vegas {
     }
 
     /// A round of congestion avoidance is over.
-    fn round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
+    fn round(&mut self, window: &mut Window, round: &Round) {
         let too_few_samples = match self.variant {
             VegasVariant::Brakmo => false,
             // Two samples may both be of delayed acknowledgements: the window grows as in Reno.
             VegasVariant::Linux => round.samples <= 2.0,
         };
-        let backlog = if too_few_samples { 0.0 } else { self.backlog(window, round, ack) };
+        let backlog = if too_few_samples { 0.0 } else { self.backlog };
         self.grows = too_few_samples || backlog < self.alpha;
         if backlog > self.beta {
             window.lower_to(window.cwnd - 1.0);
@@ -112,6 +115,11 @@ impl Vegas {
 
 impl Catalogued for Vegas {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", VegasVariant::Linux.value()));
+    const GAUGES: &'static [Gauge] = &[Gauge {
+        name: "backlog_packets",
+        unit: "packets",
+        help: "own packets in queues, by the last round trip",
+    }];
 }
 
 impl Controller for Vegas {
@@ -119,10 +127,11 @@ impl Controller for Vegas {
         let Some(round) = self.rounds.take(ack).filter(|_| !ack.recovering) else {
             return;
         };
+        self.take_backlog(window, &round, ack);
         if window.in_slow_start() {
             self.slow_start_round(window, &round, ack);
         } else {
-            self.round(window, &round, ack);
+            self.round(window, &round);
         }
     }
 
@@ -160,6 +169,10 @@ impl Controller for Vegas {
     /// A round in which nothing was in flight is none (tcp_vegas_cwnd_event).
     fn on_idle_end(&mut self, _: &mut Window, _: Time, _: Span) {
         self.rounds.restart();
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.push(self.backlog);
     }
 }
 

@@ -4,8 +4,9 @@
 //! estimate. At a loss the window becomes that times the smallest round-trip time, so that a queue
 //! is emptied and a loss without a queue costs little.
 
-use fairhaul_units::{Parameter, Span, Time, parameters};
+use fairhaul_units::{Bytes, Gauge, Parameter, Span, Time, parameters};
 
+use crate::gauge::{payload_bps, seconds};
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
 /// Westwood+.
@@ -21,6 +22,8 @@ pub struct Westwood {
     min_rtt: Span,
     /// Whether a timeout has made the smallest round trip that of the next sample.
     forgets: bool,
+    /// What a full packet carries, bytes: in 32 bits, so that a controller stays small.
+    payload: u32,
 }
 
 parameters! {
@@ -48,6 +51,7 @@ impl Westwood {
             twice: 0.0,
             min_rtt: Span::ZERO,
             forgets: false,
+            payload: 0,
         }
     }
 
@@ -84,9 +88,18 @@ impl Westwood {
     }
 }
 
-impl Catalogued for Westwood {}
+impl Catalogued for Westwood {
+    const GAUGES: &'static [Gauge] = &[
+        Gauge { name: "rate_bps", unit: "bit/s", help: "estimated rate of the flow, of payload" },
+        Gauge { name: "min_rtt_s", unit: "s", help: "smallest round-trip time since the last timeout" },
+    ];
+}
 
 impl Controller for Westwood {
+    fn on_start(&mut self, payload: Bytes) {
+        self.payload = payload.0 as u32;
+    }
+
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         self.watch_round_trip(ack);
         self.since = self.since.min(ack.now);
@@ -112,6 +125,10 @@ impl Controller for Westwood {
         window.ssthresh = self.path(window.cwnd);
         window.cwnd = 1.0;
         self.forgets = true;
+    }
+
+    fn gauges(&self, _: &Window, values: &mut Vec<f64>) {
+        values.extend([payload_bps(self.twice, Bytes(self.payload.into())), seconds(self.min_rtt)]);
     }
 }
 

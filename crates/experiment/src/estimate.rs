@@ -16,6 +16,9 @@ const PER_FLOW: f64 = 2400.0;
 const PER_TRANSFER: f64 = 80.0;
 const PER_ROW: f64 = 250.0;
 const PER_PACKET: f64 = 56.0;
+/// Memory of a value of a gauge, bytes: 8 in the ledger, which may have room for twice as many, and a row of 24 in the
+/// table.
+const PER_GAUGE_VALUE: f64 = 40.0;
 /// Processor time of a packet from end to end, seconds; what a transfer and a row of a series take, in packets.
 const PER_PACKET_S: f64 = 3e-7;
 const TRANSFER_PACKETS: f64 = 10.0;
@@ -60,7 +63,11 @@ impl CostEstimate {
         let waiting: f64 = scenario.flows.iter().map(|flow| ahead(flow, scenario)).sum();
         // Each controller of a user has a copy while a loss event may be spurious.
         let of_users: f64 = scenario.flows.iter().map(|flow| 2.0 * flow.controller.memory() as f64).sum();
-        let others = of_users + flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
+        let queues: usize = scenario.links.iter().map(|link| link.queue.entry.gauges.len()).sum();
+        let controllers: usize = scenario.flows.iter().map(|flow| flow.gauges().len()).sum();
+        let gauges = (queues + controllers) as f64 * bins as f64 * PER_GAUGE_VALUE;
+        let others =
+            of_users + flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW + gauges;
         let in_flight = in_flight(scenario);
         let bytes = others + (waiting + in_flight) * PER_PACKET;
         CostEstimate {
@@ -229,6 +236,14 @@ mod tests {
         assert_eq!(estimate(small).packets, 10.0);
         assert_eq!(estimate(flood).packets, 100_000.0);
         assert_eq!((estimate(bulk).flows, estimate(bulk).transfers), (3, 3.0));
+    }
+
+    /// 10 s are 1000 bins of 10 ms, in which CUBIC shows its plateau.
+    #[test]
+    fn each_value_of_a_gauge_takes_memory() {
+        let flow = |controller: &str| format!("[[flow]]\nname = \"f\"\ncontroller = \"{controller}\"\n");
+        let more = estimate(&flow("cubic")).bytes - estimate(&flow("reno")).bytes;
+        assert_eq!(more, 1000.0 * 40.0);
     }
 
     /// 10 s of 100 transfers a second, of 1 MB each, over 1 MB/s: 1 % is granted. 990 of the 1000 transfers stay open for

@@ -16,7 +16,7 @@ use crate::{EventRow, Grid, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate};
-use fairhaul_units::{Span, Time, real};
+use fairhaul_units::{Gauge, Span, Time, real};
 use flow_counters::{FlowCounters, close_flow, in_units};
 use link_counters::{LinkCounters, close_link};
 use sparse_series::SparseSeries;
@@ -62,6 +62,8 @@ pub struct Ledger {
     links: Vec<LinkCounters>,
     /// The gauges of each link's queue at the starts of bins.
     gauges: Vec<Vec<f64>>,
+    /// The gauges of each flow's controller at the starts of bins.
+    flow_gauges: Vec<Vec<f64>>,
     events: Vec<EventRow>,
     packets: u64,
 }
@@ -94,6 +96,7 @@ impl Ledger {
             carried: vec![0.0; bins * flows],
             links: link_counters,
             gauges: vec![Vec::new(); links],
+            flow_gauges: vec![Vec::new(); flows],
             events: Vec::new(),
             packets: 0,
         })
@@ -197,9 +200,35 @@ impl Ledger {
         &self.events
     }
 
-    /// Memory that grows with what happens: that of the events, bytes.
+    /// Where what the controller of `flow` shows at the start of a bin is recorded.
+    pub fn flow_gauges(&mut self, flow: u32) -> &mut Vec<f64> {
+        &mut self.flow_gauges[flow as usize]
+    }
+
+    /// The controller of `flow` is now another one, and `bins` starts of bins have been recorded: what it has shown so far
+    /// stays where the other shows it, too.
+    pub fn change_gauges(&mut self, flow: u32, before: &[Gauge], after: &[Gauge], bins: usize) {
+        let shown = std::mem::take(&mut self.flow_gauges[flow as usize]);
+        let places: Vec<Option<usize>> =
+            after.iter().map(|gauge| before.iter().position(|known| known.name == gauge.name)).collect();
+        let value =
+            |bin: usize, place: Option<usize>| place.map_or(f64::NAN, |at| shown[bin * before.len() + at]);
+        self.flow_gauges[flow as usize] = (0..bins)
+            .flat_map(|bin| places.iter().map(move |&place| (bin, place)))
+            .map(|(bin, place)| value(bin, place))
+            .collect();
+    }
+
+    /// The start of the bin after that of `now`; never, if the run ends before.
+    pub fn next_start(&self, now: Time) -> Time {
+        let next = self.grid.start(self.grid.bin(now) + 1);
+        if next < self.grid.end { next } else { Time::NEVER }
+    }
+
+    /// Memory that grows with what happens: that of the events, and of what controllers show, bytes.
     pub fn memory(&self) -> u64 {
-        (self.events.capacity() * size_of::<EventRow>()) as u64
+        let shown: usize = self.flow_gauges.iter().map(Vec::capacity).sum();
+        (self.events.capacity() * size_of::<EventRow>() + shown * size_of::<f64>()) as u64
     }
 
     /// Closes the ledger of a run of `engine` that made these transfers.
@@ -232,6 +261,7 @@ impl Ledger {
             flows,
             links,
             gauges: self.gauges,
+            flow_gauges: self.flow_gauges,
             transfers,
             events: self.events,
             packets: self.packets,
@@ -241,8 +271,7 @@ impl Ledger {
 
 impl LinkLedger for Ledger {
     fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time) {
-        let next = self.grid.start(self.grid.bin(now) + 1);
-        let next = if next < self.grid.end { next } else { Time::NEVER };
+        let next = self.next_start(now);
         (&mut self.gauges[link as usize], next)
     }
 
@@ -393,6 +422,18 @@ mod tests {
                 assert!(row.cwnd_packets == 0.0 && row.ssthresh_packets.is_nan(), "bin {bin}");
             }
         }
+    }
+
+    #[test]
+    fn another_controller_keeps_the_gauges_that_it_has_too() {
+        let gauge = |name| Gauge { name, unit: "", help: "" };
+        let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
+        ledger.flow_gauges(0).extend([1.0, 2.0, 3.0, 4.0]);
+        ledger.change_gauges(0, &[gauge("a"), gauge("b")], &[gauge("b"), gauge("c")], 2);
+        let now = format!("{:?}", ledger.flow_gauges(0));
+        assert_eq!(now, "[2.0, NaN, 4.0, NaN]");
+        ledger.change_gauges(0, &[gauge("b"), gauge("c")], &[], 2);
+        assert!(ledger.flow_gauges(0).is_empty());
     }
 
     #[test]

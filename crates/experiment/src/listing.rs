@@ -8,7 +8,7 @@ pub use page::page;
 pub use schema::schema;
 
 use fairhaul_cc::entries;
-pub use fairhaul_path::queue::Gauge;
+pub use fairhaul_units::Gauge;
 use fairhaul_units::{Bytes, Kind, Parameter};
 
 use crate::Recovery;
@@ -27,7 +27,7 @@ pub struct Word {
     pub queue: &'static str,
     /// What may stand beside it.
     pub keys: Vec<Key>,
-    /// What it shows of itself in the record, where it is a queue.
+    /// What it shows of itself in the record, where it is a queue or a controller.
     pub gauges: &'static [Gauge],
 }
 
@@ -53,7 +53,7 @@ pub fn controllers() -> Vec<Word> {
         // What adds a header asks routers, and one queue reads it.
         queue: if entry.header > Bytes(0) { "xcp" } else { "" },
         keys: entry.parameters.iter().map(parameter).collect(),
-        gauges: &[],
+        gauges: entry.gauges,
     };
     entries().iter().map(word).collect()
 }
@@ -143,6 +143,9 @@ mod tests {
     fn the_lists_come_from_the_catalogue_and_the_tables() {
         let names = |words: Vec<Word>| words.iter().map(|w| w.name).collect::<Vec<_>>();
         assert!(names(controllers()).contains(&"reno"));
+        let dctcp =
+            controllers().into_iter().find(|word| word.name == "dctcp").expect("it is in the catalogue");
+        assert_eq!(dctcp.gauges.iter().map(|gauge| gauge.name).collect::<Vec<_>>(), ["alpha"]);
         assert_eq!(
             names(queues()),
             ["droptail", "red", "pie", "sred", "ack_filter", "codel", "fq_codel", "xcp", "xcp_tcp"]

@@ -132,6 +132,10 @@ pub struct Record {
     /// happens then: bin by bin, the gauges of its entry in their order.
     #[serde(with = "json::gauges")]
     pub gauges: Vec<Vec<f64>>,
+    /// `flow_gauges[f]`: what the controller of a flow tells of itself, in the same way: that of its newest open
+    /// connection, not a number where none is open. Empty where an engine does not know it.
+    #[serde(with = "json::gauges", default)]
+    pub flow_gauges: Vec<Vec<f64>>,
     /// By flow, then start.
     pub transfers: Vec<TransferRow>,
     /// By time, then flow.
@@ -249,6 +253,7 @@ mod tests {
             flows: vec![vec![FlowRow { sent: 7, rtt_s: f64::NAN, cwnd_packets: 0.1, ..FlowRow::default() }]],
             links: vec![vec![LinkRow { busy_s: 1.0 / 3.0, ..LinkRow::default() }]],
             gauges: vec![vec![0.25, f64::NAN]],
+            flow_gauges: vec![vec![f64::NAN, 0.1]],
             transfers: vec![TransferRow { flow: 0, start_s: 0.125, end_s: f64::NAN, bytes: u64::MAX }],
             events: vec![EventRow { t_s: 0.7, kind: "timeout", flow: 0, value: 0.2 }],
             packets: 7,
@@ -256,6 +261,15 @@ mod tests {
         let back = Record::from_json(&record.to_json()).unwrap();
         // What is not a number equals nothing, so the texts are compared.
         assert_eq!(format!("{back:?}"), format!("{record:?}"));
+    }
+
+    /// The records of the lab, and those of earlier versions.
+    #[test]
+    fn a_record_without_gauges_of_flows_is_read() {
+        let empty = r#"{"engine":"lab","grid":{"tick":1,"first":1,"end":1},"flows":[[]],"links":[],"gauges":[],
+            "transfers":[],"events":[],"packets":0}"#;
+        let record = Record::from_json(empty.as_bytes()).unwrap();
+        assert_eq!(record.flow_gauges, Vec::<Vec<f64>>::new());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_path::LinkSpec;
-use fairhaul_units::{Bytes, HEADER, Rate, SENDER, Span, Time};
+use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{Grid, HostSettings, ReceiverClock, Traffic, grid};
 
@@ -384,6 +384,11 @@ impl Flow {
         };
         let rate = self.max_pacing_rate.map_or(access, |most| most.min(access));
         rate.as_bps() as f64 / (self.packet.0 * 8) as f64
+    }
+
+    /// What its controller tells of itself; nothing where it sends without one.
+    pub fn gauges(&self) -> &'static [Gauge] {
+        if matches!(self.traffic, Traffic::Cbr { .. }) { &[] } else { self.controller.entry.gauges }
     }
 
     /// Headers of its data packets.

@@ -1,7 +1,10 @@
 //! The tables of a record as plain columns: what every reader of a record receives, whatever form it gives them.
 //!
 //! `flow_series` and `link_series` have one row for each flow or link and bin, `gauge` one for each gauge of a queue
-//! and bin, `transfer` one for each transfer and `event` one for each event.
+//! and bin, `flow_gauge` one for each gauge of a flow's controller and bin, `transfer` one for each transfer and `event`
+//! one for each event.
+
+use fairhaul_units::Gauge;
 
 use crate::{FlowRow, LinkRow, PacketRow, PacketWhat, Record, Scenario};
 
@@ -43,7 +46,7 @@ pub enum Values {
 /// Makes a table from a record of a scenario.
 type Maker = fn(&Scenario, &Record) -> Table;
 
-const MAKERS: [Maker; 5] = [flow_series, link_series, gauge, transfer, event];
+const MAKERS: [Maker; 6] = [flow_series, link_series, gauge, transfer, event, flow_gauge];
 
 /// The tables of `record`, made one by one.
 pub fn tables(scenario: &Scenario, record: &Record) -> impl Iterator<Item = Table> {
@@ -190,33 +193,82 @@ fn link_series(scenario: &Scenario, record: &Record) -> Table {
 
 /// By link, then gauge, then time.
 fn gauge(scenario: &Scenario, record: &Record) -> Table {
-    let gauges = |link: usize| scenario.links[link].queue.entry.gauges;
-    let mut names: Vec<&str> = Vec::new();
-    for name in (0..scenario.links.len()).flat_map(gauges).map(|gauge| gauge.name) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let number = |name| names.iter().position(|known| *known == name).unwrap_or(0);
-    // A column for each gauge of each link: its index among those of its link, and its name.
-    let columns: Vec<(usize, usize, usize)> = (0..scenario.links.len())
-        .flat_map(|link| (0..gauges(link).len()).map(move |at| (link, at)))
-        .map(|(link, at)| (link, at, number(gauges(link)[at].name)))
-        .collect();
-    let bins = record.grid.len();
-    let value = |&(link, at, _): &(usize, usize, usize)| {
-        record.gauges[link].iter().skip(at).step_by(gauges(link).len()).copied()
-    };
+    let gauges =
+        GaugeColumns::of(scenario.links.iter().map(|link| link.queue.entry.gauges), record, &record.gauges);
     let links = scenario.links.iter().map(|link| link.name.as_str());
-    let each = |of: fn(&(usize, usize, usize)) -> usize| {
-        columns.iter().flat_map(move |column| std::iter::repeat_n(of(column), bins))
+    gauges.names(record, "link", links).real("value", gauges.values()).table("gauge")
+}
+
+/// By flow, then gauge, then time. A value is missing where the controller does not know it, or no connection is open.
+fn flow_gauge(scenario: &Scenario, record: &Record) -> Table {
+    let known = |(flow, gauges): (usize, &'static [Gauge])| match record.flow_gauges.get(flow) {
+        Some(values) if !values.is_empty() => gauges,
+        _ => &[],
     };
-    Columns::new()
-        .real("t_s", starts(record, columns.len()))
-        .words("link", links, each(|column| column.0))
-        .words("gauge", names.iter().copied(), each(|column| column.2))
-        .real("value", columns.iter().flat_map(value))
-        .table("gauge")
+    let gauges = scenario.flows.iter().map(|flow| flow.gauges()).enumerate().map(known);
+    let gauges = GaugeColumns::of(gauges, record, &record.flow_gauges);
+    gauges.names(record, "flow", flow_names(scenario)).maybe("value", gauges.values()).table("flow_gauge")
+}
+
+/// The gauges of all owners, links or flows, one after the other.
+struct GaugeColumns<'a> {
+    bins: usize,
+    values: &'a [Vec<f64>],
+    /// The names of all gauges.
+    known: Vec<&'static str>,
+    columns: Vec<GaugeColumn>,
+}
+
+/// A gauge of an owner: the owner's index, its place among the gauges of the owner, how many these are, and the index of
+/// its name.
+struct GaugeColumn {
+    owner: usize,
+    at: usize,
+    of: usize,
+    name: usize,
+}
+
+impl<'a> GaugeColumns<'a> {
+    fn of(
+        gauges: impl Iterator<Item = &'static [Gauge]>,
+        record: &Record,
+        values: &'a [Vec<f64>],
+    ) -> GaugeColumns<'a> {
+        let (mut known, mut columns): (Vec<&str>, Vec<GaugeColumn>) = (Vec::new(), Vec::new());
+        for (owner, gauges) in gauges.enumerate() {
+            for (at, gauge) in gauges.iter().enumerate() {
+                let name = known.iter().position(|name| *name == gauge.name).unwrap_or_else(|| {
+                    known.push(gauge.name);
+                    known.len() - 1
+                });
+                columns.push(GaugeColumn { owner, at, of: gauges.len(), name });
+            }
+        }
+        GaugeColumns { bins: record.grid.len(), values, known, columns }
+    }
+
+    /// The columns before the values.
+    fn names<'b>(
+        &self,
+        record: &Record,
+        owner: &'static str,
+        owners: impl Iterator<Item = &'b str>,
+    ) -> Columns {
+        let each = |of: fn(&GaugeColumn) -> usize| {
+            self.columns.iter().flat_map(move |column| std::iter::repeat_n(of(column), self.bins))
+        };
+        Columns::new()
+            .real("t_s", starts(record, self.columns.len()))
+            .words(owner, owners, each(|column| column.owner))
+            .words("gauge", self.known.iter().copied(), each(|column| column.name))
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let value = |column: &GaugeColumn| {
+            self.values[column.owner].iter().skip(column.at).step_by(column.of).copied()
+        };
+        self.columns.iter().flat_map(value)
+    }
 }
 
 fn transfer(scenario: &Scenario, record: &Record) -> Table {

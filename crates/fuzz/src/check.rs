@@ -109,7 +109,7 @@ fn comparable(mut record: Record) -> Record {
         [&mut row.ssthresh_packets, &mut row.rtt_s, &mut row.one_way_s].into_iter().for_each(replace_nan);
     }
     record.transfers.iter_mut().for_each(|row| replace_nan(&mut row.end_s));
-    record.gauges.iter_mut().flatten().for_each(replace_nan);
+    record.gauges.iter_mut().chain(&mut record.flow_gauges).flatten().for_each(replace_nan);
     record
 }
 

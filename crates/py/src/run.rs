@@ -144,6 +144,8 @@ pub struct Outcome {
     link_series: Py<Table>,
     /// One row per link, direction, gauge of its queue and bin.
     gauge: Py<Table>,
+    /// One row per flow, gauge of its controller and bin.
+    flow_gauge: Py<Table>,
     /// One row per transfer.
     transfer: Py<Table>,
     /// One row per event.
@@ -168,6 +170,7 @@ impl Outcome {
             flow_series: Py::new(py, tables.flow_series)?,
             link_series: Py::new(py, tables.link_series)?,
             gauge: Py::new(py, tables.gauge)?,
+            flow_gauge: Py::new(py, tables.flow_gauge)?,
             transfer: Py::new(py, tables.transfer)?,
             event: Py::new(py, tables.event)?,
             trace: trace.map(|table| Py::new(py, table)).transpose()?,

@@ -138,6 +138,7 @@ pub struct Tables {
     pub gauge: Table,
     pub transfer: Table,
     pub event: Table,
+    pub flow_gauge: Table,
 }
 
 /// Turns the rows of `record` into tables while `goes_on` says so; `None`: it did not.
@@ -150,10 +151,11 @@ pub fn tables(
     for table in fairhaul_experiment::tables(scenario, record).take_while(|_| goes_on()) {
         made.push(Table::try_from(table)?);
     }
-    let Ok([flow_series, link_series, gauge, transfer, event]) = <[Table; 5]>::try_from(made) else {
+    let Ok([flow_series, link_series, gauge, transfer, event, flow_gauge]) = <[Table; 6]>::try_from(made)
+    else {
         return Ok(None);
     };
-    Ok(Some(Tables { flow_series, link_series, gauge, transfer, event }))
+    Ok(Some(Tables { flow_series, link_series, gauge, transfer, event, flow_gauge }))
 }
 
 /// The packet trace of a flow as a table.

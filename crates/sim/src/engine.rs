@@ -1,5 +1,7 @@
 //! The engine, an event loop: visits the node of the earliest event and lets connections process the events there.
 
+mod gauges;
+mod limits;
 mod paused;
 
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use crate::event_queue::NextEvent;
 use crate::grain::Trains;
 use crate::network::Network;
 use crate::route::{self, Reach, Route, Routes};
+use gauges::Gauges;
 
 /// Events between two checks of the limits of a run.
 const EVENTS_PER_CHECK: u32 = 8192;
@@ -39,6 +42,7 @@ pub struct Engine {
     trains: Option<Trains>,
     /// When it is decided next which flows send trains.
     boundary: Time,
+    gauges: Gauges,
     events_per_check: u32,
     control: Control,
 }
@@ -100,6 +104,7 @@ impl Engine {
             starts,
             started: 0,
             next_start: Time::NEVER,
+            gauges: Gauges::of(&scenario),
             events_per_check: events_per_check(&scenario),
             scenario,
             control,
@@ -174,46 +179,6 @@ impl Engine {
         trains.next()
     }
 
-    /// Publishes the time; ends the run where it was asked to stop, or takes too much memory.
-    #[inline(never)]
-    fn check_limits(&mut self, now: Time) -> Result<(), RunError> {
-        if self.control.report_time(now) {
-            return Err(RunError::Stopped);
-        }
-        if self.network.limits.is_due() {
-            let connections: u64 =
-                self.connections.iter().flatten().map(|connection| connection.memory()).sum();
-            let bytes = connections + self.network.memory();
-            if self.network.limits.count(bytes) || self.network.limits.is_halted() {
-                return Err(RunError::Full { at: now, what: self.what_fills(bytes) });
-            }
-        }
-        Ok(())
-    }
-
-    /// What takes so much memory.
-    fn what_fills(&self, bytes: u64) -> String {
-        let open = || self.connections.iter().flatten();
-        let waiting: u64 = open().map(|connection| connection.waiting()).sum();
-        let most = open().max_by_key(|connection| connection.waiting());
-        let of = most.map_or(String::new(), |connection| {
-            format!(
-                ", {} of them from flow \"{}\"",
-                connection.waiting(),
-                self.scenario.flows[connection.flow() as usize].name
-            )
-        });
-        let before = self.network.longest_queue().filter(|(_, waiting)| *waiting > 0);
-        let before = before.map_or(String::new(), |(link, waiting)| {
-            format!(" ({waiting} are queued at link \"{}\")", self.scenario.links[link].name)
-        });
-        format!(
-            "the packets and connections of this run take {} MB of memory, more than its limit: {waiting} \
-             packets are in flight{of}{before}; limit the window or a queue, or lower the rate",
-            bytes / 1_000_000
-        )
-    }
-
     /// Processes the earliest event at a link, and all others there before `until`; how many events these were.
     fn visit_link(&mut self, link: usize, until: Time) -> u32 {
         let mut events = 0;
@@ -234,10 +199,12 @@ impl Engine {
         }
     }
 
-    /// The same at the hosts.
+    /// The same at the hosts, up to the next time at which the gauges of controllers are to be read.
     fn visit_hosts(&mut self, until: Time) -> u32 {
         let mut events = 0;
         let (mut now, mut key) = self.network.events.at_hosts();
+        self.read_gauges(now.min(self.next_start));
+        let until = until.min(self.gauges.due());
         loop {
             events += 1;
             if self.next_start <= now {
@@ -276,6 +243,7 @@ impl Engine {
         let mut connection = Connection::new(serial, transfer, &self.scenario, account, (index, route));
         self.network.limits.take(connection.memory());
         connection.open(route, &mut self.network);
+        self.gauges.opened(transfer.flow, serial, &self.connections);
         self.connections[serial as usize] = Some(Box::new(connection));
     }
 
@@ -383,6 +351,7 @@ impl Engine {
         if self.control.is_stopped() {
             return Err(RunError::Stopped);
         }
+        self.read_gauges(self.network.ledger.end());
         self.network.close();
         if self.control.is_stopped() {
             return Err(RunError::Stopped);

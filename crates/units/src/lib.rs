@@ -1,5 +1,5 @@
-//! The types that every crate shares: quantities with stated rounding, packets, random streams, and the description
-//! of a named parameter.
+//! The types that every crate shares: quantities with stated rounding, packets, random streams, and the descriptions
+//! of a named parameter and of a gauge.
 //!
 //! Nothing here knows a clock, a socket or a file.
 
@@ -10,6 +10,7 @@ struct Readme;
 mod chance;
 mod congestion_header;
 mod formula;
+mod gauge;
 mod packet;
 mod parameter;
 mod parse;
@@ -19,6 +20,7 @@ mod word;
 pub use chance::{Chance, mix};
 pub use congestion_header::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, tick};
 pub use formula::{Formula, FormulaError};
+pub use gauge::Gauge;
 pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings, Value};
 pub use parse::ParseError;

@@ -42,6 +42,7 @@ def _before(record: Record, end_s: float) -> dict[str, Any]:
         "flow_series": record.flow_series.filter(early),
         "link_series": record.link_series.filter(early),
         "gauge": record.gauge.filter(early),
+        "flow_gauge": record.flow_gauge.filter(early),
         "event": record.event.filter(early | (pl.col("kind").cast(pl.String) == "undone")),
         "transfer": record.transfer.filter(pl.col("start_s") < end_s),
     }

@@ -1,7 +1,7 @@
 """Long series made short enough to be drawn, without hiding their peaks.
 
 Neighbouring bins of a record are put together, the same number everywhere: their mean weighted by
-length, the smallest and the largest.
+length, the smallest and the largest. A bin without a value counts in none of them.
 """
 
 from __future__ import annotations
@@ -60,12 +60,15 @@ def _together(rows: Series, values: Floats, most: int) -> Bins:
     each = -(-count // most)
     firsts = np.arange(0, count, each)
     lengths = np.add.reduceat(rows.lengths_s, firsts)
+    known = ~np.isnan(values)
+    known_s = np.add.reduceat(known * rows.lengths_s, firsts, axis=1)
+    sums = np.add.reduceat(np.where(known, values, 0.0) * rows.lengths_s, firsts, axis=1)
     tick = float(np.median(rows.lengths_s))
     return Bins(
         middle_s=rows.starts_s[firsts] + lengths / 2,
-        mean=np.add.reduceat(values * rows.lengths_s, firsts, axis=1) / lengths,
-        low=np.minimum.reduceat(values, firsts, axis=1),
-        high=np.maximum.reduceat(values, firsts, axis=1),
+        mean=np.divide(sums, known_s, out=np.full_like(sums, np.nan), where=known_s > 0),
+        low=np.fmin.reduceat(values, firsts, axis=1),
+        high=np.fmax.reduceat(values, firsts, axis=1),
         width_s=tick * each,
         tick_s=tick,
     )

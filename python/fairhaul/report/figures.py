@@ -43,6 +43,7 @@ def of_run(record: Record, prefix: str) -> list[Figure]:
         _windows(record, rows, looks, shown, span, prefix),
         _queues(record, span, prefix),
         *_gauges(record, span, prefix),
+        *_controllers(record, looks, shown, span, prefix),
         _losses(record, looks, shown, span, prefix),
     ]
     if trains := grain.of_scenario(scenario):
@@ -240,14 +241,37 @@ def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
     lanes = gauges.lanes(record, names, span)
     if not lanes:
         return []
-    caption = "The internal state of the queue."
-    if span.warmup_s > 0:
-        caption += (
-            " The scale is that of the measured time; larger values during the warm-up are cut off."
-        )
+    caption = f"The internal state of the queue.{_scaled(span)}"
     title = "Inside the queue" if len(names) == 1 else "Inside the queues"
     chart = charts.lanes(lanes, span)
     return [Figure(name=f"{prefix}gauges", title=title, caption=caption, chart=chart)]
+
+
+def _controllers(
+    record: Record, looks: Sequence[Look], shown: Sequence[int], span: Span, prefix: str
+) -> list[Figure]:
+    """Draw the gauges of the flows' controllers; nothing if no controller has gauges."""
+    counts = gauges.gauges_of_flows(record)
+    having = [i for i in shown if looks[i].label in counts]
+    # As many lanes as a figure has lines elsewhere, and at least those of one flow.
+    chosen, most = having, len(having)
+    while most > 1 and sum(counts[looks[i].label] for i in chosen) > MOST_LINES:
+        most -= 1
+        chosen = _evenly(having, most)
+    lanes = gauges.flow_lanes(record, [looks[i] for i in chosen], span)
+    if not lanes:
+        return []
+    missing = _missing(len(chosen), len(counts))
+    caption = f"What the controller of a flow holds.{_scaled(span)}{missing}"
+    title = "Inside the controller" if len(chosen) == 1 else "Inside the controllers"
+    chart = charts.lanes(lanes, span)
+    return [Figure(name=f"{prefix}controllers", title=title, caption=caption, chart=chart)]
+
+
+def _scaled(span: Span) -> str:
+    if span.warmup_s == 0:
+        return ""
+    return " The scale is that of the measured time; larger values during the warm-up are cut off."
 
 
 def _losses(

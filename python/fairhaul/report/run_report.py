@@ -155,6 +155,7 @@ def _one(study: ScenarioRuns) -> list[Section]:
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
     found = jain([""], [study.figures], "jain", len(study.runs))
     links = [figures[name] for name in ("queue", "gauges") if name in figures]
+    senders = [figures[name] for name in ("cwnd", "controllers", "losses") if name in figures]
     pair, delay = phase(study.record), flows_against_delay(study.runs)
     related = [*([pair] if pair else []), *([delay] if delay else [])]
     spread = [*of_seeds(study.runs), *of_flows(study.runs[0])]
@@ -163,7 +164,7 @@ def _one(study: ScenarioRuns) -> list[Section]:
             heading="Results", text=[_how(study)], tables=_tables(study), studio=_studio(study)
         ),
         Section(heading="Shares", figures=[figures["shares"]]),
-        Section(heading="Senders", figures=[figures["cwnd"], figures["losses"]]),
+        Section(heading="Senders", figures=senders),
         Section(heading="Links", figures=links),
         Section(heading="Throughput, delay and windows", figures=related),
         Section(heading="Distributions", figures=spread),

@@ -9,6 +9,7 @@ use super::rate_filter::{RateFilter, ThreeBest};
 use super::recovering::Recovering;
 use super::{BbrParameters, BbrVariant};
 use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
+use crate::gauge::{payload_bps, seconds};
 use crate::windowed_max::WindowedMax;
 use crate::{AckEvent, Pacing, RateSample, Window};
 
@@ -287,6 +288,11 @@ impl BbrModel {
             window.cwnd = window.cwnd.max(self.recovering.prior_cwnd);
             if self.filled { self.cycle(ack.now) } else { self.state = BbrState::Startup }
         }
+    }
+
+    /// The rate of the path, in bit/s, and the smallest round-trip time, in seconds.
+    pub(super) fn gauges(&self) -> [f64; 2] {
+        [payload_bps(self.rate(), self.payload), seconds(self.min_rtt)]
     }
 
     /// The number of the state in the record.

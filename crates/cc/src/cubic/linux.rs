@@ -109,6 +109,11 @@ impl CubicLinux {
         if last_max == 0.0 { count.min(BLIND) } else { count }
     }
 
+    /// The plateau; zero where there is none.
+    pub(super) fn plateau(&self) -> f64 {
+        self.epoch.as_ref().map_or(self.last_max, |epoch| epoch.origin)
+    }
+
     // Cold, because large runs use the RFC's rule, which stays small enough to be inlined.
     #[cold]
     pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {

@@ -130,6 +130,11 @@ impl CubicRfc {
         }
     }
 
+    /// The plateau; zero where there is none.
+    pub(super) fn plateau(&self) -> f64 {
+        self.w_max
+    }
+
     pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         let start = self.start.unwrap_or_else(|| self.begin(window.cwnd, ack.now));
         let t_s = ack.now.since(start).as_secs();

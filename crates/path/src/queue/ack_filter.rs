@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fairhaul_units::Parameter;
+use fairhaul_units::{Gauge, Parameter};
 
-use super::{Gauge, Queued};
+use super::Queued;
 
 /// First in, first out; of the acknowledgements of a connection one waits.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use fairhaul_units::{Bytes, Chance, Parameter, Settings, Time};
+use fairhaul_units::{Bytes, Chance, Gauge, Parameter, Settings, Time};
 
 use super::{
-    AckFilter, Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Kernel, Pie, Red, Refusal,
-    Site, Sred, Xcp, XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
+    AckFilter, Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Kernel, Pie, Red, Refusal, Site,
+    Sred, Xcp, XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
 };
 use Built::{AtDeparture, OnArrival};
 

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Bytes, Ecn, Parameter, Settings, Span, Time, parameters, real};
+use fairhaul_units::{Bytes, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real};
 
-use super::{Gauge, Refusal, Site};
+use super::{Refusal, Site};
 
 /// A packet that waits.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@
 //! The packet being sent still counts as in the queue, as on a router whose buffer holds it until its last bit has
 //! left.
 
-use fairhaul_units::{Bytes, Ecn, Parameter};
+use fairhaul_units::{Bytes, Ecn, Gauge, Parameter};
 
-use super::{Gauge, QueueDecision};
+use super::QueueDecision;
 
 /// What a queue holds at most, or before it marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

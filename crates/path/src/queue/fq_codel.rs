@@ -4,9 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use fairhaul_units::{Parameter, Time, parameters};
+use fairhaul_units::{Gauge, Parameter, Time, parameters};
 
-use super::Gauge;
 use super::codel::{Codel, CodelRule, Queued};
 
 parameters! {

@@ -1,8 +1,6 @@
 //! A queue discipline of the kernel [LINUX]: only a kernel has its code, and `tc` describes it.
 
-use fairhaul_units::Parameter;
-
-use super::Gauge;
+use fairhaul_units::{Gauge, Parameter};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

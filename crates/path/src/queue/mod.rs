@@ -5,7 +5,6 @@ mod catalogue;
 mod codel;
 mod droptail;
 mod fq_codel;
-mod gauge;
 mod kernel;
 mod pie;
 mod red;
@@ -21,7 +20,6 @@ pub use catalogue::{Built, DepartureRule, Discipline, QueueChoice, QueueEntry, e
 pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FqCodel, FqCodelRule};
-pub use gauge::Gauge;
 pub use kernel::Kernel;
 pub use pie::{Pie, PieParameters};
 pub use red::{Red, RedParameters, ThresholdUnit};

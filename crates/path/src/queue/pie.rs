@@ -3,9 +3,9 @@
 //! Every 15 ms the probability moves with the distance of the delay from its target and with its
 //! trend. Nothing happens between arrivals, so updates are caught up when a packet arrives.
 
-use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Settings, Span, Time, parameters, real};
+use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real};
 
-use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
+use super::{Arrival, Capacity, QueueDecision, Refusal, Site};
 
 /// The arrival law of PIE.
 // Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived at the

@@ -6,9 +6,9 @@
 
 mod values;
 
-use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Time};
+use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Time};
 
-use super::{Arrival, Capacity, Gauge, QueueDecision, Site};
+use super::{Arrival, Capacity, QueueDecision, Site};
 use values::packets_per_s;
 pub(super) use values::resolve;
 pub use values::{RedParameters, ThresholdUnit};

@@ -3,9 +3,9 @@
 //! A zombie list (`count/sred.rs`) estimates the number of flows. Up to 256 of them the probability grows with the
 //! square of their number, because the windows of that many TCP flows require it; no average of the queue is kept.
 
-use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Settings, Span, Time, parameters, words};
+use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, words};
 
-use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
+use super::{Arrival, Capacity, QueueDecision, Refusal, Site};
 use crate::count::{AverageStart, ListFill, ListRule, ListStart, ZombieRule, Zombies};
 
 /// The arrival law of SRED.

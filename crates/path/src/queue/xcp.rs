@@ -8,9 +8,9 @@ mod fairness;
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
 
-use fairhaul_units::{Bytes, CongestionHeader, Parameter, Time, parameters};
+use fairhaul_units::{Bytes, CongestionHeader, Gauge, Parameter, Time, parameters};
 
-use super::{Gauge, Queued, Refusal, Site};
+use super::{Queued, Refusal, Site};
 use crate::packet::Packet;
 use allocator::XcpAllocator;
 use cloud::Cloud;

@@ -1,9 +1,9 @@
 //! The queue `xcp_tcp` of the catalogue [XCP-TCP]: an XCP router that limits TCP to its share. The mechanism is in
 //! `xcp/fairness.rs`.
 
-use fairhaul_units::{Bytes, Parameter, Settings};
+use fairhaul_units::{Bytes, Gauge, Parameter, Settings};
 
-use super::{Gauge, Refusal, Site, XcpTcpParameters, xcp};
+use super::{Refusal, Site, XcpTcpParameters, xcp};
 
 const GAUGES: [Gauge; 4] = [
     Gauge { name: "flows_asking", unit: "", help: "number of XCP flows reported by the counter" },

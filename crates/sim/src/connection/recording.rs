@@ -21,6 +21,11 @@ impl Connection {
         }
     }
 
+    /// Adds what its controller holds to `values`.
+    pub fn gauges(&self, values: &mut Vec<f64>) {
+        self.sender.gauges(values);
+    }
+
     /// A data packet was delivered.
     pub(super) fn deliver(
         &mut self,

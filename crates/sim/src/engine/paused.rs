@@ -69,6 +69,7 @@ impl Engine {
 
     /// Sets window and threshold of the open connections of a flow.
     pub fn set_window(&mut self, flow: u32, cwnd: f64, ssthresh: f64, now: Time) {
+        self.read_gauges(now);
         self.each_open(|connection, route, network| {
             if connection.flow() == flow {
                 connection.take_window(Window { cwnd, ssthresh }, now, route, network);
@@ -91,6 +92,8 @@ impl Engine {
                 return Err(flow.name.clone());
             }
         }
+        self.read_gauges(now);
+        self.change_gauges(&scenario, now);
         self.each_open(|connection, route, network| {
             let index = connection.flow() as usize;
             if differ[index] {

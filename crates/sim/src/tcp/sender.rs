@@ -216,6 +216,11 @@ impl<C: Controller + Clone> Sender<C> {
         if self.needs.modes { self.controller.mode() } else { None }
     }
 
+    /// Adds what the controller holds to `values`.
+    pub fn gauges(&self, values: &mut Vec<f64>) {
+        self.controller.gauges(&self.window, values);
+    }
+
     /// Whether the receiver is to echo exactly which packets were marked.
     pub fn exact_echo(&self) -> bool {
         self.needs.exact_echo

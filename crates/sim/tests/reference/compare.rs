@@ -29,6 +29,14 @@ pub fn difference(fast: &Record, plain: &Record) -> Option<String> {
             pair => Some(format!("gauges of link {l}: {pair:?}")),
         })
     };
+    let flow_gauges = || {
+        let (fast, plain) = (&fast.flow_gauges, &plain.flow_gauges);
+        let of = |f: usize| {
+            list_difference(&format!("gauges of flow {f},"), &fast[f], &plain[f], |&value| bits(value))
+        };
+        difference_of("flows with gauges", &fast.len(), &plain.len(), |&flows| flows)
+            .or_else(|| (0..fast.len()).find_map(of))
+    };
     let rest = || {
         list_difference("event", &fast.events, &plain.events, event)
             .or_else(|| list_difference("transfer", &fast.transfers, &plain.transfers, transfer))
@@ -37,6 +45,7 @@ pub fn difference(fast: &Record, plain: &Record) -> Option<String> {
     difference_of("shape", &whole(fast), &whole(plain), |&shape| shape)
         .or_else(series)
         .or_else(gauges)
+        .or_else(flow_gauges)
         .or_else(rest)
 }
 

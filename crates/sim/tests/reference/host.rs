@@ -14,6 +14,7 @@ use super::{DataOrAck, Packet, Shared};
 pub struct Host {
     serial: u32,
     flow: u32,
+    start: Time,
     /// Numbers of the links that data and acknowledgements take.
     forward: Vec<usize>,
     reverse: Vec<usize>,
@@ -58,6 +59,7 @@ impl Host {
         let mut host = Host {
             serial,
             flow: transfer.flow,
+            start: transfer.start,
             forward: link_indices(&flow.forward, &mut shared.links),
             reverse: link_indices(&flow.reverse, &mut shared.links),
             window: sender.window(),
@@ -105,6 +107,22 @@ impl Host {
 
     pub fn flow(&self) -> u32 {
         self.flow
+    }
+
+    /// When it started, and its number.
+    pub fn age(&self) -> (Time, u32) {
+        (self.start, self.serial)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.end.is_none() && self.datagrams.is_none()
+    }
+
+    /// What its controller holds.
+    pub fn gauges(&self) -> Vec<f64> {
+        let mut values = Vec::new();
+        self.sender.gauges(&mut values);
+        values
     }
 
     /// The link that a packet takes next; `None` at its end.

@@ -5,6 +5,7 @@ use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, Scenario, Tr
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Span, Time};
 
+use super::host::Host;
 use super::link::Link;
 
 /// One thing that happened. A flow's means are sums of fractions, so the order of the list is part
@@ -47,6 +48,8 @@ pub struct Ledger {
     facts: Vec<(Time, Fact)>,
     /// The gauges of the queues, by link.
     gauges: Vec<Vec<f64>>,
+    /// How many gauges the controller of each flow has, and what they showed.
+    flow_gauges: Vec<(usize, Vec<f64>)>,
     /// How many starts of bins the clock has passed.
     bin_starts: usize,
     flows: usize,
@@ -102,6 +105,7 @@ impl Ledger {
             edges,
             facts: Vec::new(),
             gauges: vec![Vec::new(); scenario.links.len()],
+            flow_gauges: scenario.flows.iter().map(|flow| (flow.gauges().len(), Vec::new())).collect(),
             bin_starts: 0,
             flows: scenario.flows.len(),
             slowest: scenario.bottlenecks(),
@@ -114,10 +118,15 @@ impl Ledger {
         self.grid.end
     }
 
-    /// Before the clock advances to `now`: reads the gauges of the links at every start of a bin until then.
-    pub fn read_gauges(&mut self, links: &[Link], now: Time) {
+    /// Before the clock advances to `now`: reads the gauges of links and flows at every start of a bin until then.
+    pub fn read_gauges(&mut self, links: &[Link], hosts: &[Option<Host>], now: Time) {
         while self.bin_starts < self.edges.len() - 1 && self.edges[self.bin_starts] <= now {
             self.gauges.iter_mut().zip(links).for_each(|(gauges, link)| gauges.extend(link.gauges()));
+            for (flow, (count, values)) in self.flow_gauges.iter_mut().enumerate() {
+                let open = hosts.iter().flatten().filter(|host| host.flow() == flow as u32 && host.is_open());
+                let newest = open.max_by_key(|host| host.age()).filter(|_| *count > 0);
+                values.extend(newest.map_or(vec![f64::NAN; *count], Host::gauges));
+            }
             self.bin_starts += 1;
         }
     }
@@ -158,6 +167,7 @@ impl Ledger {
             flows: tables.flows.into_iter().map(mean_flow).collect(),
             links: tables.links.into_iter().map(mean_link).collect(),
             gauges: self.gauges,
+            flow_gauges: self.flow_gauges.into_iter().map(|(_, values)| values).collect(),
             transfers,
             events: tables.events,
             packets: tables.packets,

@@ -76,7 +76,7 @@ pub fn run(scenario: &Scenario) -> Record {
     let mut hosts: Vec<Option<Host>> = transfers.iter().map(|_| None).collect();
     let mut trains = Trains::of(scenario);
     while let Some((now, event)) = shared.calendar.next() {
-        shared.ledger.read_gauges(&shared.links, now);
+        shared.ledger.read_gauges(&shared.links, &hosts, now);
         if now >= shared.ledger.end() {
             break;
         }
@@ -185,7 +185,7 @@ fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Share
             shared.ledger.note(departs.min(end), Fact::Occupied { link: index, began: link.began });
         }
     }
-    shared.ledger.read_gauges(&shared.links, shared.ledger.end());
+    shared.ledger.read_gauges(&shared.links, &hosts, shared.ledger.end());
     for host in hosts.iter_mut().flatten() {
         host.close(&mut shared.ledger);
     }

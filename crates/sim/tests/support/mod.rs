@@ -48,6 +48,14 @@ impl Run {
         (first..grid.len()).map(move |bin| (bin, (grid.start(bin + 1) - grid.start(bin)).as_secs()))
     }
 
+    /// What a gauge of a flow's controller shows at the start of each bin.
+    pub fn flow_gauge(&self, flow: usize, name: &str) -> Vec<f64> {
+        let gauges = self.scenario.flows[flow].gauges();
+        let place =
+            gauges.iter().position(|gauge| gauge.name == name).expect("the controller has this gauge");
+        self.record.flow_gauges[flow].iter().skip(place).step_by(gauges.len()).copied().collect()
+    }
+
     /// Seconds in [warmup, duration].
     pub fn measured_s(&self) -> f64 {
         (self.scenario.duration - self.scenario.warmup).as_secs()

@@ -43,7 +43,8 @@ class Lane:
         """Whether it passes its scale. Only then is it clipped, which is dear in a PNG."""
         slack = 1e-3 * (self.top - self.bottom)  # of rounded rows
         low, high = self.bottom - slack, self.top + slack
-        return any(row["low"] < low or row["high"] > high for row in self.rows)
+        rows = [row for row in self.rows if row["mean"] is not None]
+        return any(row["low"] < low or row["high"] > high for row in rows)
 
 
 def lanes(lanes: Sequence[Lane], span: Span, unit: str = "", below: Sequence[Spec] = ()) -> Spec:

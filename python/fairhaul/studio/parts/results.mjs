@@ -54,26 +54,38 @@ function drawOne(place, setup, { view, limits, end, name, isAlone }) {
       onPick: view.onPick,
     }));
   }
-  if (series.gauges.length) drawGauges(place, setup, view, end);
+  drawGauges(place, setup, view, end);
   if (scenario.flows.length >= 2) drawPhase(place, setup, view, limits);
 }
 
-/** What the queue reports of itself, such as the average of RED; drawn when it is opened. */
+/** What the queue and the controllers report of themselves, such as the average of RED; drawn when it is opened. */
 function drawGauges(place, { series, scenario }, view, end) {
-  const kind = scenario.links[0].queue.kind;
-  const charts = element("details", { open: view.showsGauges }, element("summary", {}, `Gauges of the queue (${kind})`));
+  const queue = series.gauges.map(({ name, at, values }) => ({ name, of: "the queue", at, labels: [name], colours: [0], lines: [values] }));
+  const controllers = series.flowGauges.map(({ name, flows, lines }) => {
+    const shown = flows.filter((flow) => flow < MOST_LINES);
+    const labels = shown.map((flow) => scenario.flows[flow].name);
+    return { name, of: "the controllers", at: series.at, labels, colours: shown, lines: lines.slice(0, shown.length) };
+  });
+  drawFolded(place, `Gauges of the queue (${scenario.links[0].queue?.kind})`, queue, "showsGauges", view, end);
+  drawFolded(place, "Gauges of the controllers", controllers.filter((it) => it.lines.length), "showsControllers", view, end);
+}
+
+/** Charts that are drawn when they are opened, which `view[key]` remembers. */
+function drawFolded(place, summary, gauges, key, view, end) {
+  if (!gauges.length) return;
+  const charts = element("details", { open: view[key] }, element("summary", {}, summary));
   charts.addEventListener("toggle", () => {
-    if (charts.open === !!view.showsGauges) return;
-    view.showsGauges = charts.open;
+    if (charts.open === !!view[key]) return;
+    view[key] = charts.open;
     view.redraw();
   });
   place.append(charts);
-  if (!view.showsGauges) return;
-  for (const gauge of series.gauges) {
-    const figure = element("figure", { "data-chart": gauge.name, role: "img", "aria-label": `${gauge.name} of the queue, over time` }, element("figcaption", {}, gauge.name));
+  if (!view[key]) return;
+  for (const { name, of, at, labels, colours, lines } of gauges) {
+    const figure = element("figure", { "data-chart": name, role: "img", "aria-label": `${name} of ${of}, over time` }, element("figcaption", {}, name));
     charts.append(figure);
     view.plots.push(timeChart(figure, {
-      labels: [gauge.name], colours: [0], data: [gauge.at, gauge.values],
+      labels, colours, data: [at, ...lines],
       limits: (low, high) => [Math.min(0, low), high > low ? high + (high - low) * 0.05 : high + 1], range: () => [0, end],
       cursor: () => ({ at: view.at, isPast: view.isPlaying }), onPick: view.onPick,
     }));

@@ -39,6 +39,7 @@ export function seriesOf(answer, scenario) {
     dropped: total(links.dropped.values),
     events: eventsOf(answer, scenario),
     gauges: gaugesOf(answer, scenario),
+    flowGauges: flowGaugesOf(answer, scenario),
     ...rates(delivered, at, ends, scenario),
     ...figures(goodput, rows, at, scenario),
   };
@@ -118,4 +119,20 @@ function gaugesOf(answer, scenario) {
     found.get(name).values.push(value.values[row]);
   });
   return [...found.values()];
+}
+
+/** The gauges of the flows' controllers: by name, a line for each flow whose controller has that gauge. */
+function flowGaugesOf(answer, scenario) {
+  const { t_s, flow, gauge, value } = columnsOf(answer, "flow_gauge");
+  const names = scenario.flows.map((it) => it.name);
+  const found = new Map();
+  t_s.values.forEach((time, row) => {
+    const name = gauge.words[gauge.values[row]];
+    const index = names.indexOf(flow.words[flow.values[row]]);
+    if (!found.has(name)) found.set(name, new Map());
+    const lines = found.get(name);
+    if (!lines.has(index)) lines.set(index, []);
+    lines.get(index).push(Number.isNaN(value.values[row]) ? null : value.values[row]);
+  });
+  return Array.from(found, ([name, lines]) => ({ name, flows: [...lines.keys()], lines: [...lines.values()] }));
 }
