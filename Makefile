@@ -36,7 +36,8 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
         \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs \) -type f -print)
 
 # What fairhaul-host is built from.
-HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/linux crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
+HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags \
+    $(shell find crates/units crates/cc crates/path crates/experiment crates/host crates/linux crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
 
 # What the engine as WebAssembly is built from.
 STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
