@@ -96,11 +96,7 @@ impl<T: Packet> BufferedLink<T> {
             Queue::AckFilter(filter) => {
                 let ack = ack_of(&queued.packet);
                 let queued = match filter.replace(queued, ack) {
-                    Ok(replaced) => {
-                        self.bytes = self.bytes + size - Bytes(replaced.size.into());
-                        self.totals.dropped += 1;
-                        return dropped.push(replaced);
-                    }
+                    Ok(replaced) => return self.replaced(replaced, size, dropped),
                     Err(queued) => queued,
                 };
                 let (packets, bytes) = beside(filter.len(), self.bytes, self.sending, now);
@@ -145,6 +141,13 @@ impl<T: Packet> BufferedLink<T> {
                 xcp.push(queued);
             }
         }
+    }
+
+    /// A packet of that size waits in the place of another.
+    fn replaced(&mut self, other: Queued<T>, size: Bytes, dropped: &mut Vec<Queued<T>>) {
+        self.bytes = self.bytes + size - Bytes(other.size.into());
+        self.totals.dropped += 1;
+        dropped.push(other);
     }
 
     /// Begins to send the next packet at `now`, when nothing is being sent; those that its queue drops
