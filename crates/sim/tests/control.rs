@@ -14,19 +14,22 @@ fn dumbbell(duration: &str, bottleneck: &str, flows: &str) -> Scenario {
     scenario(&format!("duration = \"{duration}\"\n[bottleneck]\n{bottleneck}\n{flows}"))
 }
 
-/// How long a run continues after a request to stop at `begun`; the machine may be busy.
+/// A run stops when it is asked to at `begun`: the time that it then still takes from a processor, however busy the
+/// machine is, is less than 3 s.
 fn stops(scenario: &Scenario, begun: Duration) {
     let control = Control::default();
-    let (ended, took) = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(scenario, &control));
+    let start = Instant::now();
+    let (ended, worked, asked) = std::thread::scope(|scope| {
+        let running = scope.spawn(|| (run(scenario, &control), cpu_s()));
         std::thread::sleep(begun);
         control.stop();
-        let asked = Instant::now();
-        let ended = running.join().expect("it does not panic");
-        (ended.err(), asked.elapsed())
+        let asked = start.elapsed().as_secs_f64();
+        let (ended, worked) = running.join().expect("it does not panic");
+        (ended.err(), worked, asked)
     });
     assert_eq!(ended, Some(RunError::Stopped), "it had not ended by itself");
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    // Up to the request it worked at most all the time.
+    assert!(worked < asked + 3.0, "{worked} s, asked after {asked} s");
 }
 
 /// Processor time of this thread, in seconds: other programs are busy, too.
