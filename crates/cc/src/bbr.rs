@@ -10,6 +10,7 @@
 
 use fairhaul_units::{Bytes, Gauge, Parameter, Time, parameters, words};
 
+use crate::bbr_shared::PATH_GAUGES;
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Window};
 
 mod aggregated_acks;
@@ -69,10 +70,7 @@ impl Bbr {
 
 impl Catalogued for Bbr {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", BbrVariant::Linux.value()));
-    const GAUGES: &'static [Gauge] = &[
-        Gauge { name: "rate_bps", unit: "bit/s", help: "estimated rate of the path, of payload" },
-        Gauge { name: "min_rtt_s", unit: "s", help: "smallest round-trip time in the window of its filter" },
-    ];
+    const GAUGES: &'static [Gauge] = &PATH_GAUGES;
 }
 
 impl Controller for Bbr {

@@ -14,7 +14,7 @@ mod parameters;
 use fairhaul_units::{Bytes, Gauge, Parameter, Span, Time};
 use parameters::Bbr3Parameters;
 
-use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, flight_before};
+use crate::bbr_shared::{DeliveryRounds, PATH_GAUGES, Plateau, Spacing, flight_before};
 use crate::windowed_max::WindowedMax;
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
 
@@ -307,8 +307,8 @@ fn fills(window: &Window, ack: &AckEvent) -> bool {
 
 impl Catalogued for Bbr3 {
     const GAUGES: &'static [Gauge] = &[
-        Gauge { name: "rate_bps", unit: "bit/s", help: "estimated rate of the path, of payload" },
-        Gauge { name: "min_rtt_s", unit: "s", help: "smallest round-trip time in the window of its filter" },
+        PATH_GAUGES[0],
+        PATH_GAUGES[1],
         Gauge {
             name: "inflight_hi_packets",
             unit: "packets",

@@ -1,8 +1,15 @@
-//! What both versions of BBR share [BBR]: rounds by delivery, the detection of a full pipe, pacing, and random numbers.
+//! What both versions of BBR share [BBR]: rounds by delivery, the detection of a full pipe, pacing, random numbers, and the
+//! gauges of the path.
 
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Gauge, Span, Time};
 
 use crate::{AckEvent, Pacing, RateSample};
+
+/// What is known of the path.
+pub(crate) const PATH_GAUGES: [Gauge; 2] = [
+    Gauge { name: "rate_bps", unit: "bit/s", help: "estimated rate of the path, of payload" },
+    Gauge { name: "min_rtt_s", unit: "s", help: "smallest round-trip time in the window of its filter" },
+];
 
 /// Rounds counted by delivery: one is over when a packet is acknowledged that left after all that
 /// had been delivered at its start. Recovery does not stop them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -61,8 +62,7 @@ def flow_lanes(
 def gauges_of_flows(record: Record) -> dict[str, int]:
     """Give how many gauges the controller of each flow has, if it has any."""
     pairs = record.flow_gauge.select("flow", "gauge").unique(maintain_order=True).rows()
-    flows = [flow for flow, _ in pairs]
-    return {flow: flows.count(flow) for flow in flows}
+    return dict(Counter(flow for flow, _ in pairs))
 
 
 def _lanes(

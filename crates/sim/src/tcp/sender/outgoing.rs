@@ -93,16 +93,16 @@ impl<C: Controller + Clone> Sender<C> {
     /// Sends a tail loss probe: new data if there are any, else the last packet once more [RFC 8985, 7.3].
     #[cold]
     fn send_probe(&mut self, now: Time) -> Poll {
-        let (fresh, mut last) = (self.may_send_new(), self.board.next() - 1);
-        if !fresh && self.board.is_reported(last) {
-            if !self.only_asks() || self.board.outstanding() == 0 {
-                self.detector.cancel_probe(); // it came while the pacer held the probe
-                return Poll::Idle;
-            }
-            last = self.board.una();
+        let (fresh, mut again) = (self.may_send_new(), self.board.next() - 1);
+        if self.board.is_reported(again) && self.board.outstanding() > 0 && self.only_asks() {
+            again = self.board.una(); // what only asks has no other timer for it
+        }
+        if !fresh && self.board.is_reported(again) {
+            self.detector.cancel_probe(); // it came while the pacer held the probe
+            return Poll::Idle;
         }
         self.pacer.go_on(self.pacer.burst().max(1)); // it waits for no burst of offload
-        let poll = if fresh { self.send_new(1, now) } else { self.retransmit(last, now) };
+        let poll = if fresh { self.send_new(1, now) } else { self.retransmit(again, now) };
         if let Poll::Send(_) = poll {
             self.detector.probe_sent(self.board.next(), !fresh);
             self.restart_timer(now);

@@ -24,24 +24,24 @@ impl<C: Controller + Clone> Sender<C> {
         self.silence.is_some() && !matches!(self.state, CaState::Opening { .. })
     }
 
-    /// A probe is due.
-    pub(super) fn ask(&mut self, now: Time) {
+    /// A probe is due: it leaves next.
+    pub(super) fn ask(&mut self, now: Time) -> Outcome {
         let first = self.detector.first_sent().map(|sent| (self.board.una(), sent));
         if let Some(silence) = &mut self.silence {
             silence.first = silence.first.or(first);
             silence.probes.push(now);
         }
+        self.urgent = true;
+        self.restart_timer(now);
+        Outcome::Quiet
     }
 
     /// Nothing was acknowledged since the last probe: another one is due, and the next after twice the time.
     #[cold]
     pub(super) fn ask_again(&mut self, now: Time) -> Outcome {
-        self.ask(now);
         self.rtt.back_off();
         self.detector.ask_again();
-        self.urgent = true;
-        self.restart_timer(now);
-        Outcome::Quiet
+        self.ask(now)
     }
 
     /// Something was delivered, with that outcome, or what was lost before shows persistent congestion.

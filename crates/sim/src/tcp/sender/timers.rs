@@ -17,12 +17,7 @@ impl<C: Controller + Clone> Sender<C> {
         match self.detector.on_timer(&mut self.board, recovering, timing) {
             TimerEvent::Timeout if self.only_asks() => self.ask_again(now),
             TimerEvent::Timeout => self.on_timeout(now),
-            TimerEvent::ProbeDue => {
-                self.ask(now);
-                self.urgent = true;
-                self.restart_timer(now);
-                Outcome::Quiet
-            }
+            TimerEvent::ProbeDue => self.ask(now),
             TimerEvent::ReorderingOver => self.on_reordering_over(now),
         }
     }
