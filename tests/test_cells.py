@@ -179,6 +179,17 @@ def test_an_invalid_run_is_neither_averaged_nor_kept(
     assert done.by["lab"]["rtt_ms"] == [31.0, 32.0, 33.0]
 
 
+def test_a_cell_without_a_valid_run_is_named_and_leaves_the_others_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    engines = Engines(monkeypatch, 1.0, tmp_path)
+    engines.invalid = {0}
+    told: list[str] = []
+    done = cells.compare([NAME, OTHER], out=tmp_path, repeats=1, on_event=told.append)
+    assert [one.by["lab"] is None for one in done] == [True, False]
+    assert told[-1] == f"{NAME}: no run is valid: late"
+
+
 def test_a_directory_that_is_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     with pytest.raises(ScenarioError, match="is not a store of results"):

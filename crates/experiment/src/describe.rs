@@ -147,6 +147,7 @@ fn impairments(impair: &Impairments) -> Value {
 fn loss(rule: &LossRule) -> Value {
     match rule {
         LossRule::Probability(p) => json!({ "probability": p }),
+        LossRule::Offloaded(p) => json!({ "offloaded_bursts": p }),
         LossRule::Every(n) => json!({ "every": n }),
         LossRule::At { times, flows } => {
             json!({ "at_s": times.iter().map(|t| t.as_secs()).collect::<Vec<_>>(), "flows": flows })

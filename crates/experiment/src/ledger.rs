@@ -112,7 +112,9 @@ impl Ledger {
     pub fn sent(&mut self, flow: u32, packets: u8, retransmitted: bool, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
             cell.sent += u64::from(packets);
-            cell.retransmitted += u64::from(retransmitted);
+            if retransmitted {
+                cell.retransmitted += 1;
+            }
         }
     }
 
@@ -301,7 +303,7 @@ impl LinkLedger for Ledger {
     }
 
     #[inline(always)]
-    fn departed(&mut self, link: u32, packet: LinkPacket, departure: Departure, rate: &LinkRate) {
+    fn departed(&mut self, link: u32, packet: &LinkPacket, departure: Departure, rate: &LinkRate) {
         let series = &mut self.links[link as usize].leaving;
         let (began, departs) = (departure.began(), departure.departs);
         if series.from <= began && departs < series.to {
@@ -311,7 +313,7 @@ impl LinkLedger for Ledger {
                 self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
             }
         } else {
-            self.departed_in_parts(link, packet, departure, rate);
+            self.departed_in_parts(link, *packet, departure, rate);
         }
     }
 
@@ -367,7 +369,7 @@ mod tests {
     use super::*;
     use crate::grid;
     use fairhaul_path::{PacketKind, Schedule};
-    use fairhaul_units::{Ecn, Rate};
+    use fairhaul_units::{Ecn, Rate, Sending};
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -382,11 +384,12 @@ mod tests {
             ecn: Ecn::NotCapable,
             flow: 0,
             kind: PacketKind::Control,
+            sending: Sending::First,
             counted: 0,
         };
         let departure = Departure { departs, arrives: departs, on_wire, marked: false, copies: 1 };
         let rate = Rate::from_bps(8_000_000).expect("not zero");
-        ledger.departed(0, packet, departure, &LinkRate::new(rate, &Schedule::default()));
+        ledger.departed(0, &packet, departure, &LinkRate::new(rate, &Schedule::default()));
     }
 
     #[test]

@@ -462,6 +462,8 @@ fn instants_of_loss_strike_flows_by_name() {
     assert_eq!(loss("{ at = [\"1 s\"], flows = [\"F2[1]\", \"F1\"] }"), at(&[0, 2]));
     assert_eq!(loss("{ at = [\"1 s\"] }"), at(&[0, 1, 2]));
     assert_eq!(loss("{ every = 100 }"), Some(LossRule::Every(100)));
+    assert_eq!(loss("{ offloaded_bursts = 0.01 }"), Some(LossRule::Offloaded(0.01)));
+    assert_eq!(loss("{ offloaded_bursts = 0 }"), None);
     assert_eq!(loss("0"), None);
     let bursts = Bursts { good_to_bad: 0.01, bad_to_good: 0.25, loss_good: 0.0, loss_bad: 1.0 };
     assert_eq!(loss("{ good_to_bad = 0.01, bad_to_good = 0.25 }"), Some(LossRule::Bursts(bursts)));

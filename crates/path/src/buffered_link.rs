@@ -305,7 +305,7 @@ mod tests {
     use super::*;
     use crate::packet::LinkPacket;
     use crate::queue::{Built, QueueChoice, Site, entry};
-    use fairhaul_units::{Chance, CongestionHeader, Ecn};
+    use fairhaul_units::{Chance, CongestionHeader, Ecn, Sending};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -320,6 +320,7 @@ mod tests {
                 ecn: Ecn::NotCapable,
                 flow: 0,
                 kind: PacketKind::Data,
+                sending: Sending::First,
                 counted: 0,
             }
         }

@@ -260,6 +260,7 @@ mod tests {
     use crate::packet::PacketKind;
     use crate::queue::{Built, Capacity, DropTail, QueueChoice, Site};
     use fairhaul_units::Chance;
+    use fairhaul_units::Sending;
     use proptest::prelude::*;
 
     fn marking(capacity: Capacity, mark: Capacity) -> Link {
@@ -269,7 +270,16 @@ mod tests {
 
     fn offer(link: &mut Link, size: u32, ecn: Ecn, connection: u32, now: Time) -> Option<Departure> {
         link.offer(
-            &LinkPacket { connection, size, packets: 1, ecn, flow: 0, kind: PacketKind::Control, counted: 0 },
+            &LinkPacket {
+                connection,
+                size,
+                packets: 1,
+                ecn,
+                flow: 0,
+                kind: PacketKind::Control,
+                sending: Sending::First,
+                counted: 0,
+            },
             now,
         )
     }
@@ -291,6 +301,7 @@ mod tests {
                 ecn: Ecn::NotCapable,
                 flow: 0,
                 kind: PacketKind::Control,
+                sending: Sending::First,
                 counted: 0,
             };
             assert!(trains.has_room(&train, now));

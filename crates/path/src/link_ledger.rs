@@ -24,7 +24,7 @@ pub trait LinkLedger {
     fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time);
 
     /// A packet leaves the queue of `link`, which can send at that rate.
-    fn departed(&mut self, link: u32, packet: LinkPacket, departure: Departure, rate: &LinkRate);
+    fn departed(&mut self, link: u32, packet: &LinkPacket, departure: Departure, rate: &LinkRate);
 
     /// Counts what `link` sends with that departure; called where the ledger counts bytes.
     fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate);

@@ -75,7 +75,7 @@ impl<T: Packet> LinkPort<T> {
     /// Offers a packet at `now`, which must not run backwards. Gauges that were due have been read.
     #[inline(always)]
     pub fn offer(&mut self, packet: LinkPacket, now: Time, ledger: &mut impl LinkLedger) -> Admission {
-        if self.does_more && self.may_lose(&packet).is_some() && !self.admits(packet.size, now) {
+        if self.does_more && self.may_lose(packet.kind) && !self.admits(packet.size, now) {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         }
@@ -87,7 +87,7 @@ impl<T: Packet> LinkPort<T> {
             return Admission::Dropped;
         };
         ledger.enqueued(self.number, packet.size, packet.packets, now);
-        Admission::Sent(self.depart(packet, now, departure, now, ledger))
+        Admission::Sent(self.depart(&packet, now, departure, now, ledger))
     }
 
     /// A packet that was offered at `offered` and has waited in a queue of a kernel begins to leave at `now`, which must not
@@ -104,7 +104,7 @@ impl<T: Packet> LinkPort<T> {
             unreachable!("behind a queue of a kernel nothing waits")
         };
         let departure = link.offer(&packet, now).expect("behind a queue of a kernel a link has no limit");
-        self.depart(packet, offered, Departure { marked, ..departure }, now, ledger)
+        self.depart(&packet, offered, Departure { marked, ..departure }, now, ledger)
     }
 
     /// Whether a train that is offered at `now` can pass as a whole: nothing is decided packet by packet, and all of them
@@ -205,14 +205,13 @@ impl<T: Packet> LinkPort<T> {
         totals.arrived == totals.dropped + self.passed + self.waiting() as u64
     }
 
-    /// The flow of a packet that losses and the policer apply to.
-    fn may_lose(&self, packet: &LinkPacket) -> Option<u32> {
-        let may = match packet.kind {
+    /// Whether losses and the policer apply to packets of this kind.
+    fn may_lose(&self, kind: PacketKind) -> bool {
+        match kind {
             PacketKind::Data => true,
             PacketKind::Ack => self.loses_acks,
             PacketKind::Control => false,
-        };
-        may.then_some(packet.flow)
+        }
     }
 
     /// Whether a policer lets a packet in.
@@ -233,7 +232,7 @@ impl<T: Packet> LinkPort<T> {
             ledger.dropped(self.number, queued.size, queued.arrived, now);
         }
         let (Queued { packet, arrived, .. }, departure) = next?;
-        let departure = self.depart(packet.at_link(), arrived, departure, now, ledger);
+        let departure = self.depart(&packet.at_link(), arrived, departure, now, ledger);
         Some((packet, departure))
     }
 
@@ -241,7 +240,7 @@ impl<T: Packet> LinkPort<T> {
     #[inline(always)]
     fn depart(
         &mut self,
-        packet: LinkPacket,
+        packet: &LinkPacket,
         offered: Time,
         departure: Departure,
         now: Time,
@@ -255,7 +254,7 @@ impl<T: Packet> LinkPort<T> {
         if !self.does_more {
             return departure;
         }
-        let (arrives, copies) = self.cross(&packet, offered, departure, ledger);
+        let (arrives, copies) = self.cross(*packet, offered, departure, ledger);
         Departure { arrives, copies, ..departure }
     }
 
@@ -263,7 +262,7 @@ impl<T: Packet> LinkPort<T> {
     #[inline(never)]
     fn cross(
         &mut self,
-        packet: &LinkPacket,
+        packet: LinkPacket,
         offered: Time,
         departure: Departure,
         ledger: &mut impl LinkLedger,
@@ -271,9 +270,9 @@ impl<T: Packet> LinkPort<T> {
         if self.counts_bytes {
             ledger.sent_by_link(self.number, departure, &self.rate);
         }
-        let flow = self.may_lose(packet);
-        if let (Some(loss), Some(flow)) = (&mut self.loss, flow)
-            && loss.loses(flow, departure.departs)
+        let may_lose = self.may_lose(packet.kind);
+        if let Some(loss) = self.loss.as_mut().filter(|_| may_lose)
+            && loss.loses(&packet, departure.departs)
         {
             ledger.lost_after_queue(self.number, offered, departure.departs);
             return (departure.arrives, 0);
@@ -290,7 +289,7 @@ mod tests {
     use crate::queue::{Capacity, QueueChoice, Site};
     use crate::schedule::Schedule;
     use crate::token_bucket::BucketRule;
-    use fairhaul_units::{Bytes, CongestionHeader, Ecn, Rate, Span};
+    use fairhaul_units::{Bytes, CongestionHeader, Ecn, Rate, Sending, Span};
     use proptest::prelude::*;
 
     impl Packet for LinkPacket {
@@ -340,7 +339,7 @@ mod tests {
             self.dropped += 1;
         }
 
-        fn departed(&mut self, _: u32, _: LinkPacket, _: Departure, _: &LinkRate) {
+        fn departed(&mut self, _: u32, _: &LinkPacket, _: Departure, _: &LinkRate) {
             self.departed += 1;
         }
 
@@ -366,6 +365,7 @@ mod tests {
             ecn: Ecn::Capable,
             flow: 0,
             kind: DATA,
+            sending: Sending::First,
             counted: 960,
         };
         let mut counts = Counts::default();
@@ -412,7 +412,16 @@ mod tests {
     }
 
     fn packet(size: u32, kind: PacketKind) -> LinkPacket {
-        LinkPacket { connection: 0, size, packets: 1, ecn: Ecn::Capable, flow: 0, kind, counted: 0 }
+        LinkPacket {
+            connection: 0,
+            size,
+            packets: 1,
+            ecn: Ecn::Capable,
+            flow: 0,
+            kind,
+            sending: Sending::First,
+            counted: 0,
+        }
     }
 
     #[test]

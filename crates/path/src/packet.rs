@@ -1,6 +1,6 @@
 //! What links and queues read of a packet, whichever engine it belongs to.
 
-use fairhaul_units::{CongestionHeader, Ecn};
+use fairhaul_units::{CongestionHeader, Ecn, Sending};
 
 /// A packet as it is offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct LinkPacket {
     pub flow: u32,
     /// What it carries.
     pub kind: PacketKind,
+    /// How it left its host.
+    pub sending: Sending,
     /// Its payload, where this link is the one that counts the payload of the flow; else zero.
     pub counted: u32,
 }

@@ -207,7 +207,7 @@ impl Connection {
             data.stamped = self.last_departure;
         }
         if !data.opens() {
-            network.ledger.sent(self.flow, data.packets, data.retransmitted, data.stamped);
+            network.ledger.sent(self.flow, data.packets, data.retransmitted(), data.stamped);
         }
         self.sender.launched(data.stamped);
         self.trace_data(PacketWhat::Sent, data, data.stamped, network);

@@ -13,7 +13,7 @@ pub fn data_row(serial: u32, what: PacketWhat, data: &Data, now: Time) -> Packet
         number: data.number,
         size: data.size,
         opens: data.opens(),
-        retransmitted: data.retransmitted,
+        retransmitted: data.retransmitted(),
         ecn: data.ecn,
         cwr: data.cwr,
         ece: false,

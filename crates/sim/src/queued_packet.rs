@@ -1,7 +1,7 @@
 //! A packet that waits in the queue of a link: its content, its connection, and the leg of its route.
 
 use fairhaul_path::{LinkPacket, Packet, PacketKind};
-use fairhaul_units::{Ack, CongestionHeader, Data, Ecn};
+use fairhaul_units::{Ack, CongestionHeader, Data, Ecn, Sending};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,8 @@ impl Packet for QueuedPacket {
 pub fn data_at_link(serial: u32, flow: u32, data: &Data, counted: u32) -> LinkPacket {
     let kind = if data.opens() { PacketKind::Control } else { PacketKind::Data };
     let packets = data.packets.max(1);
-    LinkPacket { connection: serial, size: data.size, packets, ecn: data.ecn, flow, kind, counted }
+    let &Data { size, ecn, sending, .. } = data;
+    LinkPacket { connection: serial, size, packets, ecn, flow, kind, sending, counted }
 }
 
 /// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4].
@@ -66,6 +67,7 @@ pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
         ecn: Ecn::NotCapable,
         flow,
         kind: if ack.opens() { PacketKind::Control } else { PacketKind::Ack },
+        sending: Sending::First,
         counted: 0,
     }
 }

@@ -3,10 +3,12 @@
 mod support;
 mod wire;
 
+use std::collections::BTreeSet;
+
 use fairhaul_experiment::{FlowRow, PacketWhat, Recovery, read};
 use fairhaul_sim::tcp::SenderConfig;
 use fairhaul_sim::{Control, run_traced};
-use fairhaul_units::{Rate, Span, Time};
+use fairhaul_units::{Data, Rate, Sending, Span, Time};
 use support::{run_text, within};
 use wire::{Pipe, at, config};
 
@@ -65,6 +67,11 @@ fn a_burst_is_at_most_a_third_of_the_window_and_at_most_the_configured_size() {
         };
         let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), |_, _| false);
         pipe.run(at(3000));
+        let of_one_time = |a: &(Time, Data), b: &(Time, Data)| a.0 == b.0;
+        for burst in pipe.sent.chunk_by(of_one_time).filter(|burst| burst[0].0 > at(1000)) {
+            let follows = |(_, data): &(Time, Data)| data.sending == Sending::Following;
+            assert!(!follows(&burst[0]) && burst[1..].iter().all(follows), "{burst:?}");
+        }
         // After the first round, acknowledgements come 1 ms apart.
         let times: Vec<Time> = pipe.sent.iter().map(|sent| sent.0).filter(|time| *time > at(1000)).collect();
         let bursts: Vec<usize> = times.chunk_by(|a, b| a == b).map(<[Time]>::len).collect();
@@ -88,6 +95,24 @@ fn the_last_packets_do_not_wait_for_more() {
     let later: Vec<Time> = pipe.sent[17..].iter().map(|sent| sent.0).collect();
     assert_eq!(later, [[at(206); 5].as_slice(), &[at(209); 3]].concat());
     assert_eq!(pipe.timeouts(), 0);
+}
+
+#[test]
+fn bursts_are_lost_as_a_whole() {
+    let text = paced("offload = \"8 packets\"\n");
+    let changes = [("bottleneck.loss".to_owned(), "{ offloaded_bursts = 0.02 }".to_owned())];
+    let scenario = read(&text, "test.toml", &changes).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+    let (_, evidence) = run_traced(&scenario, 0, &Control::default()).expect("it runs");
+    let numbers = |what| {
+        let rows = evidence.rows.iter().filter(move |row| row.what == what && !row.retransmitted);
+        rows.map(|row| (row.t_s, row.number)).collect::<Vec<_>>()
+    };
+    let lost: BTreeSet<u64> = numbers(PacketWhat::Dropped).iter().map(|row| row.1).collect();
+    let sent = numbers(PacketWhat::Sent);
+    let bursts: Vec<&[(f64, u64)]> = sent.chunk_by(|a, b| a.0 == b.0).collect();
+    let of = |burst: &&[(f64, u64)]| burst.iter().filter(|row| lost.contains(&row.1)).count();
+    assert!(bursts.iter().all(|burst| [0, burst.len()].contains(&of(burst))));
+    assert!(bursts.iter().filter(|burst| burst.len() > 1 && of(burst) > 1).count() >= 5, "{}", lost.len());
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn what_is_sent_again_and_what_opens_cannot_be_marked() {
         pipe.run(at(20_000));
         assert!(pipe.retransmissions() > 10 && pipe.timeouts() > 1);
         for (_, data) in &pipe.sent {
-            let wanted = if data.retransmitted || data.opens() { Ecn::NotCapable } else { Ecn::Capable };
+            let wanted = if data.retransmitted() || data.opens() { Ecn::NotCapable } else { Ecn::Capable };
             assert_eq!(data.ecn, wanted, "{data:?}");
             assert!(!data.cwr || wanted == Ecn::Capable, "{data:?}");
         }

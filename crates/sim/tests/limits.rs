@@ -68,7 +68,7 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
             }
             for data in flight {
                 now += Span::from_us(1);
-                if lost(data.number) && !data.retransmitted && !data.opens() {
+                if lost(data.number) && !data.retransmitted() && !data.opens() {
                     continue;
                 }
                 let ack = receiver.receive(&data, now).1.expect("no acknowledgement is held");

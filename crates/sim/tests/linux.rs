@@ -7,7 +7,7 @@ mod wire;
 use fairhaul_cc::{Builtin, ControllerChoice};
 use fairhaul_experiment::{Hold, Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Receiver, Sender, SenderConfig};
-use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Sending, Span, Time};
 use support::{Run, run_text, within};
 use wire::{Pipe, at, config};
 
@@ -129,7 +129,7 @@ fn a_probe_finds_a_lost_tail_before_the_timer() {
     let retransmissions: Vec<(Time, u64)> = pipe
         .sent
         .iter()
-        .filter(|(_, data)| data.retransmitted)
+        .filter(|(_, data)| data.retransmitted())
         .map(|(time, data)| (*time, data.number))
         .collect();
     assert_eq!([retransmissions[0].1, retransmissions[1].1], [19, 18]);
@@ -181,7 +181,7 @@ fn with_one_packet_in_flight_a_probe_waits_for_a_delayed_acknowledgement() {
     let mut pipe = losing(tail, |number| u32::from(number == 19));
     pipe.run(at(5000));
     let retransmission =
-        pipe.sent.iter().find(|(_, data)| data.retransmitted).expect("it is retransmitted").0;
+        pipe.sent.iter().find(|(_, data)| data.retransmitted()).expect("it is retransmitted").0;
     let last = pipe.acked.iter().rfind(|(time, ..)| *time < retransmission).expect("acknowledgements").0;
     assert!(retransmission - last >= Span::from_ms(2 * 101 + 50), "{}", retransmission - last);
     assert_eq!((pipe.timeouts(), pipe.retransmissions()), (0, 1));
@@ -409,7 +409,7 @@ fn after_sixteen_packets_every_second_is_acknowledged() {
         stamped: at(ms),
         size: 1000,
         packets,
-        retransmitted: false,
+        sending: Sending::First,
         ecn: Ecn::NotCapable,
         cwr: false,
         congestion: None,

@@ -18,7 +18,7 @@ const ALL: [Recovery; 4] = [Recovery::Sack, Recovery::Reno, STEADY, IMPATIENT];
 /// What a poll until it has nothing more lets go: number, and whether it is a retransmission.
 fn leaves(sender: &mut Sender<Builtin>, now: Time) -> Vec<(u64, bool)> {
     std::iter::from_fn(|| match sender.poll(now) {
-        Poll::Send(data) => Some((data.number, data.retransmitted)),
+        Poll::Send(data) => Some((data.number, data.retransmitted())),
         _ => None,
     })
     .collect()
@@ -172,7 +172,7 @@ fn sack_fills_a_hundred_holes_in_a_few_round_trips() {
     // 256 ms later all is filled within two round trips (each 100 ms and 256 x 1 ms).
     let pipe = losing(Recovery::Sack, 256.0, (600..800).step_by(2));
     assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.retransmissions()), (1, 0, 100));
-    let retransmissions = || pipe.sent.iter().filter(|(_, data)| data.retransmitted).map(|&(time, _)| time);
+    let retransmissions = || pipe.sent.iter().filter(|(_, data)| data.retransmitted()).map(|&(time, _)| time);
     let took = retransmissions().max().unwrap() - retransmissions().min().unwrap();
     assert!(took < Span::from_ms(2 * 356), "{took}");
 }

@@ -69,7 +69,7 @@ fn a_loss_ends_trains() {
     assert!(!sender.takes_trains());
     let next = leaves(&mut sender, at(200));
     assert!(next.iter().all(|data| data.packets == 1));
-    assert!(next.iter().any(|data| data.retransmitted && data.number < 10));
+    assert!(next.iter().any(|data| data.retransmitted() && data.number < 10));
 }
 
 fn record(grain: &str, seed: u64) -> Record {

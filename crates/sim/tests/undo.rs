@@ -68,7 +68,7 @@ fn a_spurious_timeout_is_undone_and_sends_nothing_again_but_its_first_packet() {
         let before = path.sender.window();
         let (first, retransmitted) = path.times_out();
         assert_eq!(
-            retransmitted.iter().map(|d| (d.number, d.retransmitted)).collect::<Vec<_>>(),
+            retransmitted.iter().map(|d| (d.number, d.retransmitted())).collect::<Vec<_>>(),
             [(0, true)]
         );
         // A second timeout in a row belongs to it.
@@ -84,7 +84,7 @@ fn a_spurious_timeout_is_undone_and_sends_nothing_again_but_its_first_packet() {
             assert_eq!(path.arrives(packet, now), Outcome::Quiet, "{recovery:?}");
             left.extend(path.leaves(now));
         }
-        assert!(left.iter().all(|data| !data.retransmitted), "{recovery:?}");
+        assert!(left.iter().all(|data| !data.retransmitted()), "{recovery:?}");
         assert_eq!(left[0].number, 10);
         // Nine of ten grew it, by 1/10 each: it is at its threshold.
         assert!((path.sender.window().cwnd - 10.9).abs() < 0.05, "{:?}", path.sender.window());
@@ -104,7 +104,7 @@ fn without_undo_a_spurious_timeout_costs_the_window() {
         assert_eq!(path.sender.window().ssthresh, 5.0);
         let retransmitted = path.leaves(later(when, 10));
         assert!(
-            !retransmitted.is_empty() && retransmitted.iter().all(|data| data.retransmitted),
+            !retransmitted.is_empty() && retransmitted.iter().all(|data| data.retransmitted()),
             "{recovery:?}"
         );
     }
@@ -135,7 +135,7 @@ fn a_lost_packet_is_never_undone_though_others_are_late() {
         let mut outcomes: Vec<_> = packets[2..].iter().map(|p| path.arrives(p, at(200))).collect();
         let retransmitted = path.leaves(at(200));
         outcomes.push(path.arrives(&packets[1], at(210)));
-        let first = retransmitted.iter().find(|data| data.retransmitted).expect("a retransmission");
+        let first = retransmitted.iter().find(|data| data.retransmitted()).expect("a retransmission");
         assert_eq!(first.number, 0);
         outcomes.push(path.arrives(first, at(300)));
         assert!(outcomes.contains(&Outcome::Reduced), "{recovery:?}");
@@ -153,7 +153,7 @@ fn of_a_late_packet_and_a_lost_one_behind_it_the_loss_is_charged() {
         let mut outcomes = Vec::new();
         for packet in &packets[2..] {
             outcomes.push(path.arrives(packet, at(200)));
-            retransmitted.extend(path.leaves(at(200)).into_iter().filter(|data| data.retransmitted));
+            retransmitted.extend(path.leaves(at(200)).into_iter().filter(|data| data.retransmitted()));
         }
         assert_eq!(retransmitted.iter().map(|data| data.number).collect::<Vec<_>>(), [0, 1]);
         outcomes.push(path.arrives(&packets[0], at(210)));

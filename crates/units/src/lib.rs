@@ -21,7 +21,7 @@ pub use chance::{Chance, mix};
 pub use congestion_header::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, tick};
 pub use formula::{Formula, FormulaError};
 pub use gauge::Gauge;
-pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
+pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock, Sending};
 pub use parameter::{Kind, Parameter, Settings, Value};
 pub use parse::ParseError;
 pub use quantity::{Bytes, Rate, Span, Time, real};

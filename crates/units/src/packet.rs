@@ -42,8 +42,8 @@ pub struct Data {
     pub size: u32,
     /// How many packets this is: one, or as many as the train has; none: it opens the connection and carries no data.
     pub packets: u8,
-    /// Whether the sender has sent this number before.
-    pub retransmitted: bool,
+    /// Whether its number is new, and whether it left alone.
+    pub sending: Sending,
     /// What queues may do to it, or have done.
     pub ecn: Ecn,
     /// CWR: the sender has reduced its window, and no echo of an earlier mark is needed.
@@ -52,7 +52,24 @@ pub struct Data {
     pub congestion: Option<CongestionHeader>,
 }
 
+/// How a data packet left its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// For the first time; alone, or first in a burst of segmentation offload.
+    First,
+    /// For the first time, in the same burst of segmentation offload as the packet before it.
+    Following,
+    /// Once more.
+    Again,
+}
+
 impl Data {
+    /// Whether the sender has sent this number before.
+    #[inline(always)]
+    pub fn retransmitted(&self) -> bool {
+        self.sending == Sending::Again
+    }
+
     /// Whether this opens the connection and carries no data.
     #[inline(always)]
     pub fn opens(&self) -> bool {

@@ -50,7 +50,7 @@ class Compared:
     cell: AnyCell
     cycle_s: float | None
     by: Mapping[Engine, Figures | None]
-    """None where the cell takes too long for an engine in real time."""
+    """None where the cell takes too long for an engine in real time, or no run of it is valid."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result as `--json` prints it."""
@@ -100,7 +100,7 @@ def compare(
         ScenarioError: there is no such cell.
         StoreError: `out` exists and is something else.
         Refused: an engine cannot be used here, or its kernel lacks something.
-        RunError: a run failed, or no run of a cell is valid.
+        RunError: a run failed, or no run of any cell is valid.
     """
     cells = _named(names, CELLS, "cell")
     for engine in () if is_store(out) else engines:
@@ -137,7 +137,7 @@ def compare_unusual(
         ScenarioError: there is no such cell.
         StoreError: `out` exists and is something else.
         Refused: an engine cannot be used here, or its kernel lacks something.
-        RunError: a run failed, or no run of a cell is valid.
+        RunError: a run failed, or no run of any cell is valid.
     """
     cells = _named(names, UNUSUAL, "unusual cell")
 
@@ -233,8 +233,10 @@ class _Runs:
     ) -> dict[C, list[Values]]:
         """Give the values of the valid runs of each cell; those of invalid runs are not kept.
 
+        A cell without a valid run is not in the result, and an event says why.
+
         Raises:
-            RunError: a run failed, or no run of a cell is valid.
+            RunError: a run failed, or no run of any cell is valid.
         """
         from fairhaul.runs import for_each
 
@@ -264,14 +266,20 @@ class _Runs:
             on_progress=self.on_progress,
             engine=engine,
         )
-        for cell, jobs in wanted.items():
-            if all(job.key not in found for job in jobs):
-                reasons = "; ".join(sorted(invalid[cell]))
-                raise _core.RunError(f"{cell.name}: no run is valid: {reasons}")
-        return {
+        values = {
             cell: [found[job.key] for job in jobs if job.key in found]
             for cell, jobs in wanted.items()
         }
+        lacking = [
+            f"{cell.name}: no run is valid: {'; '.join(sorted(invalid[cell]))}"
+            for cell, of_cell in values.items()
+            if not of_cell
+        ]
+        if lacking and len(lacking) == len(wanted):
+            raise _core.RunError("\n".join(lacking))
+        for sentence in lacking:
+            self.on_event(sentence)
+        return {cell: of_cell for cell, of_cell in values.items() if of_cell}
 
 
 def measured_s(cycle_s: float | None) -> float:

@@ -262,7 +262,9 @@ def show_cells(done: Sequence[Compared]) -> None:
     screen = show.console()
     screen.print(show.table(" / ".join(engines), header, rows))
     if any(one.by.get("lab", {}) is None for one in done):
-        screen.print("Cells whose cycle is longer than 20 s do not run in the lab.")
+        screen.print(
+            '"-" in the lab: no run is valid, or none is made, since the cycle exceeds 20 s.'
+        )
     screen.print(
         'Values are means over runs. "link used" is goodput over the payload rate of the link.'
     )

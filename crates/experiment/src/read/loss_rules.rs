@@ -13,6 +13,8 @@ use super::reader::{Key, KeyedOption};
 /// Which of the two keys of a model of bursts are given.
 const NEITHER: [bool; 2] = [false, false];
 const BOTH: [bool; 2] = [true, true];
+/// None of the keys that are a rule alone is given.
+const NONE: [bool; 3] = [false; 3];
 
 /// What a link loses; `None` where that is nothing, or where a part of it was wrong.
 pub(super) fn loss_rule(
@@ -27,19 +29,25 @@ pub(super) fn loss_rule(
     let states = [keys.loss_good.key, keys.loss_bad.key];
     let chain = [keys.good_to_bad.key.given, keys.bad_to_good.key.given];
     let times = [keys.good.key.given, keys.bad.key.given];
-    match (keys.every.key.given, keys.at.key.given, times, chain) {
-        (true, false, NEITHER, NEITHER) => {
+    let single = [keys.every.key.given, keys.at.key.given, keys.offloaded_bursts.key.given];
+    match (single, times, chain) {
+        ([true, false, false], NEITHER, NEITHER) => {
             refuse_strays(&[keys.flows.key], "\"every\" applies to all packets", notes);
             refuse_strays(&states, "\"every\" applies to all packets", notes);
             keys.every.value.map(LossRule::Every)
         }
-        (false, true, NEITHER, NEITHER) => {
+        ([false, true, false], NEITHER, NEITHER) => {
             refuse_strays(&states, "\"at\" loses one packet for each time", notes);
             let times = loss_times(keys, notes)?;
             let flows = struck_flows(keys, flows, notes)?;
             Some(LossRule::At { times, flows })
         }
-        (false, false, BOTH, NEITHER) => {
+        ([false, false, true], NEITHER, NEITHER) => {
+            refuse_strays(&[keys.flows.key], "\"offloaded_bursts\" applies to all packets", notes);
+            refuse_strays(&states, "\"offloaded_bursts\" loses whole bursts", notes);
+            keys.offloaded_bursts.value.filter(|p| *p > 0.0).map(LossRule::Offloaded)
+        }
+        (NONE, BOTH, NEITHER) => {
             refuse_strays(&[keys.flows.key], "bursts of loss apply to all packets", notes);
             Some(LossRule::TimedBursts(TimedBursts {
                 good: keys.good.value?,
@@ -48,7 +56,7 @@ pub(super) fn loss_rule(
                 loss_bad: keys.loss_bad.value,
             }))
         }
-        (false, false, NEITHER, BOTH) => {
+        (NONE, NEITHER, BOTH) => {
             refuse_strays(&[keys.flows.key], "a Gilbert-Elliott chain applies to all packets", notes);
             Some(LossRule::Bursts(Bursts {
                 good_to_bad: keys.good_to_bad.value?,
@@ -60,7 +68,7 @@ pub(super) fn loss_rule(
         _ => {
             of.key.note(
                 "wanted a probability, { every = N }, { at = [times], flows = [names] }, \
-                 { good = TIME, bad = TIME } or { good_to_bad = P, bad_to_good = P }",
+                 { offloaded_bursts = P }, { good = TIME, bad = TIME } or { good_to_bad = P, bad_to_good = P }",
                 notes,
             );
             None

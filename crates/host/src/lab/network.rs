@@ -8,10 +8,10 @@ mod departures;
 mod in_kernel;
 mod tracing;
 
-use fairhaul_experiment::{Grid, Hop, Ledger, PacketTrace};
+use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, PacketKind, Wire};
-use fairhaul_units::{Ecn, Span, Time};
+use fairhaul_units::{Ecn, Sending, Span, Time};
 
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
@@ -38,6 +38,8 @@ struct Travel {
     flow: u32,
     /// Whether it travels in the direction of data.
     forward: bool,
+    /// Whether its host has handed it over together with the one before it.
+    follows: bool,
     hop: usize,
     sent: Time,
 }
@@ -119,18 +121,14 @@ impl Network {
         self.kept = bytes;
     }
 
-    /// Records the packet trace of `flow` from now on.
-    pub fn trace(&mut self, flow: u32) {
-        self.tracer = Some(PacketTracer::new(flow, self.ledger.end()));
-    }
-
-    /// Ends the packet trace, and returns it if there is one.
-    pub fn take_trace(&mut self) -> Option<PacketTrace> {
-        self.tracer.take().map(PacketTracer::close)
-    }
-
     /// A host has sent a packet at `now`, which must not run backwards. A packet of no connection is not carried.
     pub fn accept(&mut self, host: u8, bytes: &[u8], now: Time) {
+        self.accept_segment(host, bytes, false, now);
+    }
+
+    /// The same for a packet that may be one of several that the host has handed over as one; `follows`: it is not the
+    /// first of them.
+    pub fn accept_segment(&mut self, host: u8, bytes: &[u8], follows: bool, now: Time) {
         let Some((headers, flow, forward)) = self.whose(host, bytes) else {
             self.counts.strays += 1;
             return;
@@ -138,7 +136,7 @@ impl Network {
         self.counts.read += 1;
         let leaves = if forward { self.departure(headers.from.1, flow, now) } else { now };
         self.count_sent(&headers, flow, forward, leaves);
-        let travel = Travel { headers, flow, forward, hop: 0, sent: leaves };
+        let travel = Travel { headers, flow, forward, follows, hop: 0, sent: leaves };
         let bytes = &bytes[..headers.size as usize];
         let slot = self.keep(travel, bytes);
         if let Some(tracer) = &mut self.tracer {
@@ -252,7 +250,7 @@ impl Network {
     /// A packet is at its next hop.
     fn step(&mut self, slot: u32, now: Time, deliver: &mut impl FnMut(u8, &[u8], Time)) {
         let PacketInFlight { travel, bytes } = &mut self.packets[slot as usize];
-        let Travel { headers, flow, forward, hop: number, .. } = *travel;
+        let Travel { headers, flow, forward, follows, hop: number, .. } = *travel;
         let route = &self.routes[flow as usize];
         let hops = if forward { &route.forward } else { &route.reverse };
         let Some(hop) = hops.get(number) else {
@@ -286,6 +284,7 @@ impl Network {
                     ecn: headers.ecn,
                     flow,
                     kind,
+                    sending: if follows { Sending::Following } else { Sending::First },
                     counted,
                 };
                 self.offer(link, QueuedPacket { slot, at_link }, now);

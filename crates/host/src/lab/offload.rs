@@ -41,8 +41,8 @@ impl Parts {
     }
 }
 
-/// Splits a packet of the device into its segments, and calls `each` for each of them.
-pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8])) {
+/// Splits a packet of the device into its segments, and calls `each` for each of them, with whether it is not the first.
+pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8], bool)) {
     let Some((prefix, packet)) = handed.split_at_checked(PREFIX) else { return };
     let size = usize::from(u16::from_ne_bytes([prefix[4], prefix[5]]));
     let size = if prefix[1] & !REDUCED == SEGMENTS { size } else { 0 };
@@ -50,16 +50,16 @@ pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8])) {
 }
 
 /// Splits a packet into segments with `size` bytes of payload, of which the last may have fewer, and calls `each` for each
-/// of them. A size of 0 stands for one segment. Unless it `copies` the payload, that of several segments is undefined.
+/// of them, with whether it is not the first. A size of 0 stands for one segment. Unless it `copies` the payload, that of several segments is undefined.
 pub fn split_packet(
     packet: &[u8],
     size: usize,
     copies: bool,
     scratch: &mut Vec<u8>,
-    mut each: impl FnMut(&[u8]),
+    mut each: impl FnMut(&[u8], bool),
 ) {
     let many = |parts: &Parts| size > 0 && packet.len() - parts.payload > size;
-    let Some(parts) = Parts::of(packet).filter(many) else { return each(packet) };
+    let Some(parts) = Parts::of(packet).filter(many) else { return each(packet, false) };
     let header = &packet[..parts.payload];
     let chunks = packet[parts.payload..].chunks(size);
     let last = chunks.len() - 1;
@@ -81,7 +81,7 @@ pub fn split_packet(
             *flags &= !(FIN | PSH);
         }
         seal(scratch, parts);
-        each(scratch);
+        each(scratch, number > 0);
     }
 }
 
@@ -255,7 +255,10 @@ mod tests {
 
     fn cut(handed: &[u8]) -> Vec<Vec<u8>> {
         let mut segments = Vec::new();
-        split(handed, &mut Vec::new(), |segment| segments.push(segment.to_vec()));
+        split(handed, &mut Vec::new(), |segment, follows| {
+            assert_eq!(follows, !segments.is_empty());
+            segments.push(segment.to_vec());
+        });
         segments
     }
 
@@ -293,7 +296,7 @@ mod tests {
         let packet = &handed[PREFIX..];
         let cut = |copies| {
             let mut segments = Vec::new();
-            split_packet(packet, 1000, copies, &mut vec![9; 80], |segment| {
+            split_packet(packet, 1000, copies, &mut vec![9; 80], |segment, _| {
                 segments.push((segment.len(), segment[..40].to_vec()));
             });
             segments

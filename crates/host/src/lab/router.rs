@@ -249,9 +249,10 @@ impl Router {
         let Router { hosts, network, mode, scratch, .. } = self;
         for _ in 0..MOST_READ {
             let Some(length) = hosts[number].read(buffer)? else { break };
-            let mut accept = |packet: &[u8]| network.accept(number as u8, packet, sent);
+            let mut accept =
+                |packet: &[u8], follows| network.accept_segment(number as u8, packet, follows, sent);
             match mode {
-                Mode::Exact => accept(&buffer[..length]),
+                Mode::Exact => accept(&buffer[..length], false),
                 Mode::Fast => split(&buffer[..length], scratch, accept),
             }
         }

@@ -2,11 +2,12 @@
 //!
 //! Losses that come in bursts follow a chain of two states [GILBERT, ELLIOTT].
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use fairhaul_units::{Chance, Time};
+use fairhaul_units::{Chance, Sending, Time};
 
 use super::timed_bursts::{LinkState, TimedBursts};
+use crate::packet::LinkPacket;
 
 /// Which data packets a link loses.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub enum LossRule {
         /// Indices of flows in the scenario.
         flows: Vec<u32>,
     },
+    /// Each burst of segmentation offload as a whole, with this probability.
+    Offloaded(f64),
     /// In bursts of packets.
     Bursts(Bursts),
     /// In bursts that last a time.
@@ -65,6 +68,8 @@ pub struct Loss {
     bad: bool,
     /// For `TimedBursts`: the state.
     state: Option<LinkState>,
+    /// For `Offloaded`: the connections whose last burst was lost.
+    lost: BTreeSet<u32>,
     /// From when on the rule is another, the next first.
     changes: VecDeque<(Time, LossRule)>,
 }
@@ -85,7 +90,8 @@ impl Loss {
             LossRule::TimedBursts(bursts) => Some(LinkState::new(bursts, now, chance.split("states"))),
             _ => None,
         };
-        Loss { rule, chance, seen: 0, paid: vec![0; flows], bad, state, changes: VecDeque::new() }
+        let (paid, lost, changes) = (vec![0; flows], BTreeSet::new(), VecDeque::new());
+        Loss { rule, chance, seen: 0, paid, bad, state, lost, changes }
     }
 
     /// The same, and from each of these times on, which ascend, another rule.
@@ -103,8 +109,8 @@ impl Loss {
         self.paid.fill(passed);
     }
 
-    /// Whether the data packet of `flow` that reaches the link at `now` is lost.
-    pub fn loses(&mut self, flow: u32, now: Time) -> bool {
+    /// Whether the packet that reaches the link at `now` is lost.
+    pub fn loses(&mut self, packet: &LinkPacket, now: Time) -> bool {
         while self.changes.front().is_some_and(|change| change.0 <= now) {
             if let Some((at, rule)) = self.changes.pop_front() {
                 self.change_rule(rule, at);
@@ -117,11 +123,21 @@ impl Loss {
                 self.seen.is_multiple_of(*n)
             }
             LossRule::At { times, flows } => {
-                let Some(which) = flows.iter().position(|&f| f == flow) else { return false };
+                let Some(which) = flows.iter().position(|&f| f == packet.flow) else { return false };
                 let due = times.partition_point(|&t| t <= now);
                 let lost = due > self.paid[which];
                 self.paid[which] = self.paid[which].max(due);
                 lost
+            }
+            LossRule::Offloaded(p) => {
+                if packet.sending != Sending::Following {
+                    if self.chance.hits(*p) {
+                        self.lost.insert(packet.connection);
+                    } else {
+                        self.lost.remove(&packet.connection);
+                    }
+                }
+                self.lost.contains(&packet.connection)
             }
             LossRule::Bursts(bursts) => {
                 let leaves = if self.bad { bursts.bad_to_good } else { bursts.good_to_bad };
@@ -139,7 +155,23 @@ impl Loss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairhaul_units::Span;
+    use crate::packet::PacketKind;
+    use fairhaul_units::{Ecn, Span};
+
+    /// A packet of the flow and connection of that number.
+    fn packet(flow: u32) -> LinkPacket {
+        let (kind, ecn) = (PacketKind::Data, Ecn::NotCapable);
+        LinkPacket {
+            connection: flow,
+            size: 1000,
+            packets: 1,
+            ecn,
+            flow,
+            kind,
+            sending: Sending::First,
+            counted: 0,
+        }
+    }
 
     fn loss(rule: LossRule) -> Loss {
         Loss::new(rule, Chance::stream(1, "loss", 0))
@@ -148,14 +180,14 @@ mod tests {
     #[test]
     fn every_third_is_the_third_and_the_sixth() {
         let mut loss = loss(LossRule::Every(3));
-        let lost: Vec<bool> = (0..6).map(|_| loss.loses(0, Time::ZERO)).collect();
+        let lost: Vec<bool> = (0..6).map(|_| loss.loses(&packet(0), Time::ZERO)).collect();
         assert_eq!(lost, [false, false, true, false, false, true]);
     }
 
     #[test]
     fn a_probability_of_one_in_ten_takes_one_in_ten() {
         let mut loss = loss(LossRule::Probability(0.1));
-        let lost = (0..100_000).filter(|_| loss.loses(0, Time::ZERO)).count();
+        let lost = (0..100_000).filter(|_| loss.loses(&packet(0), Time::ZERO)).count();
         assert!((9_700..10_300).contains(&lost), "{lost}"); // 3 sigma = 285
     }
 
@@ -163,11 +195,11 @@ mod tests {
     fn an_instant_takes_one_packet_of_each_chosen_flow() {
         let second = |s| Time::ZERO + Span::from_s(s);
         let mut loss = loss(LossRule::At { times: vec![second(1), second(2)], flows: vec![0, 2] });
-        assert!(!loss.loses(0, Time::ZERO));
-        assert!(loss.loses(0, second(1)) && !loss.loses(0, second(1)));
-        assert!(!loss.loses(1, second(1)) && loss.loses(2, second(1)));
+        assert!(!loss.loses(&packet(0), Time::ZERO));
+        assert!(loss.loses(&packet(0), second(1)) && !loss.loses(&packet(0), second(1)));
+        assert!(!loss.loses(&packet(1), second(1)) && loss.loses(&packet(2), second(1)));
         // Flow 0 was silent at 2 s: one instant, one packet.
-        assert!(loss.loses(0, second(3)) && !loss.loses(0, second(3)));
+        assert!(loss.loses(&packet(0), second(3)) && !loss.loses(&packet(0), second(3)));
     }
 
     #[test]
@@ -177,7 +209,7 @@ mod tests {
         assert!((bursts.loss_rate() - 0.1).abs() < 1e-12);
         let mut loss = loss(LossRule::Bursts(bursts));
         let n = 1_000_000;
-        let losses: Vec<bool> = (0..n).map(|_| loss.loses(0, Time::ZERO)).collect();
+        let losses: Vec<bool> = (0..n).map(|_| loss.loses(&packet(0), Time::ZERO)).collect();
         let lost = losses.iter().filter(|&&lost| lost).count() as f64;
         let bursts = losses.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         // Packets k apart correlate as r^k with r = 1 - 1/90 - 1/10 = 0.8889: the variance of the share is
@@ -188,12 +220,27 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_of_offload_is_lost_as_a_whole_also_between_packets_of_others() {
+        let mut loss = loss(LossRule::Offloaded(0.3));
+        let mut lost = [0; 2];
+        for _ in 0..10_000 {
+            let first = [0, 1].map(|flow| loss.loses(&packet(flow), Time::ZERO));
+            for flow in [0, 1, 1, 0] {
+                let next = LinkPacket { sending: Sending::Following, ..packet(flow) };
+                assert_eq!(loss.loses(&next, Time::ZERO), first[flow as usize]);
+            }
+            [0, 1].into_iter().for_each(|flow: usize| lost[flow] += u32::from(first[flow]));
+        }
+        assert!(lost.iter().all(|lost| (2863..3138).contains(lost)), "{lost:?}"); // 3 sigma = 137
+    }
+
+    #[test]
     fn a_rule_holds_until_the_next_one_does() {
         let second = |s| Time::ZERO + Span::from_s(s);
         let instants = LossRule::At { times: vec![second(1), second(3)], flows: vec![0] };
         let changes = [(second(1), LossRule::Probability(0.0)), (second(2), instants)];
         let mut loss = loss(LossRule::Every(2)).with_changes(&changes);
-        let lost = |loss: &mut Loss, s| (0..4).map(|_| loss.loses(0, second(s))).collect::<Vec<_>>();
+        let lost = |loss: &mut Loss, s| (0..4).map(|_| loss.loses(&packet(0), second(s))).collect::<Vec<_>>();
         assert_eq!(lost(&mut loss, 0), [false, true, false, true]);
         assert_eq!(lost(&mut loss, 1), [false; 4]);
         assert_eq!(lost(&mut loss, 2), [false; 4]); // the instant at 1 s is past
@@ -206,7 +253,7 @@ mod tests {
         let bursts = Bursts { good_to_bad: 0.5, bad_to_good: 0.5, loss_good: 0.02, loss_bad: 0.3 };
         assert!((bursts.loss_rate() - 0.16).abs() < 1e-12);
         let mut loss = loss(LossRule::Bursts(bursts));
-        let lost = (0..100_000).filter(|_| loss.loses(0, Time::ZERO)).count();
+        let lost = (0..100_000).filter(|_| loss.loses(&packet(0), Time::ZERO)).count();
         assert!((15_652..16_348).contains(&lost), "{lost}"); // 3 sigma = 348: the states are independent
     }
 }

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Builtin;
 use fairhaul_experiment::Source;
-use fairhaul_units::{Data, Ecn, Span, Time};
+use fairhaul_units::{Data, Ecn, Sending, Span, Time};
 
 use super::Connection;
 use crate::event_key::EventKind;
@@ -125,8 +125,8 @@ impl Connection {
         if self.datagrams.is_some() {
             let size = self.sender.config().packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
-            let (packets, retransmitted, cwr, congestion) = (1, false, false, None);
-            let mut data = Data { number, stamped: now, size, packets, retransmitted, ecn, cwr, congestion };
+            let (packets, sending, cwr, congestion) = (1, Sending::First, false, None);
+            let mut data = Data { number, stamped: now, size, packets, sending, ecn, cwr, congestion };
             self.send_data(&mut data, now, route, network);
             self.schedule_ready(network);
         } else {

@@ -41,7 +41,7 @@ impl Connection {
     pub(super) fn claim_share(&mut self, data: &Data, network: &mut Network) {
         if let Some(share) = &mut self.share
             && !data.opens()
-            && !data.retransmitted
+            && !data.retransmitted()
         {
             let payload = data.payload();
             share.claimed += payload;

@@ -333,6 +333,7 @@ fn arrival_kind(arrival: (bool, bool, bool)) -> ArrivalKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_units::Sending;
 
     fn data(number: u64) -> Data {
         let (stamped, ecn) = (Time::ZERO, Ecn::Capable);
@@ -341,7 +342,7 @@ mod tests {
             stamped,
             size: 1000,
             packets: 1,
-            retransmitted: false,
+            sending: Sending::First,
             ecn,
             cwr: false,
             congestion: None,

@@ -27,7 +27,7 @@ mod validation;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
 use fairhaul_experiment::{OnTimeout, Restart, Rto};
-use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
+use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time, real};
 use frto::Frto;
 pub use outcome::Outcome;
 use silence::Silence;
@@ -262,15 +262,14 @@ impl<C: Controller + Clone> Sender<C> {
                 self.state = CaState::Opening { asked: true };
                 self.restart_timer(now);
                 let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
-                let (packets, retransmitted, cwr) = (0, false, false);
                 Poll::Send(Data {
                     number: 0,
                     stamped: now,
                     size,
-                    packets,
-                    retransmitted,
+                    packets: 0,
+                    sending: Sending::First,
                     ecn,
-                    cwr,
+                    cwr: false,
                     congestion: None,
                 })
             }

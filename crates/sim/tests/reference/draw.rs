@@ -402,6 +402,7 @@ fn losses() -> impl Strategy<Value = Option<LossRule>> {
         1 => timed,
         1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Probability(p))),
         1 => (2u64..300).prop_map(|n| Some(LossRule::Every(n))),
+        1 => (0.0005f64..0.1).prop_map(|p| Some(LossRule::Offloaded(p))),
         1 => at.prop_map(move |(ms, flows)| {
             Some(LossRule::At { times: times(ms.into_iter().collect()), flows })
         }),

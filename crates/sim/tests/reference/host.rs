@@ -3,7 +3,7 @@
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
 use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
-use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
+use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Sending, Span, Time};
 
 use super::calendar::Event;
 use super::ledger::{Fact, Ledger};
@@ -185,7 +185,16 @@ impl Host {
             let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);
             let (ecn, cwr, congestion) = (Ecn::NotCapable, false, None);
             self.launch(
-                Data { number, stamped: now, size, packets: 1, retransmitted: false, ecn, cwr, congestion },
+                Data {
+                    number,
+                    stamped: now,
+                    size,
+                    packets: 1,
+                    sending: Sending::First,
+                    ecn,
+                    cwr,
+                    congestion,
+                },
                 now,
                 shared,
             );
@@ -322,7 +331,7 @@ impl Host {
     }
 
     fn claim(&mut self, data: &Data, shared: &mut Shared) {
-        if let (Some(lead), false) = (self.lead, data.opens() || data.retransmitted) {
+        if let (Some(lead), false) = (self.lead, data.opens() || data.retransmitted()) {
             let payload = data.payload();
             self.claimed += payload;
             *shared.unclaimed.get_mut(&lead).expect("it was there at the start") -= payload;
@@ -344,7 +353,7 @@ impl Host {
             data.stamped = self.last_launch;
         }
         if !data.opens() {
-            let Data { packets, retransmitted, .. } = data;
+            let (packets, retransmitted) = (data.packets, data.retransmitted());
             shared.ledger.note(data.stamped, Fact::Sent { flow: self.flow, packets, retransmitted });
         }
         self.sender.launched(data.stamped);

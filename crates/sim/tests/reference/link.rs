@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use fairhaul_experiment::Scenario;
 use fairhaul_path::impair::{Duplicate, Jitter, Loss, LossRule, Reorder};
 use fairhaul_path::queue::Capacity;
-use fairhaul_path::{Rates, Schedule, TokenBucket};
-use fairhaul_units::{Bytes, Chance, Data, Ecn, Rate, Span, Time};
+use fairhaul_path::{LinkPacket, PacketKind, Rates, Schedule, TokenBucket};
+use fairhaul_units::{Bytes, Chance, Data, Ecn, Rate, Sending, Span, Time};
 
 use super::aqm::{Aqm, ArrivingPacket, QueueDecision};
 use super::calendar::{Calendar, Event};
@@ -287,7 +287,7 @@ impl Link {
                     loss.change_rule(rule.clone(), *at);
                     self.loss_changes += 1;
                 }
-                loss.loses(flow, now)
+                loss.loses(&at_link(packet, flow), now)
             }
             _ => false,
         }
@@ -408,6 +408,16 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
 /// When a packet has its tokens.
 fn starts(shaper: &mut Option<TokenBucket>, bytes: u64, now: Time) -> Time {
     shaper.as_mut().map_or(now, |shaper| shaper.wait(Bytes(bytes), now))
+}
+
+/// What a rule of loss reads of a packet.
+fn at_link(packet: &Packet, flow: u32) -> LinkPacket {
+    let (kind, ecn, sending) = match packet.content {
+        DataOrAck::Data(data) => (PacketKind::Data, data.ecn, data.sending),
+        DataOrAck::Ack(_) => (PacketKind::Ack, Ecn::NotCapable, Sending::First),
+    };
+    let (connection, size, packets) = (packet.serial, size(packet) as u32, packets(packet) as u8);
+    LinkPacket { connection, size, packets, ecn, flow, kind, sending, counted: 0 }
 }
 
 /// Whether losses and a policer apply to a packet.

@@ -182,7 +182,7 @@ impl<C: Controller + Clone> Pipe<C> {
     }
 
     pub fn retransmissions(&self) -> u64 {
-        self.sent.iter().filter(|(_, data)| data.retransmitted).count() as u64
+        self.sent.iter().filter(|(_, data)| data.retransmitted()).count() as u64
     }
 
     fn pump(&mut self, now: Time) {

@@ -21,8 +21,8 @@ either! {
 }
 
 table! {
-    LossKeys: "{ every = … }, { at = […], flows = […] }, { good = …, bad = … } or { good_to_bad = …, bad_to_good = … }",
-        "A number is the loss probability of each packet. Otherwise `every`, `at`, or one of two models \
+    LossKeys: "{ every = … }, { at = […], flows = […] }, { offloaded_bursts = … }, { good = …, bad = … } or { good_to_bad = …, bad_to_good = … }",
+        "A number is the loss probability of each packet. Otherwise `every`, `at`, `offloaded_bursts`, or one of two models \
          that lose packets in bursts, each with a good and a bad state. With `good` and `bad` a state lasts \
          an exponentially distributed time, whatever is sent, as the fades of a radio link do. With \
          `good_to_bad` and `bad_to_good` the states form a Gilbert-Elliott chain, which steps with each \
@@ -37,6 +37,9 @@ table! {
         "Ascending times; of each selected flow, the first packet at or after each of them is lost.";
     flows: Vec<String> = in_words("all flows"),
         "Names of the flows to which `at` applies; `*` matches any text.";
+    offloaded_bursts: Probability = in_words("unused"),
+        "Probability that a burst of segmentation offload is lost as a whole, as on a path whose links carry \
+         it as one packet. A packet that leaves its host alone is a burst of one.";
     good: StateTime = in_words("unused"), "Mean duration of the good state, such as \"2 s\".";
     bad: StateTime = in_words("unused"), "Mean duration of the bad state, such as \"20 ms\".";
     good_to_bad: Leaves = in_words("unused"), "Probability per packet of a change to the bad state.";

@@ -7,10 +7,22 @@ use std::collections::BTreeMap;
 use fairhaul_experiment::{PacketRecorder, PacketRow, PacketTrace, PacketWhat};
 use fairhaul_units::Time;
 
-use super::Travel;
+use super::{Network, Travel};
 use crate::lab::headers::Segment;
 use crate::lab::packet_numbers::PacketNumbers;
 use crate::lab::tcp_header::TcpHeader;
+
+impl Network {
+    /// Records the packet trace of `flow` from now on.
+    pub fn trace(&mut self, flow: u32) {
+        self.tracer = Some(PacketTracer::new(flow, self.ledger.end()));
+    }
+
+    /// Ends the packet trace, and returns it if there is one.
+    pub fn take_trace(&mut self) -> Option<PacketTrace> {
+        self.tracer.take().map(PacketTracer::close)
+    }
+}
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Bursts of segmentation offload, as the queue of an interface sees them [LINUX].
 
 use fairhaul_cc::Controller;
+use fairhaul_units::Sending;
 
 use super::{CaState, Sender};
 
@@ -8,20 +9,22 @@ use super::{CaState, Sender};
 const LEAST_PARTS: f64 = 3.0;
 
 impl<C: Controller + Clone> Sender<C> {
-    /// How many packets leave together from now on, of those that the window lets go; `None`: it is
-    /// worth waiting for another acknowledgement.
+    /// How many packets leave together from now on, of those that the window lets go, and how the next one leaves; `None`:
+    /// it is worth waiting for another acknowledgement.
     ///
     // Differs from [LINUX]: as in Linux, data wait for a full burst, a third of the window or the end of the
     // data that is ready, and not in recovery; but a burst is not limited to 1 ms of the pacing rate, and does
     // not leave early when the next acknowledgement is half a round trip away, so that its size is the one in
     // the scenario.
     #[inline(never)]
-    pub(super) fn burst(&mut self) -> Option<u64> {
+    pub(super) fn burst(&mut self) -> Option<(u64, Sending)> {
         if self.state != CaState::Open {
-            return Some(1); // recovery fills holes at once
+            return Some((1, Sending::First)); // recovery fills holes at once
         }
         if self.pacer.burst() > 0 {
-            return Some(self.pacer.burst());
+            // A probe is not part of a burst, and only keeps the pacer from making it wait.
+            let follows = !self.detector.is_probe_due();
+            return Some((self.pacer.burst(), if follows { Sending::Following } else { Sending::First }));
         }
         let outstanding = self.board.outstanding();
         let buffer = self.config.buffers.end() - self.board.una();
@@ -38,6 +41,6 @@ impl<C: Controller + Clone> Sender<C> {
             }
             return None;
         }
-        Some(room.clamp(1, self.config.offload))
+        Some((room.clamp(1, self.config.offload), Sending::First))
     }
 }

@@ -1,7 +1,7 @@
 //! Chooses the next packet to send, when the pacer allows one: lost packets first [RFC 6675, NextSeg], then new data.
 
 use fairhaul_cc::{Controller, Pacing, Request};
-use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};
+use fairhaul_units::{CongestionHeader, Data, Ecn, Sending, Time, real};
 
 use super::frto::Frto;
 use super::{CaState, Poll, Sender, SenderConfig};
@@ -167,7 +167,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.board.outstanding() == 0 {
             self.end_idle(now);
         }
-        let Some(burst) = (if self.config.offload == 1 { Some(1) } else { self.burst() }) else {
+        let alone = Some((1, Sending::First));
+        let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst() }) else {
             return Poll::Idle;
         };
         if self.spreads()
@@ -188,11 +189,11 @@ impl<C: Controller + Clone> Sender<C> {
         let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
         let one = self.retransmission(number, now);
         Poll::Send(Data {
-            retransmitted: false,
             size: one.size * packets as u32,
             packets: packets as u8,
             ecn: self.config.ecn,
             cwr,
+            sending,
             ..one
         })
     }
@@ -210,6 +211,6 @@ impl<C: Controller + Clone> Sender<C> {
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
         let congestion = self.request();
-        Data { number, stamped: now, size, packets: 1, retransmitted: true, ecn, cwr: false, congestion }
+        Data { number, stamped: now, size, packets: 1, sending: Sending::Again, ecn, cwr: false, congestion }
     }
 }
