@@ -313,6 +313,7 @@ impl LinkLedger for Ledger {
                 self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
             }
         } else {
+            // A copy, so that a packet that stays within a bin never has to be written to memory.
             self.departed_in_parts(link, *packet, departure, rate);
         }
     }

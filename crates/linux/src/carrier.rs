@@ -121,9 +121,9 @@ impl Carrier {
         let Carrier { network, cards, scratch, origin_ns, has_payload, .. } = self;
         let (Some(network), Some(card)) = (network, cards.get_mut(usize::from(host))) else { return now_ns };
         let mut left = now;
-        split_packet(packet, segment, *has_payload, scratch, |packet, follows| {
+        split_packet(packet, segment, *has_payload, scratch, |packet, sending| {
             left = card.send(Bytes(packet.len() as u64), now);
-            network.accept_segment(host, packet, follows, left);
+            network.accept_segment(host, packet, sending, left);
         });
         if left > now { wake_ns(*origin_ns, left) } else { now_ns }
     }

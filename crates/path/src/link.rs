@@ -259,8 +259,7 @@ mod tests {
     use super::*;
     use crate::packet::PacketKind;
     use crate::queue::{Built, Capacity, DropTail, QueueChoice, Site};
-    use fairhaul_units::Chance;
-    use fairhaul_units::Sending;
+    use fairhaul_units::{Chance, Sending};
     use proptest::prelude::*;
 
     fn marking(capacity: Capacity, mark: Capacity) -> Link {

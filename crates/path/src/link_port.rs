@@ -254,6 +254,7 @@ impl<T: Packet> LinkPort<T> {
         if !self.does_more {
             return departure;
         }
+        // A copy, so that a packet that meets nothing more never has to be written to memory.
         let (arrives, copies) = self.cross(*packet, offered, departure, ledger);
         Departure { arrives, copies, ..departure }
     }

@@ -38,8 +38,7 @@ struct Travel {
     flow: u32,
     /// Whether it travels in the direction of data.
     forward: bool,
-    /// Whether its host has handed it over together with the one before it.
-    follows: bool,
+    sending: Sending,
     hop: usize,
     sent: Time,
 }
@@ -123,12 +122,11 @@ impl Network {
 
     /// A host has sent a packet at `now`, which must not run backwards. A packet of no connection is not carried.
     pub fn accept(&mut self, host: u8, bytes: &[u8], now: Time) {
-        self.accept_segment(host, bytes, false, now);
+        self.accept_segment(host, bytes, Sending::First, now);
     }
 
-    /// The same for a packet that may be one of several that the host has handed over as one; `follows`: it is not the
-    /// first of them.
-    pub fn accept_segment(&mut self, host: u8, bytes: &[u8], follows: bool, now: Time) {
+    /// The same for a packet that may be one of several that the host has handed over as one.
+    pub fn accept_segment(&mut self, host: u8, bytes: &[u8], sending: Sending, now: Time) {
         let Some((headers, flow, forward)) = self.whose(host, bytes) else {
             self.counts.strays += 1;
             return;
@@ -136,7 +134,7 @@ impl Network {
         self.counts.read += 1;
         let leaves = if forward { self.departure(headers.from.1, flow, now) } else { now };
         self.count_sent(&headers, flow, forward, leaves);
-        let travel = Travel { headers, flow, forward, follows, hop: 0, sent: leaves };
+        let travel = Travel { headers, flow, forward, sending, hop: 0, sent: leaves };
         let bytes = &bytes[..headers.size as usize];
         let slot = self.keep(travel, bytes);
         if let Some(tracer) = &mut self.tracer {
@@ -250,7 +248,7 @@ impl Network {
     /// A packet is at its next hop.
     fn step(&mut self, slot: u32, now: Time, deliver: &mut impl FnMut(u8, &[u8], Time)) {
         let PacketInFlight { travel, bytes } = &mut self.packets[slot as usize];
-        let Travel { headers, flow, forward, follows, hop: number, .. } = *travel;
+        let Travel { headers, flow, forward, sending, hop: number, .. } = *travel;
         let route = &self.routes[flow as usize];
         let hops = if forward { &route.forward } else { &route.reverse };
         let Some(hop) = hops.get(number) else {
@@ -284,7 +282,7 @@ impl Network {
                     ecn: headers.ecn,
                     flow,
                     kind,
-                    sending: if follows { Sending::Following } else { Sending::First },
+                    sending,
                     counted,
                 };
                 self.offer(link, QueuedPacket { slot, at_link }, now);

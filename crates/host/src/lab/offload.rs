@@ -5,6 +5,8 @@
 //! and neither side computes checksums of TCP or UDP: the kernel trusts a packet that is marked as still needing
 //! one.
 
+use fairhaul_units::Sending;
+
 use super::headers::{self, Endpoint, Headers};
 
 /// The length of the device's header.
@@ -41,8 +43,8 @@ impl Parts {
     }
 }
 
-/// Splits a packet of the device into its segments, and calls `each` for each of them, with whether it is not the first.
-pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8], bool)) {
+/// Splits a packet of the device into its segments, and calls `each` for each of them.
+pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8], Sending)) {
     let Some((prefix, packet)) = handed.split_at_checked(PREFIX) else { return };
     let size = usize::from(u16::from_ne_bytes([prefix[4], prefix[5]]));
     let size = if prefix[1] & !REDUCED == SEGMENTS { size } else { 0 };
@@ -50,16 +52,16 @@ pub fn split(handed: &[u8], scratch: &mut Vec<u8>, each: impl FnMut(&[u8], bool)
 }
 
 /// Splits a packet into segments with `size` bytes of payload, of which the last may have fewer, and calls `each` for each
-/// of them, with whether it is not the first. A size of 0 stands for one segment. Unless it `copies` the payload, that of several segments is undefined.
+/// of them. A size of 0 stands for one segment. Unless it `copies` the payload, that of several segments is undefined.
 pub fn split_packet(
     packet: &[u8],
     size: usize,
     copies: bool,
     scratch: &mut Vec<u8>,
-    mut each: impl FnMut(&[u8], bool),
+    mut each: impl FnMut(&[u8], Sending),
 ) {
     let many = |parts: &Parts| size > 0 && packet.len() - parts.payload > size;
-    let Some(parts) = Parts::of(packet).filter(many) else { return each(packet, false) };
+    let Some(parts) = Parts::of(packet).filter(many) else { return each(packet, Sending::First) };
     let header = &packet[..parts.payload];
     let chunks = packet[parts.payload..].chunks(size);
     let last = chunks.len() - 1;
@@ -81,7 +83,7 @@ pub fn split_packet(
             *flags &= !(FIN | PSH);
         }
         seal(scratch, parts);
-        each(scratch, number > 0);
+        each(scratch, if number == 0 { Sending::First } else { Sending::Following });
     }
 }
 
@@ -255,8 +257,8 @@ mod tests {
 
     fn cut(handed: &[u8]) -> Vec<Vec<u8>> {
         let mut segments = Vec::new();
-        split(handed, &mut Vec::new(), |segment, follows| {
-            assert_eq!(follows, !segments.is_empty());
+        split(handed, &mut Vec::new(), |segment, sending| {
+            assert_eq!(sending == Sending::Following, !segments.is_empty());
             segments.push(segment.to_vec());
         });
         segments

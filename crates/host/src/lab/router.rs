@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use fairhaul_experiment::{Grid, PacketTrace, Record};
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Sending, Span, Time};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
@@ -250,9 +250,9 @@ impl Router {
         for _ in 0..MOST_READ {
             let Some(length) = hosts[number].read(buffer)? else { break };
             let mut accept =
-                |packet: &[u8], follows| network.accept_segment(number as u8, packet, follows, sent);
+                |packet: &[u8], sending| network.accept_segment(number as u8, packet, sending, sent);
             match mode {
-                Mode::Exact => accept(&buffer[..length], false),
+                Mode::Exact => accept(&buffer[..length], Sending::First),
                 Mode::Fast => split(&buffer[..length], scratch, accept),
             }
         }
