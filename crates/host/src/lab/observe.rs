@@ -1,7 +1,8 @@
 //! Records the windows, round-trip times and events of senders in the ledger of their flows.
 //!
 //! The kernel is polled a hundred times a second. If a [probe](super::tcp_probe) samples every packet that
-//! arrives, a poll counts only while no packet arrives. Without a probe, a recovery that began and ended between
+//! arrives, a poll counts only while no packet arrives. A sample or poll at the end of the run or after it does not
+//! count, because the sockets are being closed. Without a probe, a recovery that began and ended between
 //! two polls is detected only by its effects: a changed threshold, or a higher count of timeouts.
 
 use std::collections::BTreeMap;
@@ -50,6 +51,9 @@ impl Observer {
     /// Records a sample of the probe: the state of the sender of `connection` when a packet arrived, which it has
     /// had since the sample before.
     pub fn on_sample(&mut self, now: Time, connection: u32, state: &TcpState) {
+        if now >= self.ledger.end() {
+            return;
+        }
         self.record(now, connection, state, true);
         if let Some(sender) = self.senders.get_mut(&connection) {
             sender.sampled_at = Some(now);
@@ -59,6 +63,9 @@ impl Observer {
     /// Records a poll of `connection`: a state that the sender has had since the poll before, unless samples say
     /// more.
     pub fn on_poll(&mut self, now: Time, connection: u32, info: &Info) {
+        if now >= self.ledger.end() {
+            return;
+        }
         let shortest = &mut self.shortest[self.flows[connection as usize] as usize];
         *shortest = shortest.iter().copied().chain(info.min_rtt).min();
         let sampled_at = self.senders.get(&connection).and_then(|sender| sender.sampled_at);
@@ -81,8 +88,15 @@ impl Observer {
         }
     }
 
-    /// Ends the observation: the ledger, and the shortest round-trip time of each flow.
-    pub fn close(self) -> (Ledger, Vec<Option<Span>>) {
+    /// Ends the observation: the ledger, and the shortest round-trip time of each flow. A sender that has been sampled or
+    /// polled just before the end keeps its last window until then.
+    pub fn close(mut self) -> (Ledger, Vec<Option<Span>>) {
+        let end = self.ledger.end();
+        for (connection, SenderState { last: (since, state), .. }) in &self.senders {
+            if *since + POLL_INTERVAL * 2 > end {
+                integrate(&mut self.ledger, self.flows[*connection as usize], state, *since, end);
+            }
+        }
         (self.ledger, self.shortest)
     }
 
@@ -98,8 +112,7 @@ impl Observer {
         };
         let sender = self.senders.entry(connection).or_insert(first);
         let (from, before) = std::mem::replace(&mut sender.last, (now, *state));
-        let ssthresh = state.ssthresh.map_or(f64::INFINITY, f64::from);
-        self.ledger.integrate_window(flow, state.cwnd.into(), ssthresh, from.min(now), now);
+        integrate(&mut self.ledger, flow, state, from.min(now), now);
         if let Some(rtt) = state.rtt {
             // The one-way delay is measured on the packets themselves.
             self.ledger.sampled(flow, 1, rtt, Span::ZERO, now);
@@ -119,6 +132,12 @@ impl Observer {
             self.ledger.event(kind, flow, value, now);
         }
     }
+}
+
+/// A sender of `flow` has had a state from one time to another.
+fn integrate(ledger: &mut Ledger, flow: u32, state: &TcpState, from: Time, to: Time) {
+    let ssthresh = state.ssthresh.map_or(f64::INFINITY, f64::from);
+    ledger.integrate_window(flow, state.cwnd.into(), ssthresh, from, to);
 }
 
 /// The events between two states, by their names in the record; `sampled`: whether no packet arrived between the two.
@@ -265,6 +284,29 @@ mod tests {
         let record = observer.close().0.close("lab", Vec::new());
         let events: Vec<(f64, &str)> = record.events.iter().map(|e| (e.t_s, e.kind)).collect();
         assert_eq!(events, [(0.03, "reduction"), (0.034, "recovered")]);
+    }
+
+    /// Whether a poll comes before or after the end, if both are due at once, changes nothing.
+    #[test]
+    fn the_last_window_lasts_until_the_end_and_what_comes_then_does_not_count() {
+        let record = |polls_at_end: bool| {
+            let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0, 0], 1);
+            let [open, lost] = [CaState::Open, CaState::Recovery].map(|state| info(20, Some(9), state));
+            // One of two connections has ended long before.
+            observer.on_poll(at(500), 1, &open);
+            observer.on_sample(at(995), 0, &open.tcp_state());
+            if polls_at_end {
+                observer.on_sample(at(1000), 0, &lost.tcp_state());
+                observer.on_poll(at(1010), 0, &lost);
+            }
+            observer.close().0.close("lab", Vec::new())
+        };
+        let [without, with] = [false, true].map(record);
+        // Bins without a sample have no round-trip time, which equals nothing.
+        assert_eq!(format!("{without:?}"), format!("{with:?}"));
+        assert!(without.events.is_empty());
+        let cwnd: Vec<f64> = [499, 500, 994, 999].map(|bin| with.flows[0][bin].cwnd_packets.round()).into();
+        assert_eq!(cwnd, [20.0, 0.0, 20.0, 20.0]);
     }
 
     #[test]

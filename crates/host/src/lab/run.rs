@@ -57,11 +57,14 @@ pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<Ru
         let transfer = transfers.get(sample.connection as usize);
         transfer.is_some_and(|transfer| transfer.from == sample.host)
     };
-    let mut poll = |now, connection, info: &Info| {
+    let take = |samples: &mut SampleSource, observer: &mut Observer, traced: &mut TracedWindows| {
         for sample in samples.taken().into_iter().filter(sends) {
             observer.on_sample(clock.at(sample.at_ns), sample.connection, &sample.state);
             traced.on_sample(clock, &sample);
         }
+    };
+    let mut poll = |now, connection, info: &Info| {
+        take(&mut samples, &mut observer, &mut traced);
         observer.on_poll(now, connection, info);
         traced.on_poll(now, connection, info);
     };
@@ -69,6 +72,7 @@ pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<Ru
         traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
     let (mut record, mut passed) = running.finish().when("cannot forward packets")?;
     let machine = MachineCounters::now()?.since(&before);
+    take(&mut samples, &mut observer, &mut traced);
     let results = results.when("cannot start threads")?;
     let (observed, shortest) = observer.close();
     record.transfers = rows(&transfers, &flows, &results, &passed.in_order);
@@ -77,8 +81,6 @@ pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<Ru
     record.events = observed.events;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
-    // Samples since the last poll, which no record has.
-    samples.taken().iter().filter(|sample| sends(sample)).for_each(|sample| traced.on_sample(clock, sample));
     passed.trace.iter_mut().for_each(|trace| traced.complete(trace));
     let windows = samples.windows()?;
     let evidence = Evidence {
