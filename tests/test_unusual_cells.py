@@ -82,7 +82,7 @@ def test_the_unusual_cells_can_be_listed_and_an_unknown_one_is_refused(fairhaul:
 
 
 # What differs, as docs/unusual-cells.md tells.
-DIFFER = {"rate-down-bbr3", "rate-up-fhstcp", "beside-bbr3+cubic"}
+DIFFER = {"loss-3%-bbr3", "loss-10%-bbr3", "beside-fhstcp+reno"}
 
 
 def test_the_simulator_agrees_with_what_linux_did_in_the_unusual_cells() -> None:

@@ -5,11 +5,12 @@ use fairhaul_experiment::{
     NextTransfer, PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer,
 };
 use fairhaul_path::{Admission, Wire};
-use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Span, Time, mix};
+use fairhaul_units::{Ack, CongestionHeader, Data, Time, mix};
 
 mod application;
 mod crossing;
 mod delayed_ack;
+mod departures;
 mod packet_counts;
 mod paused;
 mod recording;
@@ -22,6 +23,7 @@ use crate::queued_packet::{DataOrAck, ack_at_link, data_at_link};
 use crate::route::{Leg, LegEnd, Route};
 use crate::tcp::{Datagrams, Poll, Receiver, Sender, SenderConfig};
 use application::Application;
+use departures::Departures;
 use packet_counts::PacketCounts;
 use share::Share;
 
@@ -49,9 +51,7 @@ pub struct Connection {
     wires: Vec<Wire>,
     data: PacketCounts,
     acks: PacketCounts,
-    overhead: Span,
-    chance: Chance,
-    last_departure: Time,
+    departures: Departures,
     timer_at: Time,
     paced_at: Time,
     delayed_ack_at: Time,
@@ -99,9 +99,7 @@ impl Connection {
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data: PacketCounts::default(),
             acks: PacketCounts::default(),
-            overhead: flow.overhead,
-            chance: Chance::stream(scenario.seed, "overhead", serial.into()),
-            last_departure: Time::ZERO,
+            departures: Departures::new(flow, serial, scenario.seed),
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
             delayed_ack_at: Time::NEVER,
@@ -202,18 +200,15 @@ impl Connection {
 
     /// A packet leaves the sender, after a processing time that keeps the order.
     fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
-        if !self.overhead.is_zero() {
-            self.last_departure = self.last_departure.max(now + self.chance.span(self.overhead));
-            data.stamped = self.last_departure;
-        }
+        let leaves = self.departures.next(data, now);
         if !data.opens() {
             network.ledger.sent(self.flow, data.packets, data.retransmitted(), data.stamped);
         }
         self.sender.launched(data.stamped);
-        self.trace_data(PacketWhat::Sent, data, data.stamped, network);
+        self.trace_data(PacketWhat::Sent, data, leaves, network);
         self.data.launched += 1;
         network.limits.launched();
-        self.forward_data(0, data, data.stamped, route, network);
+        self.forward_data(0, data, leaves, route, network);
     }
 
     /// Carries a data packet over that leg and on until it must wait for an event, arrives or is dropped.

@@ -102,7 +102,8 @@ fn a_recovery_that_ends_with_losses_beyond_it_begins_the_next_at_once() {
     assert!(burst <= 2, "{burst} packets left at once");
 }
 
-/// A request that is lost once leaves the first window as it is, one that is lost twice a single packet.
+/// A request that is lost once leaves the first window as it is, one that is lost twice a single packet. The timeouts of 1
+/// and 2 s end with the next multiple of 32 ms: at 1024 and, from there, at 3040 ms.
 #[test]
 fn only_a_second_lost_request_leaves_a_single_packet() {
     for (lost, window) in [(1, 10), (2, 1)] {
@@ -110,7 +111,7 @@ fn only_a_second_lost_request_leaves_a_single_packet() {
         let mut pipe = Pipe::new(linux(10.0), Span::from_ms(100), Span::ZERO, request);
         pipe.run(at(3150));
         assert_eq!(pipe.timeouts(), lost as usize);
-        let opened = Span::from_s([1, 3][lost as usize - 1]) + Span::from_ms(100);
+        let opened = Span::from_ms([1024, 3040][lost as usize - 1] + 100);
         let first =
             pipe.sent.iter().filter(|(time, data)| !data.opens() && *time == Time::ZERO + opened).count();
         assert_eq!(first, window, "{lost} requests were lost");
@@ -147,29 +148,29 @@ fn a_probe_finds_a_lost_tail_before_the_timer() {
 
 /// On a path of 100 ms without a queue: after the handshake and packet 0 srtt is 100 ms and the margin
 /// 200 ms. Packet 1 leaves at 200 ms and is lost. A probe would wait 2 x 100 + 200 ms for an
-/// acknowledgement that may be held, but the timeout would come after 100 + 200: so at 500 ms the probe
-/// leaves in its place, and the window stays at 10. The probe's acknowledgement may be that of a packet
-/// that came twice; that of packet 2, which leaves at 600 ms, shows at 700 that it repaired a loss: 5.
+/// acknowledgement that may be held, but the timeout would come after 100 + 200: so the probe leaves in its
+/// place, by the kernel's clock at 512 ms, and the window stays at 10. The probe's acknowledgement may be that of
+/// a packet that came twice; that of packet 2, which leaves at 620 ms, shows at 720 that it repaired a loss: 5.
 #[test]
 fn of_a_single_packet_the_probe_takes_the_place_of_the_timeout() {
     let mut pipe = single(|number| u32::from(number == 1));
-    pipe.run(at(601));
+    pipe.run(at(613));
     let left = |pipe: &Pipe| pipe.sent.iter().map(|(time, data)| (*time, data.number)).collect::<Vec<_>>();
-    assert_eq!(left(&pipe)[1..], [(at(100), 0), (at(200), 1), (at(500), 1)]);
+    assert_eq!(left(&pipe)[1..], [(at(100), 0), (at(200), 1), (at(512), 1)]);
     assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.sender.window().cwnd.floor()), (0, 0, 10.0));
-    pipe.offer(3, at(600));
+    pipe.offer(3, at(620));
     pipe.run(at(800));
     assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.sender.window().cwnd), (0, 1, 5.0));
 }
 
-/// The same if the probe is lost, too: the timeout follows 100 + 200 ms after it.
+/// The same if the probe is lost, too: the timeout follows 100 + 200 ms after it, by the kernel's clock at 832 ms.
 #[test]
 fn the_timeout_follows_the_probe_by_a_whole_timeout() {
     let mut pipe = single(|number| if number == 1 { 2 } else { 0 });
     pipe.run(at(1000));
     let left: Vec<Time> =
         pipe.sent.iter().filter(|(_, data)| !data.opens() && data.number == 1).map(|sent| sent.0).collect();
-    assert_eq!(left, [200, 500, 800].map(at));
+    assert_eq!(left, [200, 512, 832].map(at));
     assert_eq!(pipe.timeouts(), 1);
 }
 

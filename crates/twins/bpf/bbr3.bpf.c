@@ -6,9 +6,9 @@
 // memory.
 //
 // Differs from [BBRV3]: the kernel's sample of the rate says neither how much was in flight when the
-// acknowledged packet left, nor how much was lost since. Both are looked up in a list of what was delivered,
-// lost and in flight at earlier acknowledgements: at most 64 in a window, so that what was in flight is known
-// to within a 64th of the window.
+// acknowledged packet left, nor how much was lost since. What was lost is looked up in a list of earlier
+// acknowledgements, at most 64 in a window. What was in flight is what has been delivered and lost since, without
+// what is late and not yet lost.
 //
 // Differs from the rule in `crates/cc`: after a spurious reduction only the window is restored, not the model; a
 // congestion mark is handled as the beginning of a recovery without losses; and the kernel chooses the length of
@@ -140,8 +140,7 @@ INLINE void note_loss(struct tcp_sock *tp, struct bbr3 *own, struct sample *of)
 	own->losses++;
 	if (!own->probes || !is_too_much(of))
 		return;
-	u64 left = of->flight_then > of->lost_since ? of->flight_then - of->lost_since : 0;
-	u64 crossed = left * MILLION / (MILLION - loss_threshold);
+	u64 crossed = (u64)of->delivered * MILLION / (MILLION - loss_threshold);
 
 	own->too_high = 1;
 	own->probes = 0;
@@ -308,8 +307,7 @@ INLINE void probe_round_trip(struct tcp_sock *tp, struct bbr3 *own, struct sampl
 INLINE void watch_round_trip(struct tcp_sock *tp, struct bbr3 *own, struct sample *of)
 {
 	int old = of->now_us > own->recent_rtt_at_us + (u64)probe_rtt_interval * 1000;
-	// Before the list has what was sent after a pause, it cannot say that nothing was in flight then.
-	int after_idle = of->is_app_limited && (own->drained || of->flight_then <= 1);
+	int after_idle = of->is_app_limited && of->flight_then <= 1;
 
 	if (of->rtt_us && (of->rtt_us < own->recent_rtt_us || old)) {
 		own->recent_rtt_us = of->rtt_us;
@@ -435,6 +433,7 @@ SEC("struct_ops") int init(u64 *arguments)
 	if (!own)
 		return 0;
 	own->most = own->up_every = UNBOUNDED;
+	own->lost = tp->lost;
 	forget_short_bounds(own);
 	report_mode(tp, own);
 	return 0;
@@ -459,10 +458,11 @@ SEC("struct_ops") int cong_control(u64 *arguments)
 	of.now_us = tp->tcp_mstamp;
 	of.rtt_us = rs->rtt_us > 0 ? rs->rtt_us : 0;
 	of.acked = rs->acked_sacked;
-	of.lost = rs->losses > 0 ? rs->losses : 0;
+	// The kernel's count is of those that this acknowledgement has shown, without those of a timer before it.
+	of.lost = tp->lost - own->lost;
 	of.total = tp->delivered;
 	of.in_flight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
-	of.flight_before = of.in_flight + of.acked + of.lost;
+	of.flight_before = of.in_flight + of.acked + (rs->losses > 0 ? rs->losses : 0);
 	if (!own->begun && of.rtt_us)
 		begin(tp, own, &of);
 	own->recovering = ca_state(tp) >= CA_RECOVERY;
@@ -472,11 +472,11 @@ SEC("struct_ops") int cong_control(u64 *arguments)
 		of.rate_q32 = ((u64)of.delivered << 32) / (u64)rs->interval_us;
 		of.is_app_limited = rs->is_app_limited;
 		of.limited = of.is_app_limited || after(own->probed_until, of.before);
+		own->lost = tp->lost;
 		look_up(own, &of, tp->lost);
 		learn(tp, own, &of);
 	}
 	remember(tp, own, &of);
-	own->drained = !of.in_flight;
 	pace(tp, own, rate_q32(own) * (pacing_gain(own) * (1000 - MARGIN)) / MILLION);
 	if (own->begun)
 		tp->snd_cwnd = next_window(tp, own, of.acked);

@@ -33,9 +33,9 @@ enum { SOCKET_STORAGE = 24, NO_PREALLOC = 1, CREATE = 1 };
 // A power of two.
 #define SNAPSHOTS 128
 
-// An earlier acknowledgement: what had been delivered and lost, and what was in flight before the next.
+// An earlier acknowledgement: what had been delivered and lost.
 struct snapshot {
-	u32 delivered, lost, flight;
+	u32 delivered, lost;
 };
 
 struct bbr3 {
@@ -49,13 +49,13 @@ struct bbr3 {
 	u32 rounds, round_end, rounds_waited, drain_began, recovered_from;
 	u32 most, short_flight, latest_volume;
 	u32 loss_round_end, losses;
+	u32 lost; // in all, at the last acknowledgement with a sample
 	u32 probed_until, prior_cwnd, first_window;
 	u32 up_every, up_acked, up_rounds;
 	u32 excess_round;
 	u32 excess[EXCESS_SLOTS]; // by round
 	u8 state, acks, plateau_rounds;
 	u8 begun, filled, full_now, recovering;
-	u8 drained; // nothing was in flight after the last acknowledgement
 	u8 loss_round_over, probes, too_high, cautious, probe_round_done;
 	u32 newest; // the number of the newest snapshot
 	struct snapshot snapshots[SNAPSHOTS];
@@ -190,8 +190,8 @@ INLINE u64 largest_excess(struct bbr3 *own)
 	return most;
 }
 
-// What was in flight when the acknowledged packet left, and what was lost since: by the last acknowledgement
-// before it left.
+// What was lost since the acknowledged packet left, by the last acknowledgement before that; and what was in flight then:
+// all of it, with the packet itself, has been delivered or lost since.
 INLINE void look_up(struct bbr3 *own, struct sample *of, u32 lost)
 {
 	// A binary search among the last 127: snapshot 0 is the oldest of them.
@@ -203,11 +203,8 @@ INLINE void look_up(struct bbr3 *own, struct sample *of, u32 lost)
 		if (!after(middle->delivered, of->before))
 			low += step;
 	}
-	struct snapshot *found = &own->snapshots[(oldest + low - (low > 0)) & (SNAPSHOTS - 1)];
-
-	// Until the next acknowledgement is in the list, what was sent since the newest is still in flight.
-	of->flight_then = found == &own->snapshots[own->newest & (SNAPSHOTS - 1)] ? of->flight_before : found->flight;
-	of->lost_since = lost - found->lost;
+	of->lost_since = lost - own->snapshots[(oldest + low - (low > 0)) & (SNAPSHOTS - 1)].lost;
+	of->flight_then = of->delivered + of->lost_since;
 }
 
 // Adds this acknowledgement to the list, if the newest is a 64th of a window behind.
@@ -216,13 +213,10 @@ INLINE void remember(struct tcp_sock *tp, struct bbr3 *own, struct sample *of)
 	u32 newest = own->newest & (SNAPSHOTS - 1);
 	u32 step = (tp->snd_cwnd >> 6) + 1;
 
-	// What was sent since the newest was in flight before this acknowledgement.
-	own->snapshots[newest].flight = of->flight_before;
 	if (of->total - own->snapshots[newest].delivered < step)
 		return;
 	newest = (newest + 1) & (SNAPSHOTS - 1);
 	own->newest = newest;
 	own->snapshots[newest].delivered = of->total;
 	own->snapshots[newest].lost = tp->lost;
-	own->snapshots[newest].flight = of->in_flight;
 }

@@ -312,16 +312,15 @@ fn the_port_follows_the_rule_on_many_paths() {
         let (differ, compared) = (flow.differ, flow.compared);
         let ratio = flow.windows.0 / flow.windows.1;
         println!("{path:?}: {differ} of {compared} differ; mean windows {ratio:.4}; {} lost", flow.lost);
-        assert!(compared > 2000 && 10 * differ < compared, "{path:?}: {differ} of {compared} differ");
+        assert!(compared > 2000 && 50 * differ < compared, "{path:?}: {differ} of {compared} differ");
         println!("the states differ at {} of {compared}", flow.states_differ);
-        assert!(10 * flow.states_differ < compared, "{path:?}: {} of {compared} states", flow.states_differ);
+        assert!(50 * flow.states_differ < compared, "{path:?}: {} of {compared} states", flow.states_differ);
         assert_eq!(flow.states, 0b111_1111, "{path:?}: all seven states occur");
         assert!((0.98..1.02).contains(&ratio), "{path:?}: the mean window is {ratio} of the rule's");
     }
 }
 
-/// The shortest round-trip time is older than 5 s then, but a pause shows it as well as a probe would. What was sent
-/// after the pause is not yet in the port's list of acknowledgements when the first of it is acknowledged.
+/// The shortest round-trip time is older than 5 s then, but a pause shows it as well as a probe would.
 #[test]
 fn a_flow_does_not_probe_for_the_round_trip_time_after_a_pause() {
     if !ports_are_built() {

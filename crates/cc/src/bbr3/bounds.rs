@@ -43,7 +43,7 @@ impl Bbr3Model {
         // Unclear in [BBRV3]: whether a loss sets the bound if the application limited the probe. A case of the appendix
         // expects an appropriate bound then, the pseudocode leaves it alone. The pseudocode is followed.
         if !limited {
-            self.most = flight.max(self.parameters.kept * self.target(window));
+            self.most = flight.max(self.parameters.kept * self.target(window).ceil()).floor();
         }
         if self.state == Bbr3State::Up {
             self.begin_down(now);

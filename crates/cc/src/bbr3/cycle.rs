@@ -17,7 +17,7 @@ impl Bbr3Model {
             let lossy = self.losses >= FULL_LOSSES && self.is_too_much(sample);
             if self.loss_round_over && long && lossy {
                 self.filled = true;
-                self.most = self.path(1.0).max(self.latest_volume);
+                self.most = self.path(1.0).max(self.latest_volume).floor();
             }
             if self.filled {
                 (self.state, self.drain_began) = (Bbr3State::Drain, self.rounds.count);

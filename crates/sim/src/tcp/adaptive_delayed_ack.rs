@@ -13,11 +13,13 @@ const SOON: Span = Span::from_ms(20);
 const MARGIN: Span = Span::from_ms(200);
 /// Reports of a gap that go out by themselves (TCP_FASTRETRANS_THRESH), and how many of those that
 /// follow one acknowledgement stands for at most (tcp_comp_sack_nr), for how long (tcp_comp_sack_delay_ns),
-/// and for what part of a round trip.
+/// and for what part of a round trip; and how much later the timer may be (tcp_comp_sack_slack_ns), which it is
+/// where nothing else wakes the host.
 const SENT_AT_ONCE: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 const LONGEST_COMPRESSION: Span = Span::from_ms(1);
 const RTT_PART: u64 = 20;
+const COMPRESSION_SLACK: Span = Span::from_us(100);
 /// Acknowledgements that go out at once from the first mark on.
 const QUICK_AT_MARK: u32 = 2;
 
@@ -160,7 +162,8 @@ impl AdaptiveDelayedAck {
             return AckDecision::Send;
         }
         self.waiting += 1;
-        AckDecision::Compress((self.rtt.unwrap_or(LEAST_DELAY) / RTT_PART).min(LONGEST_COMPRESSION))
+        let delay = (self.rtt.unwrap_or(LEAST_DELAY) / RTT_PART).min(LONGEST_COMPRESSION);
+        AckDecision::Compress(delay + COMPRESSION_SLACK)
     }
 
     /// The timeout of a host that has measured one round trip.
@@ -243,7 +246,7 @@ mod tests {
         let alone = [(); 3].map(|()| report());
         assert_eq!(alone, [AckDecision::Send; 3]);
         let together: Vec<AckDecision> = (0..44).map(|_| report()).collect();
-        assert!(together[..43].iter().all(|verdict| *verdict == AckDecision::Compress(Span::from_ms(1))));
+        assert!(together[..43].iter().all(|verdict| *verdict == AckDecision::Compress(Span::from_us(1100))));
         assert_eq!(together[43], AckDecision::Send);
     }
 }

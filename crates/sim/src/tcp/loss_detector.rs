@@ -28,9 +28,9 @@ pub enum LossDetector {
 
 impl LossDetector {
     /// That of a sender with this recovery, and this least margin of its retransmission timer.
-    pub fn new(recovery: Recovery, min_rto: Span) -> LossDetector {
+    pub fn new(recovery: Recovery, min_rto: Span, by_kernel_clock: bool) -> LossDetector {
         match recovery {
-            Recovery::Rack => LossDetector::RackTlp(Box::new(RackTlp::new(min_rto))),
+            Recovery::Rack => LossDetector::RackTlp(Box::new(RackTlp::new(min_rto, by_kernel_clock))),
             _ => LossDetector::DupThreshold(DupThreshold::new(recovery)),
         }
     }
@@ -120,7 +120,18 @@ impl LossDetector {
     /// Round trip of the last packet that the last acknowledgement delivered and that was sent once, where it is known.
     #[inline(always)]
     pub fn rtt_sample(&self) -> Option<Span> {
-        self.rack_tlp()?.rack.sample()
+        self.rack_tlp()?.rtt_sample()
+    }
+
+    /// The round trip for the timeout, if the last acknowledgement shows any, which by its echo is `echoed`.
+    pub fn rtt_for_timeout(&self, echoed: Span) -> Option<Span> {
+        self.rack_tlp().map_or(Some(echoed), |rack_tlp| rack_tlp.rtt_for_timeout(echoed))
+    }
+
+    /// When the packet left that left last of those that the last acknowledgement delivered, and when the one that left
+    /// first of those in flight, where that is known.
+    pub fn delivery_times(&self) -> Option<(Time, Time)> {
+        Some(self.rack_tlp()?.rack.delivery_times())
     }
 
     /// Round trip of the packet that left last of those that were delivered, where that is known.

@@ -6,6 +6,7 @@ mod buffer_limits;
 mod datagrams;
 mod hystart;
 mod hystart_pp;
+mod kernel_timer;
 mod loss_detector;
 mod pacer;
 mod prr;

@@ -4,8 +4,8 @@
 //! packet shows how much has been delivered since, and in what time: the longer of the time in which that was sent
 //! and the time in which it was acknowledged, because acknowledgements may arrive compressed.
 //!
-//! The entries are in the order of their stamps, and an acknowledgement finds its entry by the stamp that it echoes.
-//! Earlier entries are dropped, so each entry is added and removed once.
+//! The entries are in the order of their stamps, by which they are found. Those of packets that are not in flight any more
+//! are dropped, so each entry is added and removed once.
 
 use std::collections::VecDeque;
 
@@ -41,9 +41,10 @@ impl RateSampler {
     /// What is noted of a packet, bytes.
     pub const PER_PACKET: usize = size_of::<TxRecord>();
 
-    /// A packet leaves with that stamp; `in_flight`: with it; `lost`: packets believed lost so far.
-    pub fn sent(&mut self, stamp: Time, in_flight: u64, lost: u64) {
-        if in_flight == 1 {
+    /// A packet leaves with that stamp; `alone`: nothing else is outstanding; `in_flight`: with it; `lost`: packets believed
+    /// lost so far.
+    pub fn sent(&mut self, stamp: Time, alone: bool, in_flight: u64, lost: u64) {
+        if alone {
             (self.first_sent, self.delivered_at) = (stamp, stamp);
         }
         self.notes.push_back(TxRecord {
@@ -63,29 +64,52 @@ impl RateSampler {
         self.limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// An acknowledgement of the packet stamped `echo` delivers `packets`; `lost`: packets believed
-    /// lost so far. `None`: a packet that left later was acknowledged before.
-    //
-    // Differs from [DELIVERY-RATE]: the packet of a sample is the one whose time stamp is echoed. If an
-    // acknowledgement was delayed, that is the first of the packets that it covers, and a packet that was
-    // overtaken gives no sample. So the interval is never below the smallest round-trip time, and no check of
-    // that is needed. Without SACK, duplicate acknowledgements deliver nothing.
-    #[inline(never)]
-    pub fn sample(&mut self, echo: Time, packets: u64, lost: u64, now: Time) -> Option<RateSample> {
+    /// An acknowledgement delivers `packets`. A sample may follow.
+    #[inline(always)]
+    pub fn deliver(&mut self, packets: u64, now: Time) {
         self.delivered += packets;
         self.delivered_at = now;
         if self.delivered > self.limited_until {
             self.limited_until = 0;
         }
-        while self.notes.front().is_some_and(|note| note.stamp < echo) {
-            self.notes.pop_front();
-        }
+    }
+
+    /// The sample of an acknowledgement that delivers the packet sent at `sent` and none that was sent later; `oldest`: when
+    /// the first was sent of what is in flight; `lost`: packets believed lost so far. `None`: nothing is known of it any
+    /// more.
+    #[inline(never)]
+    pub fn sample(&mut self, sent: Time, oldest: Time, lost: u64, now: Time) -> Option<RateSample> {
+        let at = self.notes.partition_point(|note| note.stamp < sent);
+        let note = self.notes.get(at).copied().filter(|note| note.stamp == sent);
+        self.forget_before(oldest);
+        Some(self.sample_of(note?, lost, now))
+    }
+
+    /// The same if only the echoed time stamp is known. `None`: a packet that left later was acknowledged before.
+    //
+    // Differs from [DELIVERY-RATE]: the packet of a sample is the one whose time stamp is echoed, where the sender does not
+    // keep the time of each packet (`recovery = "newreno"` and `"sack"`). If an acknowledgement was delayed, that is the
+    // first of the packets that it covers, and a packet that was overtaken gives no sample. So the interval is never below
+    // the smallest round-trip time. Without SACK, duplicate acknowledgements deliver nothing.
+    #[inline(never)]
+    pub fn sample_echo(&mut self, echo: Time, lost: u64, now: Time) -> Option<RateSample> {
+        self.forget_before(echo);
         if self.notes.front()?.stamp != echo {
             return None;
         }
         let note = self.notes.pop_front()?;
+        Some(self.sample_of(note, lost, now))
+    }
+
+    fn forget_before(&mut self, stamp: Time) {
+        while self.notes.front().is_some_and(|note| note.stamp < stamp) {
+            self.notes.pop_front();
+        }
+    }
+
+    fn sample_of(&mut self, note: TxRecord, lost: u64, now: Time) -> RateSample {
         self.first_sent = note.stamp;
-        Some(RateSample {
+        RateSample {
             delivered: (self.delivered - note.delivered) as f64,
             interval: Span::max(note.stamp.since(note.first_sent), now.since(note.delivered_at)),
             delivered_before: note.delivered as f64,
@@ -93,7 +117,7 @@ impl RateSampler {
             in_flight_then: note.in_flight as f64,
             lost_since: (lost - note.lost) as f64,
             app_limited: note.app_limited,
-        })
+        }
     }
 }
 
@@ -103,6 +127,13 @@ mod tests {
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
+    }
+
+    impl RateSampler {
+        fn echoed(&mut self, echo: Time, packets: u64, lost: u64, now: Time) -> Option<RateSample> {
+            self.deliver(packets, now);
+            self.sample_echo(echo, lost, now)
+        }
     }
 
     /// Packets at 0, 10, 20, ... ms, acknowledged 100 ms later. The first is alone when it leaves,
@@ -115,9 +146,9 @@ mod tests {
         let mut samples = Vec::new();
         for step in 0..30 {
             if step >= 10 {
-                samples.push(sampler.sample(at(10 * (step - 10)), 1, 0, at(10 * step)).unwrap());
+                samples.push(sampler.echoed(at(10 * (step - 10)), 1, 0, at(10 * step)).unwrap());
             }
-            sampler.sent(at(10 * step), (step + 1).min(10), 0);
+            sampler.sent(at(10 * step), step == 0, (step + 1).min(10), 0);
         }
         let figures = |n: usize| (samples[n].delivered, samples[n].interval, samples[n].delivered_before);
         assert_eq!(figures(0), (1.0, Span::from_ms(100), 0.0));
@@ -134,10 +165,10 @@ mod tests {
     #[test]
     fn acknowledgements_that_come_together_do_not_make_the_path_faster() {
         let mut sampler = RateSampler::default();
-        (0..10).for_each(|n| sampler.sent(at(10 * n), n + 1, 0));
-        assert!((0..10).all(|n| sampler.sample(at(10 * n), 1, 0, at(200)).is_some()));
-        (0..10).for_each(|n| sampler.sent(at(200 + 10 * n), n + 2, 0));
-        let last = (0..10).map(|n| sampler.sample(at(200 + 10 * n), 1, 0, at(400)).unwrap()).last().unwrap();
+        (0..10).for_each(|n| sampler.sent(at(10 * n), n == 0, n + 1, 0));
+        assert!((0..10).all(|n| sampler.echoed(at(10 * n), 1, 0, at(200)).is_some()));
+        (0..10).for_each(|n| sampler.sent(at(200 + 10 * n), n == 0, n + 1, 0));
+        let last = (0..10).map(|n| sampler.echoed(at(200 + 10 * n), 1, 0, at(400)).unwrap()).last().unwrap();
         assert_eq!((last.delivered, last.interval), (10.0, Span::from_ms(200)));
     }
 
@@ -146,12 +177,31 @@ mod tests {
     #[test]
     fn losses_since_a_packet_left_are_counted_and_what_was_overtaken_gives_no_sample() {
         let mut sampler = RateSampler::default();
-        (0..5).for_each(|n| sampler.sent(at(n), n + 1, 0));
-        assert_eq!(sampler.sample(at(0), 1, 0, at(100)).unwrap().lost_since, 0.0);
-        assert_eq!(sampler.sample(at(2), 1, 0, at(102)).unwrap().in_flight_then, 3.0);
-        assert_eq!(sampler.sample(at(4), 1, 1, at(104)).unwrap().lost_since, 1.0);
-        assert_eq!(sampler.sample(at(1), 1, 1, at(120)), None);
+        (0..5).for_each(|n| sampler.sent(at(n), n == 0, n + 1, 0));
+        assert_eq!(sampler.echoed(at(0), 1, 0, at(100)).unwrap().lost_since, 0.0);
+        assert_eq!(sampler.echoed(at(2), 1, 0, at(102)).unwrap().in_flight_then, 3.0);
+        assert_eq!(sampler.echoed(at(4), 1, 1, at(104)).unwrap().lost_since, 1.0);
+        assert_eq!(sampler.echoed(at(1), 1, 1, at(120)), None);
         assert_eq!((sampler.notes.len(), sampler.delivered), (0, 4));
+    }
+
+    /// Of five, packet 1 is late. The acknowledgement of packets 2 and 3 has the sample of packet 3, and packet 1, when it
+    /// comes, its own.
+    #[test]
+    fn where_the_time_of_each_packet_is_kept_the_last_of_those_delivered_is_sampled() {
+        let mut sampler = RateSampler::default();
+        (0..5).for_each(|n| sampler.sent(at(n), n == 0, n + 1, 0));
+        let mut sample = |sent, oldest, packets, now| {
+            sampler.deliver(packets, at(now));
+            sampler
+                .sample(at(sent), at(oldest), 0, at(now))
+                .map(|sample| (sample.in_flight_then, sample.delivered))
+        };
+        assert_eq!(sample(0, 1, 1, 100), Some((1.0, 1.0)));
+        assert_eq!(sample(3, 1, 2, 103), Some((4.0, 3.0)));
+        assert_eq!(sample(1, 4, 1, 110), Some((2.0, 4.0)));
+        assert_eq!(sample(2, 4, 0, 111), None);
+        assert_eq!(sampler.notes.len(), 1);
     }
 
     /// Three in flight when the application has no more: the three have left, so they count. What
@@ -159,16 +209,16 @@ mod tests {
     #[test]
     fn the_application_limits_until_the_gap_is_delivered() {
         let mut sampler = RateSampler::default();
-        (0..3).for_each(|n| sampler.sent(at(n), n + 1, 0));
+        (0..3).for_each(|n| sampler.sent(at(n), n == 0, n + 1, 0));
         sampler.app_limited(3);
-        sampler.sent(at(50), 4, 0);
+        sampler.sent(at(50), false, 4, 0);
         let limited = |sampler: &mut RateSampler, echo, now| {
-            sampler.sample(at(echo), 1, 0, at(now)).unwrap().app_limited
+            sampler.echoed(at(echo), 1, 0, at(now)).unwrap().app_limited
         };
         assert!([0, 1, 2].iter().all(|&n| !limited(&mut sampler, n, 100 + n)));
-        sampler.sent(at(110), 2, 0);
+        sampler.sent(at(110), false, 2, 0);
         assert!(limited(&mut sampler, 50, 150));
-        sampler.sent(at(155), 2, 0);
+        sampler.sent(at(155), false, 2, 0);
         assert!(limited(&mut sampler, 110, 210));
         assert!(!limited(&mut sampler, 155, 255));
     }

@@ -5,6 +5,7 @@ use fairhaul_experiment::Hold;
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
 use super::adaptive_delayed_ack::{AckDecision, AdaptiveDelayedAck, ArrivalKind};
+use super::kernel_timer;
 use super::runs::Runs;
 use super::time_stamps;
 
@@ -250,9 +251,12 @@ impl Receiver {
         let decision =
             self.adaptive.as_mut().map(|adaptive| adaptive.take(arrival_kind(arrival), urgent, now));
         match decision.unwrap_or(AckDecision::Send) {
-            AckDecision::Delay(hold) | AckDecision::Compress(hold) if self.delayed.is_none() => {
-                self.delayed =
-                    Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold, packets: 1 });
+            decision @ (AckDecision::Delay(hold) | AckDecision::Compress(hold)) if self.delayed.is_none() => {
+                let until = match decision {
+                    AckDecision::Delay(_) => kernel_timer::expires(now, now + hold),
+                    _ => now + hold, // by a timer of high resolution
+                };
+                self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until, packets: 1 });
                 return None;
             }
             AckDecision::Compress(_) => return None,

@@ -16,6 +16,7 @@ mod outgoing;
 mod paused;
 mod recovery;
 mod restart;
+mod round_trip;
 mod silence;
 mod slow_start;
 mod timers;
@@ -27,7 +28,7 @@ mod validation;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
 use fairhaul_experiment::{OnTimeout, Restart, Rto};
-use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time, real};
+use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time};
 use frto::Frto;
 pub use outcome::Outcome;
 use silence::Silence;
@@ -146,7 +147,7 @@ impl<C: Controller + Clone> Sender<C> {
                 host_pacing::depth(config.pacing, config.rto == Rto::Linux),
             ),
             board: Scoreboard::default(),
-            detector: LossDetector::new(config.recovery, config.min_rto),
+            detector: LossDetector::new(config.recovery, config.min_rto, config.rto == Rto::Linux),
             rtt: match config.rto {
                 Rto::Rfc6298 => RttEstimator::with_least_timeout(config.min_rto),
                 Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
@@ -245,13 +246,6 @@ impl<C: Controller + Clone> Sender<C> {
     /// The smoothed round-trip time.
     pub fn srtt(&self) -> Span {
         self.rtt.smoothed()
-    }
-
-    /// The round trip that an acknowledgement shows, which was just taken: that of the packet that waited for it longest
-    /// [RFC 7323, 4.3]; with RACK that of the packet which left last of those that were delivered, as in Linux.
-    #[inline(always)]
-    pub fn round_trip(&self, ack: &Ack, now: Time) -> Span {
-        self.detector.latest_rtt().unwrap_or_else(|| now.since(ack.echo))
     }
 
     /// What leaves at `now`. To be asked until it has nothing more.
@@ -377,19 +371,6 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     fn timing(&self, now: Time) -> Timing {
         Timing::of(&self.rtt, now)
-    }
-
-    /// Takes a round trip, of so many packets that left as one.
-    #[inline(always)]
-    fn sample(&mut self, rtt: Span, packets: u8) {
-        match self.config.rto {
-            Rto::Scaled | Rto::Rfc6298 => {
-                let in_flight = real(self.board.in_flight());
-                let per_round = if packets > 1 { in_flight / f64::from(packets) } else { in_flight };
-                self.rtt.sample(rtt, per_round);
-            }
-            Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
-        }
     }
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {

@@ -1,7 +1,7 @@
 //! The two hosts of a connection: each processes its events at its own time.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, Hop, Recovery, Rto, Scenario, Source, Traffic, Transfer, TransferRow};
 use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Sending, Span, Time};
 
@@ -36,6 +36,7 @@ pub struct Host {
     /// The receiver of datagrams, instead of TCP.
     datagrams: Option<Datagrams>,
     overhead: Span,
+    stamps_before_overhead: bool,
     chance: Chance,
     last_launch: Time,
     /// What the pacer was last waited for.
@@ -86,6 +87,7 @@ impl Host {
             written: 0,
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             overhead: flow.overhead,
+            stamps_before_overhead: flow.rto == Rto::Linux,
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             last_launch: Time::ZERO,
             paced: None,
@@ -348,9 +350,11 @@ impl Host {
     }
 
     fn launch(&mut self, mut data: Data, now: Time, shared: &mut Shared) {
+        let mut leaves = now;
         if !self.overhead.is_zero() {
             self.last_launch = self.last_launch.max(now + self.chance.span(self.overhead));
-            data.stamped = self.last_launch;
+            leaves = self.last_launch;
+            data.stamped = if self.stamps_before_overhead { now } else { leaves };
         }
         if !data.opens() {
             let (packets, retransmitted) = (data.packets, data.retransmitted());
@@ -358,7 +362,7 @@ impl Host {
         }
         self.sender.launched(data.stamped);
         let packet = Packet { serial: self.serial, hop: 0, offered: now, content: DataOrAck::Data(data) };
-        shared.calendar.add(data.stamped, Event::Arrival(packet));
+        shared.calendar.add(leaves, Event::Arrival(packet));
     }
 
     fn reply(&mut self, ack: Ack, now: Time, shared: &mut Shared) {

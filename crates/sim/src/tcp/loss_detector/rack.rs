@@ -44,10 +44,14 @@ pub struct Rack {
     /// The packet that left last of those that were delivered, and the round trip of the last delivered.
     latest: (Time, u64),
     rtt: Span,
+    /// The same of the part of an acknowledgement that is being taken, if it delivers any.
+    rtt_by_ack: Option<Span>,
     /// A packet was delivered since losses were looked for.
     advanced: bool,
-    /// Round trip of a packet in the last acknowledgement that was sent once.
+    /// Round trip of a packet in the last acknowledgement that was sent once; and when the packet left that left last of
+    /// all that it delivered.
     sample: Option<Span>,
+    last_delivered: Time,
     /// The first packet above all that were delivered, and whether one below it came later.
     highest: u64,
     reordered: bool,
@@ -75,8 +79,10 @@ impl Default for Rack {
             flight: Flight::default(),
             latest: (Time::ZERO, 0),
             rtt: Span::ZERO,
+            rtt_by_ack: None,
             advanced: false,
             sample: None,
+            last_delivered: Time::ZERO,
             highest: 0,
             reordered: false,
             degree: DUP_THRESHOLD,
@@ -118,11 +124,18 @@ impl Rack {
     /// Takes an acknowledgement: how many packets it newly reports as delivered.
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: Timing) -> u64 {
         let highest = self.highest;
-        (self.sample, self.first_original) = (None, None);
+        (self.sample, self.last_delivered, self.first_original) = (None, Time::ZERO, None);
         let again = ack.dsack().filter(|&number| self.came_after_its_copy(board, number));
         let mut deliver = |number| self.deliver(number, ack, timing);
         let in_order = board.advance(ack.next, &mut deliver);
+        let in_order_rtt = std::mem::take(&mut self.rtt_by_ack);
+        let mut deliver = |number| self.deliver(number, ack, timing);
         let reported = board.report(ack, &mut deliver);
+        // The kernel takes what is in order after what is beyond a gap: where the acknowledgement of a packet was delayed,
+        // the round trip is long [LINUX, tcp_sacktag_write_queue, tcp_clean_rtx_queue].
+        if let Some(rtt) = in_order_rtt.or(std::mem::take(&mut self.rtt_by_ack)) {
+            self.rtt = rtt;
+        }
         self.has_reported = reported > 0;
         let late = self.first_original.into_iter().chain(again).filter(|&number| number < highest);
         if let Some(late) = late.min() {
@@ -271,6 +284,13 @@ impl Rack {
         self.latest.0
     }
 
+    /// When the packet left that left last of those that the last acknowledgement delivered, and when the one that left
+    /// first of those in flight.
+    pub fn delivery_times(&self) -> (Time, Time) {
+        let oldest = self.flight.next(None).map_or(Time::NEVER, |number| self.flight.at(number).sent);
+        (self.last_delivered, oldest)
+    }
+
     /// Retransmissions in flight.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions
@@ -313,11 +333,12 @@ impl Rack {
             self.first_original = Some(number);
         }
         self.highest = self.highest.max(number + 1);
+        self.last_delivered = self.last_delivered.max(packet.sent);
         let rtt = timing.now.since(packet.sent);
         // Of a retransmitted packet, one that cannot be the answer to the last copy.
         let unsure = packet.ever_retransmitted && (rtt < timing.min_rtt || ack.echo < packet.sent);
         if !unsure {
-            (self.advanced, self.rtt) = (true, rtt);
+            (self.advanced, self.rtt_by_ack) = (true, Some(rtt));
             self.latest = self.latest.max((packet.sent, number));
         }
         if !packet.ever_retransmitted {

@@ -7,7 +7,7 @@
 use fairhaul_units::{Ack, Span, Time};
 
 use super::rack::{Rack, Timing};
-use crate::tcp::Scoreboard;
+use crate::tcp::{Scoreboard, kernel_timer};
 
 /// How much later than computed the timer of a probe or of reordering expires [LINUX, TCP_TIMEOUT_MIN_US].
 const TIMER_SLACK: Span = Span::from_ms(2);
@@ -59,6 +59,10 @@ pub struct RackTlp {
     pub(super) found_loss: bool,
     /// The least margin of the retransmission timer.
     min_rto: Span,
+    /// Its clocks are those of the kernel: timers count ticks, and time stamps milliseconds.
+    by_kernel_clock: bool,
+    /// The round trip by the time stamp of the last acknowledgement, if all that it acknowledged was retransmitted.
+    stamped_rtt: Option<Span>,
     timer_kind: TimerKind,
     /// When, from the last acknowledgement, the reordering window of the overtaken packets ends.
     wait: Option<Span>,
@@ -69,12 +73,15 @@ impl RackTlp {
     /// Memory per packet, bytes.
     pub const PER_PACKET: usize = Rack::PER_PACKET;
 
-    /// That of a sender that has sent nothing, with that least margin of its retransmission timer.
-    pub fn new(min_rto: Span) -> RackTlp {
+    /// That of a sender that has sent nothing, with that least margin of its retransmission timer; `by_kernel_clock`: its
+    /// timers count ticks, and its time stamps milliseconds.
+    pub fn new(min_rto: Span, by_kernel_clock: bool) -> RackTlp {
         RackTlp {
             rack: Rack::default(),
             found_loss: false,
             min_rto,
+            by_kernel_clock,
+            stamped_rtt: None,
             timer_kind: TimerKind::default(),
             wait: None,
             probe: Probe::None,
@@ -84,7 +91,11 @@ impl RackTlp {
     /// Takes an acknowledgement: how many packets it newly reports as delivered.
     #[cold]
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: Timing) -> u64 {
+        let una = board.una();
         let delivered = self.rack.take_ack(board, ack, timing);
+        let is_stamp_alone = self.rack.sample().is_none() && board.una() > una;
+        self.stamped_rtt =
+            (self.by_kernel_clock && is_stamp_alone).then(|| between_stamps(ack.echo, timing.now));
         if ack.has_dsack() && !self.probe_was_duplicate(board.una()) {
             self.rack.widen_reorder_window(board.una(), board.next());
         }
@@ -131,7 +142,7 @@ impl RackTlp {
             return None;
         }
         self.timer_kind = TimerKind::Reorder;
-        Some(now + (wait + TIMER_SLACK).min(rto))
+        Some(self.expires(now, now + (wait + TIMER_SLACK).min(rto)))
     }
 
     /// Whether the timer is that of reordering, which sending a packet does not move.
@@ -161,12 +172,29 @@ impl RackTlp {
         let counts_from_first = if probes { sent_new } else { waited };
         let timeout_at = if counts_from_first { self.timeout_of_first(rto, now) } else { now + rto };
         if !probes {
-            return timeout_at;
+            return self.expires(now, timeout_at);
         }
         self.timer_kind = TimerKind::Probe;
         // Of a single packet the acknowledgement may be held [RFC 8985, 7.2].
         let later = if board.outstanding() == 1 { self.min_rto } else { TIMER_SLACK };
-        timeout_at.min(now + srtt * 2 + later)
+        self.expires(now, timeout_at.min(now + srtt * 2 + later))
+    }
+
+    /// When a timer expires that is set for `due`.
+    fn expires(&self, now: Time, due: Time) -> Time {
+        if self.by_kernel_clock { kernel_timer::expires(now, due) } else { due }
+    }
+
+    /// The round trip of the last packet that the last acknowledgement delivered and that was sent once; if there is none,
+    /// that of its time stamp, where the kernel takes that [LINUX, tcp_ack_update_rtt].
+    pub fn rtt_sample(&self) -> Option<Span> {
+        self.rack.sample().or(self.stamped_rtt)
+    }
+
+    /// The round trip for the timeout, if the last acknowledgement shows any, which by its echo is `echoed`.
+    pub fn rtt_for_timeout(&self, echoed: Span) -> Option<Span> {
+        let is_taken = self.rack.sample().is_some() || !self.by_kernel_clock;
+        if is_taken { Some(echoed) } else { self.stamped_rtt }
     }
 
     /// After a probe or reordering was waited for, the timeout counts from when the first packet left last [LINUX,
@@ -234,4 +262,10 @@ impl RackTlp {
     fn probe_was_duplicate(&self, una: u64) -> bool {
         matches!(self.probe, Probe::Sent { end, retransmission: true } if una >= end)
     }
+}
+
+/// What the kernel takes for the time between a time stamp and `now`: both are in whole milliseconds (tcp_rtt_tsopt_us).
+fn between_stamps(stamp: Time, now: Time) -> Span {
+    let [stamp, now] = [stamp, now].map(|time| time.since(Time::ZERO) / Span::from_ms(1));
+    Span::from_ms((now - stamp).max(1))
 }

@@ -39,7 +39,15 @@ impl<C: Controller + Clone> Sender<C> {
             self.round_end = self.board.next();
         }
         if let Some(rates) = &mut self.rates {
-            event.rate = rates.sample(ack.echo, delivered, self.board.lost(), event.now);
+            let (lost, now) = (self.board.lost(), event.now);
+            rates.deliver(delivered, now);
+            event.rate = match self.detector.delivery_times() {
+                None => rates.sample_echo(ack.echo, lost, now),
+                // Where less than a round trip has passed, a packet was delivered that had been retransmitted needlessly.
+                Some((sent, oldest)) => {
+                    rates.sample(sent, oldest, lost, now).filter(|sample| sample.interval >= event.min_rtt)
+                }
+            };
         }
         self.controller.on_delivery(&mut self.window, event);
     }

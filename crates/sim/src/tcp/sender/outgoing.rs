@@ -73,7 +73,8 @@ impl<C: Controller + Clone> Sender<C> {
             return;
         }
         if let Some(rates) = &mut self.rates {
-            rates.sent(stamp, self.board.in_flight(), self.board.lost());
+            let alone = self.board.outstanding() == 1;
+            rates.sent(stamp, alone, self.board.in_flight(), self.board.lost());
         }
     }
 

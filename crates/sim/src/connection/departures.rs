@@ -1,0 +1,39 @@
+//! When data leave their sender, which takes a random time to process each packet (`overhead`).
+
+use fairhaul_experiment::{Flow, Rto};
+use fairhaul_units::{Chance, Data, Span, Time};
+
+/// See the module.
+#[derive(Clone)]
+pub struct Departures {
+    overhead: Span,
+    /// The kernel stamps packets before that time, ns-2 after it.
+    stamps_before: bool,
+    chance: Chance,
+    last: Time,
+}
+
+impl Departures {
+    /// Those of the connection with that number.
+    pub fn new(flow: &Flow, serial: u32, seed: u64) -> Departures {
+        Departures {
+            overhead: flow.overhead,
+            stamps_before: flow.rto == Rto::Linux,
+            chance: Chance::stream(seed, "overhead", serial.into()),
+            last: Time::ZERO,
+        }
+    }
+
+    /// Stamps data that TCP hands over at `now`; they leave, after those before, at the time that is returned.
+    #[inline(always)]
+    pub fn next(&mut self, data: &mut Data, now: Time) -> Time {
+        if self.overhead.is_zero() {
+            return now;
+        }
+        self.last = self.last.max(now + self.chance.span(self.overhead));
+        if !self.stamps_before {
+            data.stamped = self.last;
+        }
+        self.last
+    }
+}
