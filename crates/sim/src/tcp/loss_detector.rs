@@ -123,7 +123,7 @@ impl LossDetector {
         self.rack_tlp()?.rtt_sample()
     }
 
-    /// The round trip for the timeout, if the last acknowledgement shows any, which by its echo is `echoed`.
+    /// The round trip for the kernel's timeout, if the last acknowledgement shows any, which by its echo is `echoed`.
     pub fn rtt_for_timeout(&self, echoed: Span) -> Option<Span> {
         self.rack_tlp().map_or(Some(echoed), |rack_tlp| rack_tlp.rtt_for_timeout(echoed))
     }

@@ -191,10 +191,9 @@ impl RackTlp {
         self.rack.sample().or(self.stamped_rtt)
     }
 
-    /// The round trip for the timeout, if the last acknowledgement shows any, which by its echo is `echoed`.
+    /// The round trip for the kernel's timeout, if the last acknowledgement shows any, which by its echo is `echoed`.
     pub fn rtt_for_timeout(&self, echoed: Span) -> Option<Span> {
-        let is_taken = self.rack.sample().is_some() || !self.by_kernel_clock;
-        if is_taken { Some(echoed) } else { self.stamped_rtt }
+        if self.rack.sample().is_some() { Some(echoed) } else { self.stamped_rtt }
     }
 
     /// After a probe or reordering was waited for, the timeout counts from when the first packet left last [LINUX,
