@@ -4,7 +4,7 @@
 mod support;
 mod wire;
 
-use fairhaul_cc::{Builtin, ControllerChoice};
+use fairhaul_cc::{AckEvent, Builtin, Congestion, Controller, ControllerChoice, Needs, Window};
 use fairhaul_experiment::{Hold, Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Sending, Span, Time};
@@ -39,7 +39,7 @@ fn single(lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
     pipe
 }
 
-fn when(pipe: &Pipe, wanted: impl Fn(&Outcome) -> bool) -> Option<Time> {
+fn when<C>(pipe: &Pipe<C>, wanted: impl Fn(&Outcome) -> bool) -> Option<Time> {
     pipe.outcomes.iter().find(|(_, outcome)| wanted(outcome)).map(|found| found.0)
 }
 
@@ -67,6 +67,37 @@ fn in_recovery_half_as_many_leave_as_are_delivered() {
     assert_eq!((pipe.retransmissions(), pipe.timeouts(), pipe.reductions()), (1, 0, 1));
     let (_, _, cwnd) = pipe.acked.iter().find(|acked| acked.0 == ended).expect("the acknowledgement");
     assert_eq!(*cwnd, 50.0);
+}
+
+/// Halves the window at a loss by itself, and keeps it.
+#[derive(Clone)]
+struct HalvesByItself;
+
+impl Controller for HalvesByItself {
+    fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}
+
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        window.cwnd /= 2.0;
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { rates: true, ..Needs::default() }
+    }
+}
+
+/// Of a window of 100, packet 150 is lost. With the third report 98 are in flight, and the window is 50: room comes with
+/// 49 reports more, of which the last leaves 49. A controller that sets the window itself has nothing retransmitted before it has room.
+#[test]
+fn a_retransmission_waits_for_room_in_the_window_of_a_controller_that_sets_it_in_recovery() {
+    let config = linux(100.0);
+    let fate = |data: &Data, tries: u32| data.number == 150 && tries == 1;
+    let sender = Sender::new(config, HalvesByItself);
+    let mut pipe = Pipe::of(sender, config, Span::from_ms(100), Span::from_ms(1), fate);
+    pipe.run(at(3000));
+    let began = when(&pipe, |outcome| *outcome == Outcome::Reduced).expect("a loss");
+    let again = pipe.sent.iter().filter(|(_, data)| data.number == 150).nth(1).expect("a retransmission");
+    let delivered = pipe.acked.iter().filter(|acked| acked.0 > began && acked.0 <= again.0).count();
+    assert_eq!(delivered, 49);
 }
 
 /// The retransmission leaves with the third report; new packets leave after it, and the report of

@@ -30,6 +30,8 @@ pub enum ArrivalKind {
     InOrder,
     /// The next in order, where something behind it had arrived.
     FillsGap,
+    /// The next in order alone, where something is still missing behind it: what follows is still beyond a gap.
+    BeforeGap,
     /// Beyond a gap.
     BeyondGap,
     /// A duplicate: it had arrived before.
@@ -97,7 +99,7 @@ impl AdaptiveDelayedAck {
     pub fn take(&mut self, kind: ArrivalKind, urgent: bool, now: Time) -> AckDecision {
         match kind {
             ArrivalKind::InOrder => self.in_order(now),
-            ArrivalKind::FillsGap => self.in_order(now),
+            ArrivalKind::FillsGap | ArrivalKind::BeforeGap => self.in_order(now),
             ArrivalKind::BeyondGap => {}
             // What comes twice is a sign of a sender in trouble.
             ArrivalKind::Duplicate => self.quick = self.quick.max(self.most_quick),
@@ -109,6 +111,10 @@ impl AdaptiveDelayedAck {
             ArrivalKind::InOrder => AckDecision::Delay(self.length()),
             ArrivalKind::FillsGap | ArrivalKind::Duplicate => {
                 self.reports = 0;
+                AckDecision::Send
+            }
+            ArrivalKind::BeforeGap => {
+                self.reports = 1;
                 AckDecision::Send
             }
             ArrivalKind::BeyondGap => self.report(),
@@ -248,5 +254,19 @@ mod tests {
         let together: Vec<AckDecision> = (0..44).map(|_| report()).collect();
         assert!(together[..43].iter().all(|verdict| *verdict == AckDecision::Compress(Span::from_us(1100))));
         assert_eq!(together[43], AckDecision::Send);
+    }
+
+    /// What fills a gap is the first of three, where the next packet is missing, too.
+    #[test]
+    fn between_two_gaps_the_acknowledgement_of_what_fills_one_counts_as_a_report() {
+        for (kind, alone) in [(ArrivalKind::BeforeGap, 2), (ArrivalKind::FillsGap, 3)] {
+            let mut adaptive = begun();
+            for _ in 0..9 {
+                adaptive.take(ArrivalKind::BeyondGap, false, at(120));
+            }
+            assert_eq!(adaptive.take(kind, false, at(121)), AckDecision::Send);
+            let reports = (0..4).map(|_| adaptive.take(ArrivalKind::BeyondGap, false, at(122)));
+            assert_eq!(reports.filter(|decision| *decision == AckDecision::Send).count(), alone, "{kind:?}");
+        }
     }
 }

@@ -248,8 +248,9 @@ impl Receiver {
     fn answer(&mut self, data: &Data, arrival: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
         let (_, filled, fresh) = arrival;
         let urgent = if self.exact { news } else { data.cwr }; // [LINUX, tcp_ecn_accept_cwr]
-        let decision =
-            self.adaptive.as_mut().map(|adaptive| adaptive.take(arrival_kind(arrival), urgent, now));
+        let is_before_gap = !self.out_of_order.is_empty() && self.next == data.number + 1;
+        let kind = arrival_kind(arrival, is_before_gap);
+        let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(kind, urgent, now));
         match decision.unwrap_or(AckDecision::Send) {
             decision @ (AckDecision::Delay(hold) | AckDecision::Compress(hold)) if self.delayed.is_none() => {
                 let until = match decision {
@@ -324,9 +325,11 @@ impl Receiver {
     }
 }
 
-/// How a packet arrives at a receiver that delays acknowledgements as the kernel does.
-fn arrival_kind(arrival: (bool, bool, bool)) -> ArrivalKind {
+/// How a packet arrives at a receiver that delays acknowledgements as the kernel does; `is_before_gap`: the next one is
+/// missing.
+fn arrival_kind(arrival: (bool, bool, bool), is_before_gap: bool) -> ArrivalKind {
     match arrival {
+        (true, true, _) if is_before_gap => ArrivalKind::BeforeGap,
         (true, true, _) => ArrivalKind::FillsGap,
         (true, false, _) => ArrivalKind::InOrder,
         (false, _, true) => ArrivalKind::BeyondGap,

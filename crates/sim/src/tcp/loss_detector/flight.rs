@@ -123,11 +123,11 @@ impl Flight {
         copies
     }
 
-    /// All below `una` is acknowledged.
-    pub fn forget_below(&mut self, una: u64) {
+    /// All below `una` is acknowledged: whether any of it had been retransmitted.
+    pub fn forget_below(&mut self, una: u64) -> bool {
         let acknowledged = (una - self.base).min(self.packets.len() as u64) as usize;
-        self.packets.drain(..acknowledged);
         self.base = una;
+        self.packets.drain(..acknowledged).any(|packet| packet.ever_retransmitted)
     }
 
     /// When the packet with the lowest number was last sent, if one is kept.

@@ -129,8 +129,13 @@ impl Rack {
         let mut deliver = |number| self.deliver(number, ack, timing);
         let in_order = board.advance(ack.next, &mut deliver);
         let in_order_rtt = std::mem::take(&mut self.rtt_by_ack);
+        let in_order_sample = self.sample.take();
         let mut deliver = |number| self.deliver(number, ack, timing);
-        let reported = board.report(ack, &mut deliver);
+        let reported = board.report(&by_number(ack), &mut deliver);
+        // What is acknowledged with a retransmission may have come long before [LINUX, FLAG_RETRANS_DATA_ACKED].
+        if !self.flight.forget_below(board.una()) {
+            self.sample = self.sample.or(in_order_sample);
+        }
         // The kernel takes what is in order after what is beyond a gap: where the acknowledgement of a packet was delayed,
         // the round trip is long [LINUX, tcp_sacktag_write_queue, tcp_clean_rtx_queue].
         if let Some(rtt) = in_order_rtt.or(std::mem::take(&mut self.rtt_by_ack)) {
@@ -141,7 +146,6 @@ impl Rack {
         if let Some(late) = late.min() {
             self.note_reordering(late);
         }
-        self.flight.forget_below(board.una());
         in_order + reported
     }
 
@@ -335,8 +339,10 @@ impl Rack {
         self.highest = self.highest.max(number + 1);
         self.last_delivered = self.last_delivered.max(packet.sent);
         let rtt = timing.now.since(packet.sent);
-        // Of a retransmitted packet, one that cannot be the answer to the last copy.
-        let unsure = packet.ever_retransmitted && (rtt < timing.min_rtt || ack.echo < packet.sent);
+        // Of a retransmitted packet, one that cannot be the answer to the last copy. Beyond a gap the echo is that of
+        // what came in order, and shows nothing.
+        let is_echo_older = number < ack.next && ack.echo < packet.sent;
+        let unsure = packet.ever_retransmitted && (rtt < timing.min_rtt || is_echo_older);
         if !unsure {
             (self.advanced, self.rtt_by_ack) = (true, Some(rtt));
             self.latest = self.latest.max((packet.sent, number));
@@ -346,6 +352,15 @@ impl Rack {
         }
         packet.copies()
     }
+}
+
+/// The same acknowledgement with its blocks in the order in which the kernel takes them: by number.
+fn by_number(ack: &Ack) -> Ack {
+    let mut ordered = *ack;
+    if ack.blocks > 1 {
+        ordered.sack[..usize::from(ack.blocks)].sort_unstable_by_key(|block| block.from);
+    }
+    ordered
 }
 
 #[cfg(test)]
@@ -397,6 +412,28 @@ mod tests {
         let (mut board, mut rack) = sent(10);
         rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
         assert_eq!((rack.detect_if_advanced(&mut board, false, timing(43)), rack.has_loss()), (None, true));
+    }
+
+    /// Packets 2 and 5 left at 2 and 5 ms. The latest block comes first, and the kernel takes it last.
+    #[test]
+    fn the_round_trip_is_that_of_the_highest_packet_that_an_acknowledgement_reports() {
+        let (mut board, mut rack) = sent(10);
+        let mut both = ack(0, (5, 6));
+        (both.sack[1], both.blocks) = (SackBlock { from: 2, to: 3 }, 2);
+        rack.take_ack(&mut board, &both, timing(47));
+        assert_eq!((rack.latest_rtt(), rack.sample()), (Span::from_ms(42), Some(Span::from_ms(42))));
+    }
+
+    /// Packet 0 was lost and left again at 50 ms. Its acknowledgement is the first that tells of 4, too, which had come
+    /// long before.
+    #[test]
+    fn what_is_acknowledged_with_a_retransmission_is_no_sample() {
+        let (mut board, mut rack) = sent(10);
+        rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
+        rack.detect_if_advanced(&mut board, false, timing(43));
+        rack.retransmit(&mut board, 0, at(50));
+        rack.take_ack(&mut board, &ack(5, (0, 0)), timing(90));
+        assert_eq!(rack.sample(), None);
     }
 
     /// Packet 0 is reported after 1 to 3, without having been retransmitted: packets change places. Then

@@ -99,7 +99,8 @@ impl<C: Controller + Clone> Sender<C> {
         self.detector.begin_recovery(&mut self.board);
         self.state = CaState::Recovery;
         self.recover = self.board.next();
-        self.urgent = true;
+        // In Linux the proportional reduction allows one packet by itself, and a window that the controller sets need not.
+        self.urgent = !self.undoes_as_linux();
         // Differs from [RFC 6937, 3]: in the kernel a reduction that an echoed mark has begun continues
         // (tcp_enter_recovery).
         if !(eased && heeded) {
