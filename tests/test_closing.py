@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from fairhaul.answer_tables import of_runs
 from fairhaul.cli import show
 from fairhaul.integrity import NUMBERS
 from fairhaul.measures import measure
@@ -128,5 +129,5 @@ def test_files_take_time_in_proportion_to_the_record(name: str, tmp_path: Path) 
 
 def test_tables_take_time_in_proportion_to_their_rows(capsys: pytest.CaptureFixture[str]) -> None:
     large, small = ([measure(record)] for record in large_and_small("flows", Size(flows=60)))
-    assert ratio(show.measures, large, small) < MOST
+    assert ratio(lambda runs: show.parts(of_runs(runs)), large, small) < MOST
     assert capsys.readouterr().out

@@ -16,7 +16,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import fairhaul
-from fairhaul import cli
+from fairhaul import _core, cli
 from fairhaul.store import Job, Store, Writer
 from fairhaul.sweeps import cluster, run_sweep
 from fairhaul.sweeps.plan import planned
@@ -127,7 +127,7 @@ class deadly:  # noqa: N801
 def test_a_worker_of_another_build_is_refused(
     tmp_path: Path, workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "build", lambda: "0.9.9+abc")
+    monkeypatch.setattr(_core, "__version__", "0.9.9")
     with (
         Writer(tmp_path / "s") as writer,
         pytest.raises(fairhaul.ScenarioError, match="has another build of Fairhaul"),

@@ -233,10 +233,10 @@ def test_the_key_of_a_result_has_all_that_the_result_depends_on(
     scenario = read_one(QUICK)
 
     def key() -> str:
-        return jobs_of(scenario, 1, "linux", "figures")[0].key
+        return jobs_of(scenario, 1, "linux", "figures", "a build")[0].key
 
     first = key()
-    keys = {first, jobs_of(scenario, 1, "sim", "figures")[0].key}
+    keys = {first, jobs_of(scenario, 1, "sim", "figures", "a build")[0].key}
     for program in (pretended_program(version="6.12.8"), pretended_program(sha256="d" * 64)):
         made.program = program
         keys.add(key())

@@ -104,6 +104,6 @@ def test_a_paper_is_not_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert reproduce() == first
     assert ran[1:] == [0]
     assert len(Store(tmp_path / "paper" / "results")) == ran[0]
-    monkeypatch.setattr(work, "_hash", lambda _: "changed")
+    monkeypatch.setattr("fairhaul.papers.run.build_of", lambda *_: "changed")
     reproduce()
     assert ran[2] == ran[0], "other code computes the numbers"

@@ -12,7 +12,6 @@ import fairhaul
 from fairhaul import cli, papers
 from fairhaul.papers import robust_report
 from fairhaul.papers.robust import Robust, draw, robust
-from fairhaul.papers.run import shelf_of
 from fairhaul.splits import best_split, number_of
 from fairhaul.store import Store
 
@@ -85,9 +84,7 @@ def test_the_command_keeps_its_results(tmp_path: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert "Printed numbers" in printed
     assert len(Store(tmp_path / "results")) == 12, "nothing was run again"
-    again = robust(
-        papers.paper_of(OWN), "table1", settings=2, shelf=shelf_of(papers.paper_of(OWN), tmp_path)
-    )
+    again = robust(papers.paper_of(OWN), "table1", settings=2, out=tmp_path)
     assert again.to_dict() == {key: value for key, value in first.items() if key != "report"}
 
 

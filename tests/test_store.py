@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from fairhaul import ScenarioError, cli
-from fairhaul.store import Result, Store, StoreError, Writer, identity, key_of, parts, rows
+from fairhaul.store import Result, Store, StoreError, Writer, key_of, parts, rows
 from fairhaul.store import store as module
 from fairhaul.store.journal import Journal
 from fairhaul.store.rows import Row, line_of
@@ -150,19 +150,16 @@ def test_a_line_that_cannot_be_written_leaves_the_others(
     assert keys_of(place) == {"a", "c"}
 
 
-def test_a_key_depends_on_all_that_makes_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = key_of("s", 1, "sim", "figures")
+def test_a_key_depends_on_all_that_makes_a_result() -> None:
     others = {
-        key_of("t", 1, "sim", "figures"),
-        key_of("s", 2, "sim", "figures"),
-        key_of("s", 1, "lab", "figures"),
-        key_of("s", 1, "sim", "cells"),
+        key_of("t", 1, "sim", "figures", "a build"),
+        key_of("s", 2, "sim", "figures", "a build"),
+        key_of("s", 1, "lab", "figures", "a build"),
+        key_of("s", 1, "sim", "cells", "a build"),
         key_of("s", 1, "sim", "figures", "another build"),
     }
-    monkeypatch.setattr(identity, "build", lambda: "0.2.0")
-    others.add(key_of("s", 1, "sim", "figures"))
-    assert len(others) == 6
-    assert first not in others
+    assert len(others) == 5
+    assert key_of("s", 1, "sim", "figures", "a build") not in others
 
 
 def test_a_journal_has_its_name_only_once_it_is_locked(

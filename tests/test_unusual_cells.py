@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fairhaul.cells import UNUSUAL, Compared, agreement
-from fairhaul.cells.work import figures_of
+from fairhaul.cells.figures import figures_of
 from fairhaul.runs import for_each
 from fairhaul.scenario import read_one
 from tests.conftest import Fairhaul
@@ -82,7 +82,7 @@ def test_the_unusual_cells_can_be_listed_and_an_unknown_one_is_refused(fairhaul:
 
 
 # What differs, as docs/unusual-cells.md tells.
-DIFFER = {"loss-3%-bbr3", "loss-10%-bbr3", "beside-fhstcp+reno"}
+DIFFER = {"beside-fhstcp+reno"}
 
 
 def test_the_simulator_agrees_with_what_linux_did_in_the_unusual_cells() -> None:

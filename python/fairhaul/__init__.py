@@ -84,7 +84,7 @@ __all__ = [
     "write_report",
 ]
 
-_HOME = {
+HOME = {
     "Answer": ("runs", "Answer"),
     "Answers": ("runs", "Answers"),
     "Check": ("checking", "Check"),
@@ -121,22 +121,22 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in HOME:
         raise AttributeError(f"module 'fairhaul' has no attribute {name!r}")
-    module, attribute = _HOME[name]
+    module, attribute = HOME[name]
     value = getattr(import_module(f"fairhaul.{module}"), attribute)
     globals()[name] = value
     return value
 
 
 class _Package(ModuleType):
-    """The package, in which a name of `_HOME` is never the module of the same name.
+    """The package, in which a name of `HOME` is never the module of the same name.
 
     Importing a module such as `fairhaul.dynamics` would replace the function `dynamics`.
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name not in _HOME or not isinstance(value, ModuleType):
+        if name not in HOME or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
 
@@ -144,4 +144,4 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *HOME})

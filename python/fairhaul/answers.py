@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
 from fairhaul.frames import flows_frame
 from fairhaul.record import Record
-from fairhaul.results import document
+from fairhaul.results import document, is_valid
 from fairhaul.scenario import titled
 from fairhaul.summary import summary
 
@@ -62,9 +62,10 @@ class Answer:
         return chosen(of_run(self.records[0], ""), name)
 
     def _repr_html_(self) -> str:
-        from fairhaul.notebook import of_runs
+        from fairhaul.answer_tables import of_runs
+        from fairhaul.grid import html
 
-        return of_runs(self.measures)
+        return html(of_runs(self.measures))
 
 
 class Answers(list[Answer]):
@@ -98,10 +99,11 @@ class Answers(list[Answer]):
         return chosen(figures(rows_of([answer.measures for answer in self])), name)
 
     def _repr_html_(self) -> str:
-        from fairhaul.notebook import of_sweep
+        from fairhaul.grid import html
+        from fairhaul.sweeps.screen import grid
         from fairhaul.sweeps.table import rows_of
 
-        return of_sweep(rows_of([answer.measures for answer in self]))
+        return html([grid(rows_of([answer.measures for answer in self]))])
 
 
 def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
@@ -115,11 +117,6 @@ def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
     }
     result: ScenarioResult = entry
     return result
-
-
-def is_valid(run: Mapping[str, Any]) -> bool:
-    """Whether a run is valid, by its figures or by the `meta` of its record."""
-    return bool(run.get("trust", {}).get("valid", True))
 
 
 def valid_runs(measures: Sequence[RunFigures]) -> list[RunFigures]:

@@ -20,10 +20,11 @@ from fairhaul.expectations import (
     UNDECIDED,
     Expectation,
     Judged,
+    Run,
     Verdict,
     disagree,
+    expected,
     judge,
-    numbers,
     read_expectations,
 )
 from fairhaul.host import Refused
@@ -36,22 +37,18 @@ from fairhaul.scenario import (
     toml,
     variant,
 )
-from fairhaul.store import jobs_of
+from fairhaul.store import build_of, jobs_of
 from fairhaul.sweeps.values import Keeping, values
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
+    pass
 
 __all__ = ["Case", "Check", "Checked", "check", "check_scenarios", "files_of", "read_cases"]
 
 SCHEMA = 1
 SEEDS = 5
-# Of what is computed for an expectation; a store has the numbers of each version.
-VERSION = 1
 
 Path_ = str | PathLike[str]
-# The numbers of the expectations of a case in a run, or why the run is not valid.
-Run = list[float | None] | str
 # The numbers in each of its valid runs.
 Runs = list[list[float | None]]
 
@@ -308,25 +305,17 @@ def _run(
         job
         for case in cases
         for scenario in case.runs
-        for job in jobs_of(scenario, seeds, engine, _of(case.expectations))
+        for job in jobs_of(scenario, seeds, engine, _of(case.expectations), build_of(expected))
     ]
     runs = values(plan, expected, keeping, at_once=jobs, on_progress=on_progress, engine=engine)
     parts = iter([runs[start : start + seeds] for start in range(0, len(runs), seeds)])
     return [_compared(case, [next(parts) for _ in case.runs]) for case in cases]
 
 
-def expected(scenario: Scenario, record: Record) -> Run:
-    """Compute the numbers of the expectations of a scenario in a run of it."""
-    trust = record.meta.get("trust", {"valid": True})
-    if not trust["valid"]:
-        return "; ".join(trust["reasons"])
-    return numbers(record, read_expectations(scenario))
-
-
 def _of(expectations: Sequence[Expectation]) -> str:
     """Name the numbers of expectations: a store finds them by it."""
     wanted = [(of.number, of.from_s, of.until_s) for of in expectations]
-    return f"expectations {VERSION} {hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
+    return f"expectations {hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
 
 
 def _compared(case: Case, parts: Sequence[Sequence[Run]]) -> Runs | str:

@@ -1,13 +1,14 @@
-"""Tables on a terminal: no word, number or interval is broken.
+"""Tables, which print themselves on a terminal and in a notebook.
 
-A heading is broken between its words alone, and a number is never broken. A table that is wider
-than the terminal becomes several below each other, each with the first columns.
+On a terminal no word, number or interval is broken, and a heading between its words alone. A table
+that is wider than the terminal becomes several below each other, each with the first columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 from fairhaul.printable import printable
@@ -36,6 +37,20 @@ class Grid:
         for number, shown in enumerate(self.blocks(options.max_width)):
             widths = self._widths(shown, options.max_width)
             yield self._table(widths, self.title if number == 0 else "")
+
+    def _repr_html_(self) -> str:
+        def cells(tag: str, row: Sequence[str]) -> str:
+            sides = ["left"] * self.words + ["right"] * (len(row) - self.words)
+            return "".join(
+                f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
+                for cell, side in zip(row, sides, strict=True)
+            )
+
+        body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
+        return (
+            f"<table><caption style='text-align: left'><b>{escape(self.title)}</b></caption>"
+            f"<thead><tr>{cells('th', self.columns)}</tr></thead><tbody>{body}</tbody></table>"
+        )
 
     def blocks(self, width: int) -> list[list[int]]:
         """Give the columns of each table that fits into `width`, one of numbers at least."""
@@ -102,3 +117,10 @@ class Grid:
         for row in self.rows:
             table.add_row(*(Text(printable(row[column])) for column in widths))
         return table
+
+
+def html(parts: Iterable[Grid | str]) -> str:
+    """Write tables, and sentences between them, as a notebook shows them."""
+    return "".join(
+        f"<p>{escape(part)}</p>" if isinstance(part, str) else part._repr_html_() for part in parts
+    )

@@ -20,6 +20,7 @@ from fairhaul.modes import changes_per_s
 from fairhaul.series import Series, series
 
 if TYPE_CHECKING:
+    from fairhaul._core import Scenario
     from fairhaul.record import Record
     from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
 
@@ -84,6 +85,11 @@ def measure(record: Record) -> RunFigures:
     }
     run: RunFigures = figures
     return run
+
+
+def figures(_scenario: Scenario, record: Record) -> RunFigures:
+    """Compute the figures of a run, which a sweep keeps."""
+    return measure(record)
 
 
 def _warnings(scenario: Mapping[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul import _core
 from fairhaul.drafts import new_directory
+from fairhaul.grid import Grid, html
 from fairhaul.integrity import check_digest, check_meta, check_tables, digest, digest_of_meta
 
 if TYPE_CHECKING:
@@ -140,9 +141,13 @@ class Record:
         return {**vars(self), **self.tables()}
 
     def _repr_html_(self) -> str:
-        from fairhaul.notebook import of_record
-
-        return of_record(self)
+        rows = [
+            [name, f"{len(frame):,}", ", ".join(frame.columns)]
+            for name, frame in self.tables().items()
+        ]
+        of = f"engine {self.meta['engine']}, seed {self.meta['seed']}"
+        title = f"{self.meta['scenario']['title']}: record of {of}"
+        return html([Grid(title=title, columns=["table", "rows", "columns"], rows=rows)])
 
     def to_pandas(self) -> dict[str, pd.DataFrame]:
         """The tables by name as pandas frames of the same shapes and units.

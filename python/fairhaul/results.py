@@ -7,7 +7,7 @@ run, `FlowFigures[Mean]` their means over several runs; the same holds for the o
 
 # No postponed annotations: the required keys of a TypedDict are worked out from real ones.
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 from fairhaul.engines import Engine
@@ -378,3 +378,8 @@ class Catalogue(TypedDict):
     counters: list[CatalogueEntry]
     recoveries: list[CatalogueEntry]
     traffic: list[CatalogueEntry]
+
+
+def is_valid(run: Mapping[str, Any]) -> bool:
+    """Whether a run is valid, by its figures or by the `meta` of its record."""
+    return bool(run.get("trust", {}).get("valid", True))

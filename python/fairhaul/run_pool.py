@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +13,13 @@ from fairhaul import _core, lab
 from fairhaul.engines import FACTS, NO_TRACE, Engine
 from fairhaul.linux import run as linux
 from fairhaul.memory import per_run
-from fairhaul.record import SCHEMA, Record
-from fairhaul.scenario import Scenario, ScenarioError, flow_index, label, variant
-from fairhaul.studio import source_of
+from fairhaul.outcome import record_of
+from fairhaul.scenario import Scenario, ScenarioError, flow_index, label
 
 if TYPE_CHECKING:
-    import polars as pl
+    from fairhaul.record import Record
+
+    pass
 
 T = TypeVar("T")
 # A run of one of the engines: all have `run`, `stop` and `reached_s`.
@@ -209,38 +209,3 @@ def _notes(run: EngineRun) -> Mapping[str, Any]:
     """Give what a run with a kernel reports beside its record."""
     notes: Mapping[str, Any] = getattr(run, "notes", {})
     return notes
-
-
-def record_of(
-    scenario: Scenario, outcome: _core.Outcome, cpu_s: float, more: Mapping[str, Any]
-) -> Record:
-    """Build the record of a run; `more` is added to its `meta`."""
-    meta = {
-        "schema": SCHEMA,
-        "engine": outcome.engine,
-        "version": _core.__version__,
-        "seed": scenario.seed,
-        "packets": outcome.packets,
-        "cpu_s": cpu_s,
-        "variant": variant(scenario),
-        "trace_is_full": outcome.trace_is_full,
-        "scenario": json.loads(scenario.describe()),
-    }
-    if not scenario.own():
-        meta["source"] = source_of(scenario)
-    return Record(
-        meta={**meta, **more},
-        flow_series=outcome.flow_series,
-        link_series=outcome.link_series,
-        gauge=outcome.gauge,
-        flow_gauge=outcome.flow_gauge,
-        transfer=outcome.transfer,
-        event=outcome.event,
-        trace=None if outcome.trace is None else _frame(outcome.trace),
-    )
-
-
-def _frame(table: _core.Table) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(table)

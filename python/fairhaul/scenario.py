@@ -13,6 +13,7 @@ from typing import Any
 from fairhaul import _core, own
 from fairhaul._core import Scenario, ScenarioError
 from fairhaul.durations import rough_duration_text
+from fairhaul.grid import Grid, html
 from fairhaul.nearest import hint
 from fairhaul.renamed import renamed
 
@@ -148,6 +149,34 @@ def label(scenario: Scenario) -> str:
 def titled(title: str, variant: Mapping[str, Any]) -> str:
     """Give a title with the values that `[sweep]` set."""
     return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
+
+
+def source_of(scenario: Scenario) -> dict[str, Any]:
+    """Give what the studio opens a scenario by: its text, the text's name, and settings."""
+    text, file, overrides = scenario.source()
+    settings = [*overrides, *scenario.variant, ("seed", toml(scenario.seed))]
+    return {"text": text, "file": Path(file).name, "settings": [list(pair) for pair in settings]}
+
+
+def shown(scenario: Scenario) -> str:
+    """Write the flows and links of a scenario as a notebook shows them."""
+    described = json.loads(scenario.describe())
+    flows = [
+        [flow["name"], flow["controller"], f"{1000 * flow['rtt_s']:.4g}", flow["role"]]
+        for flow in described["flows"]
+    ]
+    links = [
+        [link["name"], f"{link['rate_bps'] / 1e6:.6g}", f"{1000 * link['delay_s']:.4g}"]
+        for link in described["links"]
+    ]
+    title = f"{described['title']}: {described['duration_s']:g} s, seed {described['seed']}"
+    columns = ["flow", "controller", "RTT ms", "role"]
+    return html(
+        [
+            Grid(title=title, columns=columns, rows=flows, words=2),
+            Grid(title="Links", columns=["link", "Mbit/s", "delay ms"], rows=links),
+        ]
+    )
 
 
 def flow_index(scenario: Scenario, name: str) -> int:

@@ -12,7 +12,7 @@ from fairhaul import _core, own
 from fairhaul.comparison.question import time_s
 from fairhaul.memory import per_run
 from fairhaul.nearest import hint
-from fairhaul.run_pool import record_of
+from fairhaul.outcome import record_of
 from fairhaul.scenario import (
     Controllers,
     Scenario,

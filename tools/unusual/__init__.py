@@ -16,7 +16,8 @@ from pathlib import Path
 
 from fairhaul.cells import UNUSUAL, Compared, UnusualCell
 from fairhaul.cells.agreement import SHOWN, agreement, entries
-from fairhaul.cells.work import REPEATS, Figures, figures_of
+from fairhaul.cells.figures import figures_of
+from fairhaul.cells.work import REPEATS, Figures
 from fairhaul.engines import Engine
 from fairhaul.record import Record
 from fairhaul.runs import for_each

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.answers import is_valid
 from fairhaul.attack.place import OWN, RIVAL
 from fairhaul.columns import columns_of
 from fairhaul.dynamics import per_window
 from fairhaul.measures import measure
+from fairhaul.results import is_valid
 from fairhaul.scoring.paths import HEADER_BYTES, PACKET_BYTES
 from fairhaul.series import Series, series
 

@@ -16,15 +16,15 @@ from fairhaul.attack.figures import Figures, figures_of
 from fairhaul.attack.objectives import REFERENCE, Objective, Runs
 from fairhaul.attack.place import SELF, Place, keys, scenario
 from fairhaul.runs import for_each
-from fairhaul.store import Job, Writer, jobs_of
+from fairhaul.store import Job, Writer, build_of, jobs_of
 
 if TYPE_CHECKING:
     from fairhaul.comparison.question import Transport
     from fairhaul.record import Record
     from fairhaul.runs import OnProgress, Progress
 
-# What is computed of a run; another number where the figures change.
-OF = "attack figures 1"
+# What is computed of a run.
+OF = "attack figures"
 # What the scenario and the figures of a run cost, counted in packets of a budget.
 PER_RUN_PACKETS = 20_000
 
@@ -126,7 +126,7 @@ class Trials:
     def _job(self, place: Place, case: str, seed: int) -> Job:
         own, rival = self.attacked.transports(place, case)
         of = scenario(place, own, rival, self.attacked.title(place), seed)
-        (job,) = jobs_of(of, 1, "sim", OF)
+        (job,) = jobs_of(of, 1, "sim", OF, build_of(figures_of))
         return job
 
     def _fill(self, jobs: Mapping[str, Job]) -> None:

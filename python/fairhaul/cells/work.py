@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairhaul import _core
-from fairhaul.answers import is_valid
-from fairhaul.cells.table import CELLS, PACKET, Cell
-from fairhaul.cells.unusual import CHANGES_AT_S, FOLLOWED_S, UNUSUAL, UnusualCell
+from fairhaul.cells.figures import PREDICTION_S, AnyCell, Values, figures_of, predicted
+from fairhaul.cells.table import CELLS, Cell
+from fairhaul.cells.unusual import UNUSUAL, UnusualCell
 from fairhaul.engines import FACTS, Engine, in_order
 from fairhaul.estimate import estimate
 from fairhaul.nearest import hint
+from fairhaul.results import is_valid
 from fairhaul.runs import refuse_if_impossible
 from fairhaul.scenario import ScenarioError, read_one
-from fairhaul.store import Job, Writer, is_store, jobs_of
+from fairhaul.store import Job, Writer, build_of, is_store, jobs_of
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -29,15 +30,10 @@ CYCLES = 5
 STEP_S = 10.0
 # A cell whose window takes longer from loss to loss does not run in real time.
 LONGEST_CYCLE_S = 20.0
-# The run that a cycle is predicted from.
-PREDICTION_S = 300.0
 REPEATS = 5
 
 OnEvent = Callable[[str], None]
 Figures = Mapping[str, Sequence[float | None]]
-# What is computed of a run of a cell, and kept.
-Values = Mapping[str, float | None]
-AnyCell = Cell | UnusualCell
 C = TypeVar("C", Cell, UnusualCell)
 # Of the unusual cells the lab runs one in so many.
 LAB_RUNS_ONE_IN = 10
@@ -87,8 +83,8 @@ def compare(
 
     Args:
         names: names of `CELLS`.
-        out: the directory of the results, a store. A run of the simulator is not repeated if this
-            build made it, nor a valid run of a kernel if this version made it on this kernel.
+        out: the directory of the results, a store. A valid run is not repeated if this build made
+            it, of a kernel on this one.
         engines: the engines that are compared.
         repeats: the number of runs of each cell with a kernel; by default 5 in Linux, and in the
             lab 5 of the quoted cells and 1 of the others. The simulator always runs a cell 5 times.
@@ -107,8 +103,8 @@ def compare(
         refuse_if_impossible(engine, [read_one(cell.scenario(LEAST_S)) for cell in cells])
     with Writer(out, "lab cells") as writer:
         runs = _Runs(writer, jobs, on_progress, on_event)
-        predicted = runs.values({cell: _prediction(cell) for cell in cells}, "sim", _predicted)
-        cycles = {cell: values[0]["cycle_s"] for cell, values in predicted.items()}
+        found = runs.values({cell: _prediction(cell) for cell in cells}, "sim", predicted)
+        cycles = {cell: values[0]["cycle_s"] for cell, values in found.items()}
         return runs.compared(cycles, engines, lambda engine: _plan(cycles, engine, repeats))
 
 
@@ -177,13 +173,11 @@ def _plan(
 
 
 def _prediction(cell: Cell) -> list[Job]:
-    return jobs_of(read_one(cell.scenario(PREDICTION_S)), 1, "sim", "cell prediction")
+    return _jobs(cell.scenario(PREDICTION_S), 1, "sim", "cell prediction")
 
 
 def _jobs(scenario: Mapping[str, Any], repeats: int, engine: Engine, what: str) -> list[Job]:
-    # What the kernel does is not changed by another build of the simulator.
-    by = _core.__version__ if FACTS[engine].kernel else None
-    return jobs_of(read_one(scenario), repeats, engine, what, by)
+    return jobs_of(read_one(scenario), repeats, engine, what, build_of(figures_of))
 
 
 def _columns(values: Sequence[Values]) -> Figures:
@@ -285,63 +279,3 @@ class _Runs:
 def measured_s(cycle_s: float | None) -> float:
     """The measured time for a cycle of this length."""
     return max(LEAST_S, STEP_S * math.ceil(CYCLES * (cycle_s or 0.0) / STEP_S))
-
-
-def _predicted(record: Record, _: Cell) -> Values:
-    """How long the first flow climbs from loss to loss, None without losses."""
-    from fairhaul.measures import measure
-
-    events = measure(record)["flows"][0]["loss_events"]
-    return {"cycle_s": PREDICTION_S / events if events else None}
-
-
-def cycle_s(record: Record) -> float | None:
-    """How long the first flow's window climbs from loss to loss, None with fewer than two."""
-    from fairhaul.losses import REDUCTIONS, not_undone
-
-    scenario = record.meta["scenario"]
-    first = scenario["flows"][0]["name"]
-    times = [
-        loss.t_s
-        for loss in not_undone(record)
-        if loss.flow == first and loss.kind in REDUCTIONS and loss.t_s >= scenario["warmup_s"]
-    ]
-    return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
-
-
-def figures_of(record: Record, cell: AnyCell) -> Values:
-    """The figures of one run that are compared, each in the unit of its name."""
-    from fairhaul.measures import measure
-
-    run: Mapping[str, Any] = measure(record)
-    flows, link = run["flows"], run["links"][0]
-    lag = run.get("trust", {}).get("lag")
-    full = cell.rate_mbps * 1e6 * (PACKET - FACTS[run["engine"]].header_bytes) / PACKET
-    return {
-        "link_share": sum(flow["goodput_bps"] for flow in flows) / full,
-        "first_share": flows[0]["share"],
-        "jain": run["fairness"]["jain"],
-        "rtt_ms": 1000 * flows[0]["rtt_mean_s"],
-        "cwnd": flows[0]["cwnd_mean"],
-        "loss_rate": link["drop_rate"],
-        "cycle_s": cycle_s(record),
-        "lag_p99_us": 1e6 * lag["p99_s"] if lag else None,
-        **(_by_half_second(record, cell) if isinstance(cell, UnusualCell) else {}),
-    }
-
-
-def _by_half_second(record: Record, cell: UnusualCell) -> Values:
-    """The mean round trip of each half second for some time after the path has changed."""
-    import polars as pl
-
-    if not cell.by_half_second:
-        return {}
-    rows = record.flow_series.filter(pl.col("flow") == "1")
-    means: dict[str, float | None] = {}
-    for half in range(2 * FOLLOWED_S):
-        begin = CHANGES_AT_S + half / 2
-        part = rows.filter((pl.col("t_s") >= begin) & (pl.col("t_s") < begin + 0.5))
-        samples = float(part["rtt_samples"].sum())
-        total = float((part["rtt_s"].fill_null(0.0) * part["rtt_samples"]).sum())
-        means[f"rtt_ms_{begin:g}s"] = 1000 * total / samples if samples else None
-    return means

@@ -64,7 +64,7 @@ def _below(folder: Path, depth: int) -> list[Path]:
 
 
 def _described(place: Path) -> list[str]:
-    from fairhaul.store import Store, StoreError, build
+    from fairhaul.store import Store, StoreError, engine_build
     from fairhaul.sweeps.plan import read_plan
 
     try:
@@ -77,7 +77,8 @@ def _described(place: Path) -> list[str]:
         last = f"{sum(key in store for key in keys)} of {len(keys)}"
     except StoreError:
         last = "-"
-    others = sum(builder != build() for builder in store.column("result", "build"))
+    builds = store.column("result", "build")
+    others = sum(build.rpartition(".")[0] != engine_build() for build in builds)
     began = max(store.column("session", "began"), default="-")
     return [str(place), str(len(store)), last, str(others), str(len(store.damaged)), began]
 

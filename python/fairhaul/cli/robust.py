@@ -41,7 +41,7 @@ def reproduce_robustly(
                 settings=settings,
                 jobs=jobs,
                 on_progress=on_progress,
-                shelf=run.shelf_of(paper, place),
+                out=place,
             )
         page = robust_report.write(found, place)
         if json_:

@@ -214,6 +214,7 @@ def _parts(
 
 def _show(parts: Mapping[Engine, Sequence[Sequence[RunFigures]]], *, json_: bool) -> None:
     """Print the results: of one engine alone, or of several side by side."""
+    from fairhaul.answer_tables import of_engines, of_runs
     from fairhaul.answers import scenario_result
     from fairhaul.results import SCHEMA, document
 
@@ -228,9 +229,9 @@ def _show(parts: Mapping[Engine, Sequence[Sequence[RunFigures]]], *, json_: bool
         return
     for of_scenario in zip(*parts.values(), strict=True):
         if len(of_scenario) == 1:
-            show.measures(of_scenario[0])
+            show.parts(of_runs(of_scenario[0]))
         else:
-            show.side_by_side(dict(zip(parts, of_scenario, strict=True)))
+            show.parts(of_engines(dict(zip(parts, of_scenario, strict=True))))
 
 
 def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:

@@ -216,11 +216,7 @@ def write_csv(table: Sequence[Row], file: Path) -> None:
 def show_table(table: Sequence[Row]) -> None:
     """Print one row per point."""
     from fairhaul.estimate import legend
-    from fairhaul.sweeps.screen import cells, heads
+    from fairhaul.sweeps.screen import grid
 
-    columns, words = heads(table)
-    screen = show.console()
-    screen.print(show.table(table[0].point.title, columns, cells(table), words=words))
     most = max(len(row.runs) for row in table)
-    if most > 1:
-        screen.print(legend(most))
+    show.parts([grid(table), *([legend(most)] if most > 1 else [])])

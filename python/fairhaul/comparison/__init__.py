@@ -54,9 +54,15 @@ class Comparison:
     engine: Engine
 
     def _repr_html_(self) -> str:
-        from fairhaul.notebook import of_comparison
+        from fairhaul.comparison.tables import paced_line, tables_of
+        from fairhaul.grid import Grid, html
 
-        return of_comparison(self)
+        tables = [
+            Grid(title=title, columns=columns, rows=rows)
+            for title, columns, rows in tables_of(self)
+        ]
+        paced = [paced_line(self.question)] if self.question.pacing else []
+        return html([*tables, self.answer, *paced])
 
     def to_dict(self) -> ComparisonResult:
         """Give the object that `fairhaul compare --json` prints; keys carry their units."""

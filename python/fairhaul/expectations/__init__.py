@@ -27,14 +27,19 @@ from fairhaul.measures import measure
 from fairhaul.papers.formula import Formula, FormulaError, read_formula
 from fairhaul.record import Record
 
+Run = list[float | None] | str
+"""The numbers of the expectations of a scenario in a run, or why the run is not valid."""
+
 __all__ = [
     "MET",
     "NOT_MET",
     "UNDECIDED",
     "Expectation",
     "Judged",
+    "Run",
     "Verdict",
     "disagree",
+    "expected",
     "judge",
     "numbers",
     "read_expectations",
@@ -136,6 +141,14 @@ def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
     if mistakes:
         raise ScenarioError(*mistakes)
     return expectations
+
+
+def expected(scenario: Scenario, record: Record) -> Run:
+    """Compute the numbers of the expectations of a scenario in a run of it."""
+    trust = record.meta.get("trust", {"valid": True})
+    if not trust["valid"]:
+        return "; ".join(trust["reasons"])
+    return numbers(record, read_expectations(scenario))
 
 
 def numbers(record: Record, expectations: Sequence[Expectation]) -> list[float | None]:

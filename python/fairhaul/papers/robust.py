@@ -17,11 +17,13 @@ from fairhaul import _core
 from fairhaul.estimate import LEAST_RUNS
 from fairhaul.papers import work
 from fairhaul.papers.experiment import Case, Experiment, Results, Verdict
-from fairhaul.papers.work import Shelf, Task
+from fairhaul.papers.work import Task
 from fairhaul.scenario import ScenarioError, toml
 from fairhaul.splits import Split, best_split
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fairhaul.papers.run import Paper
     from fairhaul.papers.work import Kept
     from fairhaul.runs import OnProgress
@@ -141,7 +143,7 @@ def robust(
     quick: bool = True,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
-    shelf: Shelf | None = None,
+    out: Path | None = None,
 ) -> Robust:
     """Run the experiment `name` of a paper over settings of what it leaves open.
 
@@ -152,7 +154,7 @@ def robust(
         quick: runs of the short form's length.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of all runs.
-        shelf: where results are kept, so that what was interrupted goes on.
+        out: the directory that keeps results, so that what was interrupted goes on.
 
     Raises:
         ScenarioError: the experiment leaves nothing open, or a range is wrong.
@@ -166,8 +168,10 @@ def robust(
     drawn = draw(experiment, settings)
     # Figures over time are not drawn, so no records are kept.
     bare = replace(experiment, keep=None)
-    tasks = [_task(name, number, bare, quick, setting) for number, setting in enumerate(drawn)]
-    runs = work.run(tasks, jobs, on_progress, shelf=shelf)
+    tasks = [
+        _task(paper, name, number, bare, quick, setting) for number, setting in enumerate(drawn)
+    ]
+    runs = work.run(tasks, jobs, on_progress, out=out)
     results = [_results(runs, task, experiment) for task in tasks]
     numbers = _numbers(experiment, results)
     return Robust(
@@ -182,12 +186,14 @@ def robust(
     )
 
 
-def _task(name: str, number: int, experiment: Experiment, quick: bool, setting: Setting) -> Task:
+def _task(
+    paper: Paper, name: str, number: int, experiment: Experiment, quick: bool, setting: Setting
+) -> Task:
     cases = [
         Case(key=case.key, scenario=case.scenario.with_seed(number + 1))
         for case in experiment.cases(quick, setting)
     ]
-    return Task(name=f"{name}, setting {number + 1}", experiment=experiment, cases=cases, seeds=1)
+    return paper.task(f"{name}, setting {number + 1}", experiment, cases, 1)
 
 
 def _results(runs: Sequence[Kept], task: Task, experiment: Experiment) -> Results:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.engines import FACTS, Engine, in_order
 from fairhaul.nearest import hint
 from fairhaul.papers import on_a_kernel, prediction, work
-from fairhaul.papers.experiment import Claim, Experiment, OnHosts, Results, Verdict
+from fairhaul.papers.experiment import Case, Claim, Experiment, OnHosts, Results, Verdict
 from fairhaul.papers.quoted import quoted
 from fairhaul.papers.table import CALLED, Table
-from fairhaul.papers.work import Shelf, Task
+from fairhaul.papers.work import Task
 from fairhaul.runs import refuse_if_impossible
 from fairhaul.scenario import ScenarioError
+from fairhaul.store import build_of
 
 if TYPE_CHECKING:
     from fairhaul.papers.work import Kept
@@ -38,7 +39,7 @@ class Paper:
     """A paper: its title, its key among the sources, its question and its experiments.
 
     `argument` is what the command line takes for it: the name of a paper that comes with Fairhaul,
-    or a folder.
+    or a folder; `files` are those of its folder that compute numbers.
     """
 
     name: str
@@ -47,6 +48,14 @@ class Paper:
     question: str
     experiments: Mapping[str, Experiment]
     argument: str
+    files: Sequence[Path]
+
+    def task(self, name: str, experiment: Experiment, cases: Sequence[Case], seeds: int) -> Task:
+        """Plan an experiment, which may differ from the paper's own of this name."""
+        by = build_of(experiment.numbers, *self.files)
+        return Task(
+            paper=self.name, name=name, experiment=experiment, cases=cases, seeds=seeds, by=by
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,15 +240,14 @@ def reproduce(  # noqa: PLR0913
     """
     hosts = [engine for engine in in_order(on) if FACTS[engine].kernel]
     tasks = [
-        _task(name, experiment, quick, None if hosts else seeds, set, hosts)
+        _task(paper, name, experiment, quick, None if hosts else seeds, set, hosts)
         for name, experiment in choose(paper, only, hosts).items()
     ]
     for engine in hosts:
         refuse_if_impossible(engine, [case.scenario for task in tasks for case in task.cases])
     command = _command(paper, quick, seeds, only, set, hosts)
     before = time.perf_counter()
-    shelf = None if out is None else shelf_of(paper, out)
-    runs = work.run(tasks, jobs, on_progress, shelf=shelf)
+    runs = work.run(tasks, jobs, on_progress, out=out)
     parts = [_part(task, work.gather(runs, task.name, task.experiment.bounds)) for task in tasks]
     if hosts:
         counts = {task.name: _on_hosts(task, hosts).runs(quick, seeds) for task in tasks}
@@ -250,7 +258,7 @@ def reproduce(  # noqa: PLR0913
             for part in parts
         ]
         for engine in hosts:
-            of_kernel = work.run(asked, jobs, on_progress, engine, shelf)
+            of_kernel = work.run(asked, jobs, on_progress, engine, out)
             parts = [_beside(part, engine, counts[part.name], of_kernel) for part in parts]
             runs += of_kernel
     cost = Cost(
@@ -262,14 +270,8 @@ def reproduce(  # noqa: PLR0913
     return Reproduction(paper=paper, quick=quick, parts=parts, command=command, cost=cost)
 
 
-def shelf_of(paper: Paper, out: Path) -> Shelf:
-    """Give the place of the results beside the report."""
-    folder = Path(paper.argument)
-    sources = folder if (folder / "paper.toml").is_file() else Path(__file__).parent
-    return Shelf(directory=out / "results", paper=paper.name, sources=sources)
-
-
 def _task(
+    paper: Paper,
     name: str,
     experiment: Experiment,
     quick: bool,
@@ -282,7 +284,7 @@ def _task(
     count = seeds or (experiment.quick_seeds if quick else experiment.seeds)
     cases = experiment.cases(quick, settings)
     run = quoted(experiment, [case.scenario for case in cases])
-    return Task(name=name, experiment=run, cases=cases, seeds=count)
+    return paper.task(name, run, cases, count)
 
 
 def _on_hosts(task: Task, hosts: Sequence[Engine]) -> OnHosts:

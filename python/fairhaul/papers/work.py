@@ -5,34 +5,41 @@ The numbers are in a store beside the report, so that what was interrupted goes 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.answers import is_valid
 from fairhaul.engines import FACTS, Engine
 from fairhaul.papers.experiment import Case, Experiment, Key, Numbers, Results
+from fairhaul.results import is_valid
 from fairhaul.runs import for_each
 from fairhaul.store import Job, Writer, jobs_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fairhaul.estimate import Bounds
     from fairhaul.record import Record
     from fairhaul.runs import OnProgress
 
+# The store, in the directory of the report.
+RESULTS = "results"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """An experiment to be run: its name, its cases, and how many seeds each has."""
+    """An experiment to be run: its paper, its name, its cases, and how many seeds each has.
 
+    `by` is the build that computes the numbers.
+    """
+
+    paper: str
     name: str
     experiment: Experiment
     cases: Sequence[Case]
     seeds: int
+    by: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,39 +71,17 @@ class _Run:
     keeps_record: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shelf:
-    """Where the results of a paper are kept: a directory, and what computes its numbers."""
-
-    directory: Path
-    paper: str
-    sources: Path
-
-    def of(self, task: Task) -> str:
-        """Name the numbers of an experiment, with a hash of the files that compute them."""
-        return f"{self.paper} {task.name} {_hash(Path(__file__).parent)} {_hash(self.sources)}"
-
-
-@cache
-def _hash(folder: Path) -> str:
-    files = sorted(file for ending in ("py", "toml") for file in folder.rglob(f"*.{ending}"))
-    sources = hashlib.sha256()
-    for file in files:
-        sources.update(str(file.relative_to(folder)).encode() + file.read_bytes())
-    return sources.hexdigest()[:16]
-
-
 def run(
     tasks: Sequence[Task],
     jobs: int | None,
     on_progress: OnProgress | None,
     on: Engine = "sim",
-    shelf: Shelf | None = None,
+    out: Path | None = None,
 ) -> list[Kept]:
-    """Run all seeds of all cases, so that no core waits; with a shelf, only those it lacks."""
-    plan = [run for task in tasks for run in _runs(task, on, shelf)]
+    """Run all seeds of all cases, so that no core waits; with a store in `out`, those it lacks."""
+    plan = [run for task in tasks for run in _runs(task, on)]
     with ExitStack() as stack:
-        writer = stack.enter_context(Writer(shelf.directory)) if shelf else None
+        writer = stack.enter_context(Writer(out / RESULTS)) if out else None
         found = _found(plan, writer) if writer else {}
         left = [index for index in range(len(plan)) if index not in found]
 
@@ -116,11 +101,11 @@ def run(
     return [found[index] for index in range(len(plan))]
 
 
-def _runs(task: Task, on: Engine, shelf: Shelf | None) -> list[_Run]:
-    of = shelf.of(task) if shelf else ""
+def _runs(task: Task, on: Engine) -> list[_Run]:
+    of = f"{task.paper} {task.name}"
     runs = []
     for case in task.cases:
-        for job in jobs_of(case.scenario, task.seeds, on, of):
+        for job in jobs_of(case.scenario, task.seeds, on, of, task.by):
             # In real time the first may be invalid.
             wanted = FACTS[on].real_time or job.scenario.seed == case.scenario.seed
             keeps_record = task.experiment.keep is not None and wanted

@@ -121,10 +121,10 @@ class Score:
         }
 
     def _repr_html_(self) -> str:
-        from fairhaul.notebook import table
+        from fairhaul.grid import Grid, html
         from fairhaul.scoring.words import COLUMNS, rows, title
 
-        return table(title(self), COLUMNS, rows(self))
+        return html([Grid(title=title(self), columns=COLUMNS, rows=rows(self))])
 
 
 def score(

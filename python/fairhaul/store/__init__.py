@@ -14,7 +14,7 @@ Several processes may write at the same time. Each appends to a journal of its o
 parts when the process closes the store, or when another one opens it after the process was killed.
 """
 
-from fairhaul.store.identity import build, digest_of, engine_of, key_of
+from fairhaul.store.identity import build_of, digest_of, engine_build, engine_of, key_of
 from fairhaul.store.job import Job, jobs_of
 from fairhaul.store.rows import Result
 from fairhaul.store.store import Store, StoreError, Writer, is_store
@@ -25,8 +25,9 @@ __all__ = [
     "Store",
     "StoreError",
     "Writer",
-    "build",
+    "build_of",
     "digest_of",
+    "engine_build",
     "engine_of",
     "is_store",
     "jobs_of",

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import os
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fairhaul import _core
 from fairhaul.engines import Engine
 from fairhaul.scenario import Scenario
+from fairhaul.store.sources import ROOT, digest, file_of
+
+RECORDED_BY = (ROOT / "outcome.py",)
 
 
-@cache
-def build() -> str:
-    """Give the version and a hash of the sources of the engine and of what computes figures.
+def build_of(compute: Callable[..., Any], *files: Path) -> str:
+    """Name the build that computes values: the version, the engine's sources, and Python's.
 
     A version has many builds during development. Two builds of the same sources are the same, on
     whatever machine.
+
+    Args:
+        compute: computes a value from a record. Its module counts, what that imports of Fairhaul,
+            and what makes a record of what an engine gives.
+        files: other files on which the value depends, such as those of a user's paper.
     """
-    sources = hashlib.sha256(_core.__engine__.encode())
-    for file in sorted(Path(_core.__file__).parent.glob("*.py")):
-        sources.update(file.name.encode() + file.read_bytes())
-    return f"{_core.__version__}+{sources.hexdigest()[:16]}"
+    return f"{engine_build()}.{digest([file_of(compute), *files, *RECORDED_BY])}"
+
+
+def engine_build() -> str:
+    """Give the version, and a hash of the sources of the engine."""
+    return f"{_core.__version__}+{_core.__engine__[:16]}"
 
 
 def engine_of(engine: Engine, scenario: Scenario) -> str:
@@ -43,7 +53,7 @@ def digest_of(scenario: Scenario) -> str:
     return hashlib.sha256(scenario.identity().encode()).hexdigest()[:32]
 
 
-def key_of(scenario: str, seed: int, engine: str, of: str, by: str | None = None) -> str:
+def key_of(scenario: str, seed: int, engine: str, of: str, by: str) -> str:
     """Give the key of a result.
 
     Args:
@@ -51,7 +61,7 @@ def key_of(scenario: str, seed: int, engine: str, of: str, by: str | None = None
         seed: the seed of the run.
         engine: the engine, as `engine_of` names it.
         of: what is computed from the record: `"figures"`, or a name of the caller's.
-        by: the build that computes it; by default this one.
+        by: the build that computes it.
     """
-    parts = (scenario, str(seed), engine, by or build(), of)
+    parts = (scenario, str(seed), engine, by, of)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

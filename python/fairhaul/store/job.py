@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.results import SCHEMA
 from fairhaul.scenario import Scenario, variant, with_seeds
-from fairhaul.store.identity import build, digest_of, engine_of, key_of
+from fairhaul.store.identity import digest_of, engine_of, key_of
 from fairhaul.store.rows import Result
 
 if TYPE_CHECKING:
@@ -65,16 +65,21 @@ class Job:
         )
 
 
-def jobs_of(
-    scenario: Scenario, seeds: int, engine: Engine, of: str, by: str | None = None
-) -> list[Job]:
+def jobs_of(scenario: Scenario, seeds: int, engine: Engine, of: str, by: str) -> list[Job]:
     """Give the jobs of a scenario with `seeds` seeds, counted up from its own.
+
+    Args:
+        scenario: the scenario.
+        seeds: the number of seeds.
+        engine: the engine.
+        of: what is computed from the record: `"figures"`, or a name of the caller's.
+        by: the build that computes it, as `build_of` names it.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.
         Refused: there is no program for the engine `linux`.
     """
-    digest, by, made_by = digest_of(scenario), by or build(), engine_of(engine, scenario)
+    digest, made_by = digest_of(scenario), engine_of(engine, scenario)
     return [
         Job(
             scenario=seeded,

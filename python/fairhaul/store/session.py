@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fairhaul import _core
-from fairhaul.store.identity import build
+from fairhaul.store.identity import engine_build
 from fairhaul.store.rows import Row
 
 
@@ -21,7 +21,7 @@ def session(command: str) -> Row:
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
         "version": _core.__version__,
-        "build": build(),
+        "build": engine_build(),
         "python": platform.python_version(),
         "machine": platform.node(),
         "kernel": f"{platform.system()} {platform.release()}",

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.scenario import toml
+from fairhaul.scenario import source_of
 
 if TYPE_CHECKING:
     from fairhaul.scenario import Scenario
 
-__all__ = ["link", "link_to", "source_of", "write"]
+__all__ = ["link", "link_to", "write"]
 
 
 def link(scenario: Scenario) -> str:
@@ -24,13 +24,6 @@ def link(scenario: Scenario) -> str:
     capacity traces, and controllers of one's own are not part of the fragment.
     """
     return link_to(source_of(scenario))
-
-
-def source_of(scenario: Scenario) -> dict[str, Any]:
-    """Give what the studio opens a scenario by: its text, the text's name, and settings."""
-    text, file, overrides = scenario.source()
-    settings = [*overrides, *scenario.variant, ("seed", toml(scenario.seed))]
-    return {"text": text, "file": Path(file).name, "settings": [list(pair) for pair in settings]}
 
 
 def link_to(source: Mapping[str, Any]) -> str:

@@ -79,9 +79,10 @@ class Sweep:
         return chosen(figures(self.rows), name)
 
     def _repr_html_(self) -> str:
-        from fairhaul.notebook import of_sweep
+        from fairhaul.grid import html
+        from fairhaul.sweeps.screen import grid
 
-        return of_sweep(self.rows)
+        return html([grid(self.rows)])
 
     def to_dict(self) -> OneResult | ManyResults:
         """Give the object that `fairhaul sweep --json` prints: that of `run`."""

@@ -16,10 +16,11 @@ from fairhaul import _core
 from fairhaul.engines import FACTS, Engine
 from fairhaul.host import Refused
 from fairhaul.linux import run as linux
+from fairhaul.measures import figures
 from fairhaul.runs import Progress
 from fairhaul.scenario import ScenarioError
-from fairhaul.store import Job, Writer, build, digest_of, identity
-from fairhaul.sweeps.local import Compute, Failure, figures
+from fairhaul.store import Job, Writer, build_of, digest_of
+from fairhaul.sweeps.local import Compute, Failure
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -125,7 +126,7 @@ def work_on_cluster(
     except (OSError, ValueError) as error:
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
-        _check_workers(client, address)
+        _check_workers(client, address, compute)
         if engine == "linux":
             _check_programs(client, address)
         return _Work(client, jobs, writer, on_progress, compute, engine).all()
@@ -144,19 +145,20 @@ def _check_programs(client: Any, address: str) -> None:
             )
 
 
-def _check_workers(client: Any, address: str) -> None:
+def _check_workers(client: Any, address: str, compute: Compute) -> None:
     from dask.utils import typename
 
     try:
         client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         raise ScenarioError(f"--dask {address}: the cluster has no worker") from None
-    for worker, theirs in client.run(identity.build, on_error="return").items():
-        if theirs != build():
+    ours = build_of(compute)
+    for worker, theirs in client.run(build_of, compute, on_error="return").items():
+        if theirs != ours and not isinstance(theirs, OSError):  # which says that it has died
             found = theirs if isinstance(theirs, str) else f"none ({typename(type(theirs))})"
             raise ScenarioError(
                 f"--dask {address}: the worker {worker} has another build of Fairhaul: "
-                f"{found} instead of {build()}"
+                f"{found} instead of {ours}"
             )
 
 

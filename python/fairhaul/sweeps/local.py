@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
-from fairhaul.measures import measure
+from fairhaul.measures import figures
 from fairhaul.store import Job, Writer
 
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ class Failure:
 
     job: Job
     why: str
-
-
-def figures(_scenario: Scenario, record: Record) -> Any:
-    """Compute the figures of a run, which a sweep keeps."""
-    return measure(record)
 
 
 def missing(jobs: Sequence[Job], writer: Writer) -> list[Job]:

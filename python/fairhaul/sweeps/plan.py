@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import files
+from fairhaul.measures import figures
 from fairhaul.scenario import Scenario, variant
-from fairhaul.store import Job, StoreError, build, jobs_of, key_of
+from fairhaul.store import Job, StoreError, build_of, jobs_of, key_of
 
 if TYPE_CHECKING:
     from fairhaul.engines import Engine
@@ -122,9 +123,9 @@ def planned(
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.
     """
-    points, jobs = [], []
+    points, jobs, by = [], [], build_of(figures)
     for scenario, count in zip(scenarios, seeds, strict=True):
-        own = jobs_of(scenario, count, engine, OF)
+        own = jobs_of(scenario, count, engine, OF, by)
         jobs += own
         points.append(
             Point(
@@ -136,4 +137,4 @@ def planned(
                 seeds=count,
             )
         )
-    return Plan(points=points, engine=engine, build=build()), jobs
+    return Plan(points=points, engine=engine, build=by), jobs

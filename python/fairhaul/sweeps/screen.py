@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairhaul.grid import Grid
 from fairhaul.sweeps.axes import short
 from fairhaul.sweeps.table import Row, parties
 
 # Flows or groups with a column each; of more only what all of them have together is shown.
 MOST_PARTIES = 4
 OF_ALL = ("Jain", "% of link used", "queue ms", "runs")
+
+
+def grid(table: Sequence[Row]) -> Grid:
+    """Lay the table out."""
+    columns, words = heads(table)
+    return Grid(title=table[0].point.title, columns=columns, rows=cells(table), words=words)
 
 
 def heads(table: Sequence[Row]) -> tuple[list[str], int]:
