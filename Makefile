@@ -65,6 +65,7 @@ test: tools $(VENV)/.extension host studio ## everything that has to pass before
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
 	@scripts/linux
 	@scripts/suite $(LOGS)
 
@@ -75,6 +76,7 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rule
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
 	$(VENV)/bin/pytest -q tests/test_tidy.py
 	@scripts/audit
 	@echo 'make check: passed (make test runs everything)'

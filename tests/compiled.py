@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul.template import library_of, new_controller
+from fairhaul.scenario.template import library_of, new_controller
 from tools import ROOT
 
 OBJECTS = ROOT / "tests" / "objects"

@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairhaul.runs import for_each
-from fairhaul.scenario import Scenario, ScenarioError, read
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import Scenario, ScenarioError, read
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairhaul.record import Record
+    from fairhaul.record.record import Record
 
 ROOT = Path(__file__).parent.parent
 RECORDED = Path(__file__).with_name("digests.json")

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairhaul import _core
-from fairhaul.cost import ESTIMATED_PACKET_S, second_per_packet
-from fairhaul.scenario import ScenarioError, read_one, toml
+from fairhaul.runs.cost import ESTIMATED_PACKET_S, second_per_packet
+from fairhaul.scenario.read import ScenarioError, read_one, toml
 
 # No run may take more than this many times its estimate.
 MOST = 20

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import fairhaul
-from fairhaul.runs import run
-from fairhaul.scenario import read_one
+from fairhaul.runs.runs import run
+from fairhaul.scenario.read import read_one
 
 KEPT = Path(__file__).parent.parent / "crates" / "fuzz" / "kept"
 TRACES = ("steps.csv", "opportunities.txt")

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from fairhaul import host
+from fairhaul.host import process as host
 
 PYTHON = sys.executable
 TABLE = "bpf_struct_ops_tcp_congestion_ops"

@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
-from fairhaul import Scenario, _core, host, host_run, linux
-from fairhaul.host import Refused
+from fairhaul import Scenario, _core, linux
+from fairhaul.host import host_run
+from fairhaul.host import process as host
+from fairhaul.host.process import Refused
 from fairhaul.linux import Program
 from fairhaul.linux import run as engine
 

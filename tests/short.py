@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fairhaul.papers.experiment import Key, Results
-from fairhaul.papers.run import Paper
-from fairhaul.runs import for_each
-from fairhaul.scenario import with_seeds
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import with_seeds
+from fairhaul.studies.papers.experiment import Key, Results
+from fairhaul.studies.papers.run import Paper
 
 
 def results(

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import fairhaul
-from fairhaul import advice, cli
-from fairhaul.advice import words
-from fairhaul.advice.path import Known, observed
-from fairhaul.advice.tournament import TODAY, Entry, Run, _Rounds, changes
-from fairhaul.comparison.question import controller_of
-from fairhaul.deployable import Way, pacing_command
-from fairhaul.estimate import estimate
+from fairhaul import cli
+from fairhaul.host.deployable import Way, pacing_command
+from fairhaul.scenario.transport import controller_of
+from fairhaul.statistics.estimate import estimate
+from fairhaul.studies import advice
+from fairhaul.studies.advice import words
+from fairhaul.studies.advice.path import Known, observed
+from fairhaul.studies.advice.tournament import TODAY, Entry, Run, _Rounds, changes
 from tests.kernel_host import needs_ports
 
 SS = """

@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from fairhaul import cli, own
-from fairhaul.attack import Attack, attack, kernel, read_question, words
-from fairhaul.attack.box import Range, read_box
-from fairhaul.attack.figures import _longest
-from fairhaul.attack.objectives import OBJECTIVES
-from fairhaul.attack.place import Place
-from fairhaul.attack.search import CELLS, Archive, spread
-from fairhaul.attack.shrink import KEPT, shrink
-from fairhaul.attack.trials import Trial, Trials
-from fairhaul.scenario import ScenarioError, read_one
+from fairhaul import cli
+from fairhaul.scenario import own
+from fairhaul.scenario.read import ScenarioError, read_one
+from fairhaul.studies.attack import Attack, attack, kernel, read_question, words
+from fairhaul.studies.attack.box import Range, read_box
+from fairhaul.studies.attack.figures import _longest
+from fairhaul.studies.attack.objectives import OBJECTIVES
+from fairhaul.studies.attack.place import Place
+from fairhaul.studies.attack.search import CELLS, Archive, spread
+from fairhaul.studies.attack.shrink import KEPT, shrink
+from fairhaul.studies.attack.trials import Trial, Trials
 
 SMALL: dict[str, Any] = {
     "rate": ["5 Mbit/s", "20 Mbit/s"],

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fairhaul
-from fairhaul.batches import _edges, batch_means, neighbours_correlation
-from fairhaul.estimate import FRACTION, estimate
-from fairhaul.precision import Precision
-from fairhaul.series import Series
+from fairhaul.measures.batches import _edges, batch_means, neighbours_correlation
+from fairhaul.record.series import Series
+from fairhaul.results.precision import Precision
+from fairhaul.statistics.estimate import FRACTION, estimate
 
 RUN = """
 duration = "60 s"

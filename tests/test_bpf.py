@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import fairhaul
-from fairhaul import ScenarioError, cli, memory
+from fairhaul import ScenarioError, cli
+from fairhaul.scenario import memory
 
 from .compiled import bpf_object, documented_object
 

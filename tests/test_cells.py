@@ -12,13 +12,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fairhaul import RunError, _core, cells
-from fairhaul.answers import valid_runs
-from fairhaul.cells import figures, work
-from fairhaul.cells.table import CELLS
-from fairhaul.record import Record
-from fairhaul.scenario import ScenarioError, read_one
-from fairhaul.store import Store
+from fairhaul import RunError, _core
+from fairhaul.jobs.store import Store
+from fairhaul.record.record import Record
+from fairhaul.results.summary import valid_runs
+from fairhaul.scenario.read import ScenarioError, read_one
+from fairhaul.studies import cells
+from fairhaul.studies.cells import figures, work
+from fairhaul.studies.cells.table import CELLS
 from tests.conftest import Fairhaul
 
 NAME = "reno-20M-20ms-1bdp"
@@ -61,8 +62,8 @@ class Engines:
         self.invalid: set[int] = set()
         monkeypatch.setattr(work, "predicted", lambda *_: {"cycle_s": cycle_s})
         monkeypatch.setattr(work, "figures_of", self._figures)
-        monkeypatch.setattr("fairhaul.runs.for_each", self._for_each)
-        monkeypatch.setattr("fairhaul.lab.refuse_if_impossible", lambda _: None)
+        monkeypatch.setattr("fairhaul.runs.runs.for_each", self._for_each)
+        monkeypatch.setattr("fairhaul.runs.lab.refuse_if_impossible", lambda _: None)
 
     def _for_each(self, plan: Any, then: Any, *, engine: str, **_: Any) -> None:
         if engine == "lab" and plan:

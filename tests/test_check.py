@@ -12,8 +12,8 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError
 from fairhaul.cli import status_of
-from fairhaul.estimate import Estimate
-from fairhaul.expectations import disagree, numbers, read_expectations, verdict
+from fairhaul.statistics.estimate import Estimate
+from fairhaul.studies.expectations import disagree, numbers, read_expectations, verdict
 from tests.kernel_host import needs_kernel
 
 CONFORMANCE = Path(__file__).parents[1] / "scenarios/conformance"
@@ -134,7 +134,7 @@ def test_runs_that_a_store_has_are_not_repeated(
     without = capsys.readouterr().out
     assert status_of(command) == 0
     assert capsys.readouterr().out == without
-    monkeypatch.setattr("fairhaul.runs.for_each", lambda plan, *_, **__: [None] * len(plan))
+    monkeypatch.setattr("fairhaul.runs.runs.for_each", lambda plan, *_, **__: [None] * len(plan))
     assert status_of(command) == 0
     assert capsys.readouterr().out == without
     # Another bound needs no other run, another number does.

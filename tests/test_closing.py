@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fairhaul.answer_tables import of_runs
+from fairhaul.answers.tables import of_runs
 from fairhaul.cli import show
-from fairhaul.integrity import NUMBERS
-from fairhaul.measures import measure
-from fairhaul.record import Record, write_files
+from fairhaul.measures.measures import measure
+from fairhaul.record.integrity import NUMBERS
+from fairhaul.record.record import Record, write_files
 
 TIMES = 3
 FACTOR, MOST = 8, 20

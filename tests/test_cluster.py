@@ -17,9 +17,10 @@ from distributed import Client, LocalCluster
 
 import fairhaul
 from fairhaul import _core, cli
-from fairhaul.store import Job, Store, Writer
-from fairhaul.sweeps import cluster, run_sweep
-from fairhaul.sweeps.plan import planned
+from fairhaul.jobs import cluster
+from fairhaul.jobs.plan import planned
+from fairhaul.jobs.store import Job, Store, Writer
+from fairhaul.studies.sweep import run_sweep
 from tests.linux_program import needs_linux
 from tests.test_sweep import SWEEP, file_of, values
 
@@ -168,7 +169,7 @@ def test_without_a_worker_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_store_needs_no_dask() -> None:
     code = "import sys; sys.modules['distributed'] = None\nimport fairhaul\n"
-    code += "from fairhaul.sweeps import run_sweep, cluster\nfrom pathlib import Path\n"
+    code += "from fairhaul.studies.sweep import run_sweep, cluster\nfrom pathlib import Path\n"
     code += "try: cluster.work_on_cluster([], None, 'tcp://x:1', None)\n"
     code += "except fairhaul.ScenarioError as error: print(error)\n"
     printed = subprocess.run(

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 import fairhaul as package
-from fairhaul.comparison.answer import size_text
-from fairhaul.comparison.numbers import harm, settled
-from fairhaul.comparison.plan import Done, _cases, _scenario
-from fairhaul.comparison.question import Transport, read_question
-from fairhaul.durations import duration_text, left_text, rough_duration_text
+from fairhaul.scenario.transport import Transport
+from fairhaul.studies.comparison.numbers import harm, settled
+from fairhaul.studies.comparison.plan import Done, _cases, _scenario
+from fairhaul.studies.comparison.question import read_question
+from fairhaul.text.durations import duration_text, left_text, rough_duration_text
+from fairhaul.text.phrases import size_text
 
 from .conftest import Fairhaul
 

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairhaul.counting import count_flows, effective_flows, expected_count, relative_deviation, zipf
-from fairhaul.estimate import estimate
-from fairhaul.listings import catalogue
+from fairhaul.measures.counting import (
+    count_flows,
+    effective_flows,
+    expected_count,
+    relative_deviation,
+    zipf,
+)
+from fairhaul.scenario.listings import catalogue
+from fairhaul.statistics.estimate import estimate
 from tools import ROOT
 from tools.bench import cost
 from tools.gallery import FOLDER, counting

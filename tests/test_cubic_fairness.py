@@ -14,11 +14,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairhaul import papers
-from fairhaul.papers import report
-from fairhaul.papers.cubic_fairness.pair import variation
-from fairhaul.papers.experiment import Results
-from fairhaul.record import Record
+from fairhaul.record.record import Record
+from fairhaul.studies import papers
+from fairhaul.studies.papers import report
+from fairhaul.studies.papers.cubic_fairness.pair import variation
+from fairhaul.studies.papers.experiment import Results
 
 from . import short
 from .test_report import read

@@ -17,10 +17,11 @@ import click
 import pytest
 
 import fairhaul as package
-from fairhaul import _core, drafts
+from fairhaul import _core
 from fairhaul.cli import status_of
-from fairhaul.drafts import new_directory
-from fairhaul.integrity import digest_of_meta
+from fairhaul.files import drafts
+from fairhaul.files.drafts import new_directory
+from fairhaul.record.integrity import digest_of_meta
 
 from .conftest import ENDLESS, SMALL, Fairhaul
 from .test_records import seal

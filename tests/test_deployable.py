@@ -10,9 +10,9 @@ from statistics import fmean
 import pytest
 
 import fairhaul as package
-from fairhaul import kernel
-from fairhaul.deployable import Way, as_port, install_command, way_of
-from fairhaul.host import Refused
+from fairhaul.host import kernel
+from fairhaul.host.deployable import Way, as_port, install_command, way_of
+from fairhaul.host.process import Refused
 from tests.compiled import compiled_by_clang
 from tests.conftest import Fairhaul
 from tests.kernel_host import needs_ports

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from fairhaul import dynamics, run
-from fairhaul.record import Record
+from fairhaul.record.record import Record
 
 from .test_measures import flow
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from fairhaul.estimate import (
+from fairhaul.results.summary import summary
+from fairhaul.statistics.estimate import (
     ANY,
     AT_LEAST_0,
     AT_LEAST_1,
@@ -19,7 +20,6 @@ from fairhaul.estimate import (
     legend,
     text,
 )
-from fairhaul.summary import summary
 
 
 def test_five_values_give_a_mean_and_its_interval() -> None:

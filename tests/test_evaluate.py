@@ -10,11 +10,11 @@ import pytest
 
 import fairhaul
 from fairhaul import ScenarioError, cli
-from fairhaul.checking import files_of, read_cases
-from fairhaul.evaluation import SCENARIOS, Evaluation, evaluate, markdown, report, words
-from fairhaul.evaluation import rows as rows_module
-from fairhaul.evaluation.criteria import HEADINGS
-from fairhaul.expectations import MET, NOT_MET, UNDECIDED
+from fairhaul.studies.evaluation import SCENARIOS, Evaluation, evaluate, markdown, report, words
+from fairhaul.studies.evaluation import rows as rows_module
+from fairhaul.studies.evaluation.criteria import HEADINGS
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
+from fairhaul.studies.expectations.checking import files_of, read_cases
 
 
 class Greedy(fairhaul.Controller):
@@ -41,7 +41,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
             text = text.replace(f"duration = {long}", f"duration = {short}")
         (folder / f"{name}.toml").write_text(text.replace('warmup   = "30 s"', 'warmup = "10 s"'))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("fairhaul.evaluation.SCENARIOS", folder)
+        patched.setattr("fairhaul.studies.evaluation.SCENARIOS", folder)
         return evaluate(["cubic", Greedy], seeds=5)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairhaul.estimate import FRACTION, Estimate, estimate
-from fairhaul.evidence import Evidence, Judgement, all_of, below, judge, less, within
+from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
+from fairhaul.statistics.evidence import Evidence, Judgement, all_of, below, judge, less, within
 
 # Mean 4, standard error sqrt(8.5/5) = 1.3038, 4 degrees of freedom.
 FIVE = estimate([1.0, 2.0, 3.0, 6.0, 8.0])

@@ -14,10 +14,10 @@ from grafana_foundation_sdk.cog import plugins
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard
 
-from fairhaul.export import DASHBOARD, HttpAddress, Textfile, destination
-from fairhaul.export.metrics import METRICS
-from fairhaul.export.state import Exported
-from fairhaul.host import Refused
+from fairhaul.host.export import DASHBOARD, HttpAddress, Textfile, destination, opened
+from fairhaul.host.export.metrics import METRICS
+from fairhaul.host.export.state import Exported
+from fairhaul.host.process import Refused
 from tests.conftest import Fairhaul
 
 ROOT = Path(__file__).parents[1]
@@ -212,10 +212,10 @@ def test_another_place_is_refused(fairhaul: Fairhaul, text: str, message: str) -
 
 def test_a_textfile_is_written_whole_and_a_failure_is_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "folder" / "fairhaul.prom"
-    with pytest.raises(OSError, match="No such file or directory"), Textfile(path=file).open(2):
+    with pytest.raises(OSError, match="No such file or directory"), opened(Textfile(path=file), 2):
         pass
     file.parent.mkdir()
-    with Textfile(path=file).open(2) as update:
+    with opened(Textfile(path=file), 2) as update:
         assert "fairhaul_build_info" in file.read_text()
         update(_look(_flow(1, 8e6)))
         assert 'network_peer_port="1"' in file.read_text()

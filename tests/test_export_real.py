@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from fairhaul.export import DASHBOARD
+from fairhaul.host.export import DASHBOARD
 from tests.kernel_host import PYTHON, Pair, locked, needs_kernel, pair, settled, sh, state, wait_for
 
 ROOT = Path(__file__).parents[1]
@@ -158,7 +158,7 @@ def _children(pid: int) -> tuple[str, ...]:
 
 def _check_exposition(kernel: Pair, promtool: str) -> None:
     """Have promtool and the parser of OpenMetrics read what is served."""
-    from fairhaul.export.metrics import METRICS as TABLE
+    from fairhaul.host.export.metrics import METRICS as TABLE
 
     url = f"http://{METRICS}/metrics"
     text = get(kernel, url)

@@ -11,7 +11,7 @@ import pytest
 
 CODE = """
 from pathlib import Path
-from fairhaul.export import rights
+from fairhaul.host.export import rights
 rights.give_up()
 lines = Path("/proc/self/status").read_text().splitlines()
 wanted = ("Uid", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs")

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.measures.fairness import entitlement, jain, max_min, max_min_ratio
 
 MANY = math.inf
 

@@ -11,11 +11,11 @@ from functools import cache, partial
 import polars as pl
 import pytest
 
-from fairhaul.papers import paper_of, reproduce
-from fairhaul.papers.experiment import Results
-from fairhaul.papers.filling import time_to_fill
-from fairhaul.papers.run import CHOSEN
-from fairhaul.record import Record
+from fairhaul.record.record import Record
+from fairhaul.studies.papers import paper_of, reproduce
+from fairhaul.studies.papers.experiment import Results
+from fairhaul.studies.papers.filling import time_to_fill
+from fairhaul.studies.papers.run import CHOSEN
 
 from . import short
 

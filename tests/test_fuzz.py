@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul import record
-from fairhaul.runs import run
+from fairhaul.record import record
+from fairhaul.runs.runs import run
 from tests.figures import KEPT, judge, wrong
 
 ROOT = Path(__file__).parent.parent

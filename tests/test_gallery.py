@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fairhaul.listings import catalogue
-from fairhaul.report.charts import Curve, Look, Scale
-from fairhaul.runs import for_each
+from fairhaul.figures.charts import Curve, Look, Scale
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.listings import catalogue
 from tools import ROOT, names
 from tools.gallery import FOLDER, OF_ALL, counting, examples, queues, scenario
 from tools.gallery.friendliness import QUICK, read

@@ -10,10 +10,10 @@ from functools import cache, partial
 import polars as pl
 import pytest
 
-from fairhaul.papers import paper_of, reproduce
-from fairhaul.papers.experiment import Results
-from fairhaul.papers.ghstcp.modes import high_speed
-from fairhaul.record import Record
+from fairhaul.record.record import Record
+from fairhaul.studies.papers import paper_of, reproduce
+from fairhaul.studies.papers.experiment import Results
+from fairhaul.studies.papers.ghstcp.modes import high_speed
 
 from . import short
 

@@ -7,8 +7,8 @@ from typing import Any
 from click.testing import CliRunner
 
 import fairhaul
-from fairhaul import grain
 from fairhaul.cli import fairhaul as command
+from fairhaul.measures import grain
 from tools.grain.comparison import Difference, Outcome, judged
 
 FAST: dict[str, Any] = {

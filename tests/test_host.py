@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairhaul import RunError, host, host_run, kernel, lab
+from fairhaul import RunError
+from fairhaul.host import host_run, kernel
+from fairhaul.host import process as host
+from fairhaul.runs import lab
 
 
 def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(

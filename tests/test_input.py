@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairhaul as package
-from fairhaul.scenario import read_one, toml
+from fairhaul.scenario.read import read_one, toml
 
 from .conftest import SMALL, Fairhaul
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from fairhaul import host
+from fairhaul.host import process as host
 from tests.compiled import bpf_object, documented_object
 from tests.conftest import Fairhaul
 from tests.kernel_host import (

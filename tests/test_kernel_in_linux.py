@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from fairhaul import host
+from fairhaul.host import process as host
 from tests.compiled import compiled_by_clang
 from tests.inside_linux import inside
 from tests.linux_program import needs_linux

@@ -9,22 +9,24 @@ from typing import Any
 
 import pytest
 
-from fairhaul import expectations, measures, outcome, papers
-from fairhaul.attack import figures as attack_figures
-from fairhaul.cells import figures as cell_figures
-from fairhaul.store import sources
+from fairhaul.jobs.store import sources
+from fairhaul.measures import measures
+from fairhaul.record import outcome
+from fairhaul.studies import expectations, papers
+from fairhaul.studies.attack import figures as attack_figures
+from fairhaul.studies.cells import figures as cell_figures
 
 PAPER = papers.paper_of("xcp-tcp")
 NUMBERS = next(iter(PAPER.experiments.values())).numbers
 
 # What computes the values of each study, a file on which they depend, and one on which they do not.
 STUDIES: dict[str, tuple[Callable[..., Any], str, str]] = {
-    "run": (outcome.record_of, "record.py", "measures.py"),
-    "sweep": (measures.figures, "fairness.py", "sweeps/figures.py"),
-    "check": (expectations.expected, "papers/formula.py", "checking.py"),
-    "attack": (attack_figures.figures_of, "dynamics.py", "attack/search.py"),
-    "lab cells": (cell_figures.figures_of, "losses.py", "cells/agreement.py"),
-    "reproduce": (NUMBERS, "loss_sync.py", "cli/reproduce.py"),
+    "run": (outcome.record_of, "record/record.py", "measures/measures.py"),
+    "sweep": (measures.figures, "measures/fairness.py", "figures/swept.py"),
+    "check": (expectations.expected, "measures/formula.py", "studies/expectations/checking.py"),
+    "attack": (attack_figures.figures_of, "measures/dynamics.py", "studies/attack/search.py"),
+    "lab cells": (cell_figures.figures_of, "measures/losses.py", "studies/cells/agreement.py"),
+    "reproduce": (NUMBERS, "measures/loss_sync.py", "cli/reproduce.py"),
 }
 
 
@@ -77,12 +79,12 @@ def test_of_a_paper_its_own_files_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("from fairhaul import measure", {"measures.py"}),
-        ("from fairhaul.papers.formula import read_formula", {"papers/formula.py"}),
-        ("def f():\n    from fairhaul import record", {"record.py"}),
-        ("import fairhaul\nfairhaul.read_record(1)", {"record.py"}),
-        ("import fairhaul.scoring.paths as paths", {"scoring/paths.py"}),
-        ("if TYPE_CHECKING:\n    from fairhaul import record", set()),
+        ("from fairhaul import measure", {"measures/measures.py"}),
+        ("from fairhaul.measures.formula import read_formula", {"measures/formula.py"}),
+        ("def f():\n    from fairhaul.record import record", {"record/record.py"}),
+        ("import fairhaul\nfairhaul.read_record(1)", {"record/record.py"}),
+        ("import fairhaul.studies.scoring.paths as paths", {"studies/scoring/paths.py"}),
+        ("if TYPE_CHECKING:\n    from fairhaul.record import record", set()),
         ("import numpy\nfrom math import pi", set()),
     ],
 )

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 import fairhaul as package
-from fairhaul import host
-from fairhaul.lab import TRIES
+from fairhaul.host import process as host
+from fairhaul.runs.lab import TRIES
 from tests.compiled import bpf_object
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, sh, state, wait_for
 

@@ -9,8 +9,8 @@ import pytest
 
 import fairhaul
 from fairhaul import ScenarioError, cli
-from fairhaul.scenario import Scenario, read_one
-from fairhaul.template import new_controller
+from fairhaul.scenario.read import Scenario, read_one
+from fairhaul.scenario.template import new_controller
 
 from .compiled import build, crate
 from .test_own import PATH, losses

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from fairhaul.cli import status_of
-from fairhaul.host import Refused
+from fairhaul.host.process import Refused
 from fairhaul.linux import (
     building,
     cache,

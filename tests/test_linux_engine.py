@@ -16,17 +16,18 @@ from typing import Any
 import pytest
 
 import fairhaul
-from fairhaul import RunError, host
+from fairhaul import RunError
 from fairhaul.cli import status_of
-from fairhaul.engines import ENGINES, FACTS, in_order, read_engines
-from fairhaul.host import Refused
+from fairhaul.host import process as host
+from fairhaul.host.process import Refused
+from fairhaul.jobs import cluster
+from fairhaul.jobs.store import jobs_of
 from fairhaul.linux import run as linux
-from fairhaul.record import read
-from fairhaul.run_pool import RunPool
-from fairhaul.runs import for_each
-from fairhaul.scenario import ScenarioError, read_one
-from fairhaul.store import jobs_of
-from fairhaul.sweeps import cluster
+from fairhaul.record.record import read
+from fairhaul.runs.run_pool import RunPool
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.engines import ENGINES, FACTS, in_order, read_engines
+from fairhaul.scenario.read import ScenarioError, read_one
 from tests.conftest import SMALL
 from tests.kernel_host import wait_for
 from tests.linux_program import PretendedHost, needs_linux, pretended, pretended_program
@@ -259,7 +260,7 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(
     made: PretendedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The program takes 150 MB, and a fifth is left to everything else.
-    monkeypatch.setattr("fairhaul.memory.available_bytes", lambda: 180_000_000)
+    monkeypatch.setattr("fairhaul.scenario.memory.available_bytes", lambda: 180_000_000)
     with pytest.raises(ScenarioError, match="a run needs about 152 MB of memory"):
         fairhaul.run(QUICK, engine="linux")
     assert not made.requests

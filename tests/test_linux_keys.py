@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fairhaul
-from fairhaul.host import Refused
-from fairhaul.scenario import ScenarioError, read_one
+from fairhaul.host.process import Refused
+from fairhaul.scenario.read import ScenarioError, read_one
 from tests.linux_program import needs_linux
 
 if TYPE_CHECKING:
-    from fairhaul.results import RunFigures
+    from fairhaul.measures.types import RunFigures
 
 # The controllers of Linux of which Fairhaul has no model.
 OF_LINUX = ("cdg", "hybla", "lp", "nv", "veno", "yeah")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fairhaul import linux
-from fairhaul.host import Refused
+from fairhaul.host.process import Refused
 from fairhaul.linux import Program
 
 # All that the kernel prints goes to its console, the standard output.

@@ -15,9 +15,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fairhaul.record import Record
-from fairhaul.runs import for_each
-from fairhaul.scenario import read_one
+from fairhaul.record.record import Record
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import read_one
 from tests.linux_program import needs_linux
 
 SCENARIO: Mapping[str, Any] = {

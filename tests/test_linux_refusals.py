@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul import host, linux
-from fairhaul.host import Refused
+from fairhaul import linux
+from fairhaul.host import process as host
+from fairhaul.host.process import Refused
 from fairhaul.linux import run as engine
-from fairhaul.scenario import read_one
+from fairhaul.scenario.read import read_one
 from tests import seccomp
 from tests.conftest import SMALL
 from tests.linux_program import needs_linux
@@ -35,9 +36,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(folder: Path, *before: str, bin_: Path | None = None) -> tuple[int, str]:
     """Run a scenario in a folder; gives the status, and what the command reported."""
     (folder / "quick.toml").write_text(QUICK)
-    begin = (
-        f"import fairhaul.host; fairhaul.host.PROGRAM = type(fairhaul.host.PROGRAM)({str(bin_)!r})"
-    )
+    begin = f"from fairhaul.host import process as p; p.PROGRAM = type(p.PROGRAM)({str(bin_)!r})"
     call = f"{begin if bin_ else ''}\nfrom fairhaul.cli import main; main()"
     command = [*before, sys.executable, "-c", call, "run", "quick.toml", "--engine", "linux"]
     done = subprocess.run(

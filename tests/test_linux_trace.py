@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fairhaul.record import Record, write
-from fairhaul.runs import for_each
-from fairhaul.scenario import read_one
-from fairhaul.trace import traced
-from fairhaul.trace import write as write_trace
+from fairhaul.record.record import Record, write
+from fairhaul.record.trace import traced
+from fairhaul.record.trace import write as write_trace
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import read_one
 from tests.linux_program import needs_linux
 from tests.test_linux_engine import same
 

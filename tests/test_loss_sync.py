@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fairhaul.loss_sync import episodes
-from fairhaul.losses import not_undone
-from fairhaul.record import Record
+from fairhaul.measures.loss_sync import episodes
+from fairhaul.measures.losses import not_undone
+from fairhaul.record.record import Record
 
 EMPTY = pl.DataFrame()
 

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fairhaul.measures import jain_by_window, measure
-from fairhaul.record import Record
-from fairhaul.series import series
+from fairhaul.measures.measures import jain_by_window, measure
+from fairhaul.record.record import Record
+from fairhaul.record.series import series
 
 # Three bins: [0, 1) is the warm-up, [1, 2) and [2, 4) are measured: 3 s.
 STARTS = [0.0, 1.0, 2.0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import fairhaul
-from fairhaul.checking import Check
+from fairhaul.studies.expectations.checking import Check
 
 CASES = Path(__file__).with_name("off_the_path")
 

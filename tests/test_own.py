@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Literal
 import pytest
 
 import fairhaul
-from fairhaul import ScenarioError, cli, own
-from fairhaul.own import Ack, Controller, Event, Round, Window
-from fairhaul.scenario import read_one
+from fairhaul import ScenarioError, cli
+from fairhaul.scenario import own
+from fairhaul.scenario.own import Ack, Controller, Event, Round, Window
+from fairhaul.scenario.read import read_one
 
 from .compiled import bpf_object, crate
 

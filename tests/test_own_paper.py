@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul import papers, report
+from fairhaul import report
 from fairhaul.cli import progress
-from fairhaul.papers.experiment import Key, Numbers, Results, Verdict
-from fairhaul.papers.formula import FormulaError, read_formula
-from fairhaul.papers.layout import step
-from fairhaul.papers.section import Printed
+from fairhaul.measures.formula import FormulaError, read_formula
 from fairhaul.report import page
 from fairhaul.report.renderer import Renderer
-from fairhaul.runs import Progress
-from fairhaul.scenario import ScenarioError
+from fairhaul.runs.runs import Progress
+from fairhaul.scenario.read import ScenarioError
+from fairhaul.studies import papers
+from fairhaul.studies.papers.experiment import Key, Numbers, Results, Verdict
+from fairhaul.studies.papers.layout import step
+from fairhaul.studies.papers.section import Printed
 
 from .conftest import Fairhaul
 from .test_report import read

@@ -13,9 +13,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import fairhaul as package
-from fairhaul import _core, papers
-from fairhaul.estimate import Estimate
-from fairhaul.papers.run import DIFFERS
+from fairhaul import _core
+from fairhaul.statistics.estimate import Estimate
+from fairhaul.studies import papers
+from fairhaul.studies.papers.run import DIFFERS
 
 from .conftest import SMALL, Fairhaul
 
@@ -185,9 +186,3 @@ def test_papers_are_listed(fairhaul: Fairhaul) -> None:
     assert json.loads(fairhaul("reproduce", "list", "--json").stdout)["papers"]
     with pytest.raises(ValueError, match="choose from fhstcp"):
         papers.reproduce("nothing")
-
-
-def test_a_function_is_not_replaced_by_the_module_of_the_same_name() -> None:
-    code = "import fairhaul.dynamics, fairhaul.harm; print(fairhaul.dynamics, fairhaul.harm)"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.count("<function ") == 2

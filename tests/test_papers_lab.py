@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from fairhaul import Scenario, _core, papers
+from fairhaul import Scenario, _core
 from fairhaul.cli import status_of
-from fairhaul.engines import Engine
-from fairhaul.estimate import Estimate
-from fairhaul.host import Refused
-from fairhaul.papers import report
-from fairhaul.papers.experiment import Results
-from fairhaul.papers.prediction import FILE, beside, predicted
-from fairhaul.papers.quoted import quoted
-from fairhaul.papers.run import MISSED, UNCOUNTED
-from fairhaul.papers.table import Cell, Row, Table
-from fairhaul.scenario import ScenarioError
+from fairhaul.host.process import Refused
+from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.read import ScenarioError
+from fairhaul.statistics.estimate import Estimate
+from fairhaul.studies import papers
+from fairhaul.studies.papers import report
+from fairhaul.studies.papers.experiment import Results
+from fairhaul.studies.papers.prediction import FILE, beside, predicted
+from fairhaul.studies.papers.quoted import quoted
+from fairhaul.studies.papers.run import MISSED, UNCOUNTED
+from fairhaul.studies.papers.table import Cell, Row, Table
 from tests.kernel_host import locked, needs_kernel
 from tests.linux_program import pretended
 from tests.test_report import read
@@ -67,7 +68,7 @@ class Pretended:
 def pretend(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the pretended engine into the place of the lab, also for those who are not root."""
     Pretended.place, Pretended.told = place, []
-    monkeypatch.setattr("fairhaul.run_pool.lab.Run", Pretended)
+    monkeypatch.setattr("fairhaul.runs.run_pool.lab.Run", Pretended)
     monkeypatch.setattr("os.geteuid", lambda: 0)
 
 
@@ -183,7 +184,7 @@ def test_without_root_nothing_is_predicted_in_vain(
         raise Refused("only root can load it")
 
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    monkeypatch.setattr("fairhaul.lab.ask", refuse)
+    monkeypatch.setattr("fairhaul.runs.lab.ask", refuse)
     with pytest.raises(Refused, match="only root can load it"):
         papers.reproduce("fhstcp", engine=("lab",), out=tmp_path)
     assert not (tmp_path / FILE).exists()

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import fairhaul
-from fairhaul import host
-from fairhaul.host_run import written
+from fairhaul.host import process as host
+from fairhaul.host.host_run import written
 from fairhaul.linux import run as linux
-from fairhaul.scenario import read_one
+from fairhaul.scenario.read import read_one
 from tests.compiled import bpf_object
 from tests.linux_program import needs_linux
 from tools.ports.comparison import found_in

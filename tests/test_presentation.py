@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import fairhaul
-from fairhaul import notebook
-from fairhaul.harm import harm
-from fairhaul.run_pool import Progress
-from fairhaul.sweeps.axes import axes
-from fairhaul.sweeps.figures import figures
-from fairhaul.sweeps.table import Row, rows_of
+from fairhaul.figures.axes import axes
+from fairhaul.figures.swept import figures
+from fairhaul.measures.harm import harm
+from fairhaul.results.table import Row, rows_of
+from fairhaul.runs import progress as notebook
+from fairhaul.runs.run_pool import Progress
 from tests.test_sweep import SWEEP
 
 ONE = SWEEP.partition("[sweep]")[0]
@@ -109,7 +109,7 @@ def test_progress_is_shown_in_a_notebook_alone(
     ipython = types.SimpleNamespace(get_ipython=lambda: shell)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     clock = iter([0.0, 0.5, 2.0, 2.1, 9.0])
-    monkeypatch.setattr("fairhaul.notebook.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("fairhaul.runs.progress.time.monotonic", lambda: next(clock))
     shown = notebook.progress()
     assert shown is not None
     for part in (0.1, 0.25, 0.26, 1.0):

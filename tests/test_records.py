@@ -17,10 +17,10 @@ import pytest
 
 import fairhaul as package
 from fairhaul import _core
-from fairhaul.columns import columns_of
-from fairhaul.integrity import digest, digest_of_meta
-from fairhaul.record import TABLES
-from fairhaul.series import series
+from fairhaul.record.columns import columns_of
+from fairhaul.record.integrity import digest, digest_of_meta
+from fairhaul.record.record import TABLES
+from fairhaul.record.series import series
 
 from .conftest import SMALL
 

@@ -16,9 +16,10 @@ import pytest
 
 import fairhaul as package
 from fairhaul import report
-from fairhaul.report import bins, charts, gauges, look, renderer
-from fairhaul.report.charts import vega
-from fairhaul.report.figures import of_run
+from fairhaul.figures import bins, charts, gauges, look
+from fairhaul.figures.charts import vega
+from fairhaul.figures.figures import of_run
+from fairhaul.report import renderer
 
 from .conftest import SMALL, Fairhaul
 
@@ -281,7 +282,7 @@ def test_what_stays_on_its_scale_is_not_clipped() -> None:
 def test_bins_keep_peaks_and_totals() -> None:
     import numpy as np
 
-    from fairhaul.series import Series
+    from fairhaul.record.series import Series
 
     # Five bins of 1 s, the last of 0.5 s, in pairs: means (1+3)/2, (9+1)/2 and 4 alone.
     rows = Series(
@@ -298,7 +299,7 @@ def test_bins_keep_peaks_and_totals() -> None:
 
 
 def test_labels_are_moved_apart_in_their_order() -> None:
-    from fairhaul.report.charts import spread_out
+    from fairhaul.figures.charts import spread_out
 
     assert spread_out([10, 12, 50], 15, 100) == [10, 25, 50]
     assert spread_out([98, 99], 15, 100) == [85, 100]

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import fairhaul as package
-from fairhaul.report import distributions, figures, look, relations, slide, steps
-from fairhaul.report.bins import whole_run
-from fairhaul.report.phases import RECOVERY, SLOW_START, phases
-from fairhaul.report.words import rate_unit
+from fairhaul.figures import distributions, figures, look, relations, slide, steps
+from fairhaul.figures.bins import whole_run
+from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
+from fairhaul.text.phrases import rate_unit
 
 from .conftest import SMALL, Fairhaul
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul import papers
 from fairhaul.cli import status_of
-from fairhaul.estimate import Estimate
-from fairhaul.evidence import judge
-from fairhaul.papers import report
-from fairhaul.papers.experiment import (
+from fairhaul.statistics.estimate import Estimate
+from fairhaul.statistics.evidence import judge
+from fairhaul.studies import papers
+from fairhaul.studies.papers import report
+from fairhaul.studies.papers.experiment import (
     Claim,
     Key,
     Measured,
@@ -23,8 +23,8 @@ from fairhaul.papers.experiment import (
     Verdict,
     judged,
 )
-from fairhaul.papers.fhstcp.rtt import exponents
-from fairhaul.papers.run import Reproduction
+from fairhaul.studies.papers.fhstcp.rtt import exponents
+from fairhaul.studies.papers.run import Reproduction
 
 from .conftest import Fairhaul
 from .test_report import read

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul import cli, papers, runs
-from fairhaul.papers import work
-from fairhaul.record import read
-from fairhaul.store import Store
+from fairhaul import cli
+from fairhaul.jobs.store import Store
+from fairhaul.record.record import read
+from fairhaul.runs import runs
+from fairhaul.studies import papers
+from fairhaul.studies.papers import work
 from tests.test_sweep import SWEEP
 
 LONG = SWEEP.replace('"2 s"', '"20 s"').replace("20 Mbit/s", "200 Mbit/s")
@@ -104,6 +106,6 @@ def test_a_paper_is_not_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert reproduce() == first
     assert ran[1:] == [0]
     assert len(Store(tmp_path / "paper" / "results")) == ran[0]
-    monkeypatch.setattr("fairhaul.papers.run.build_of", lambda *_: "changed")
+    monkeypatch.setattr("fairhaul.studies.papers.run.build_of", lambda *_: "changed")
     reproduce()
     assert ran[2] == ran[0], "other code computes the numbers"

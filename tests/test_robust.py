@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import fairhaul
-from fairhaul import cli, papers
-from fairhaul.papers import robust_report
-from fairhaul.papers.robust import Robust, draw, robust
-from fairhaul.splits import best_split, number_of
-from fairhaul.store import Store
+from fairhaul import cli
+from fairhaul.jobs.store import Store
+from fairhaul.statistics.splits import best_split, number_of
+from fairhaul.studies import papers
+from fairhaul.studies.papers import robust_report
+from fairhaul.studies.papers.robust import Robust, draw, robust
 
 OWN = Path(__file__).parents[1] / "docs" / "own-paper"
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import fairhaul as package
-from fairhaul import host
+from fairhaul.host import process as host
 from tests.compiled import bpf_object
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, state, wait_for
 from tests.seccomp import FILTER

@@ -16,11 +16,12 @@ import polars as pl
 import pytest
 
 import fairhaul as package
-from fairhaul import _core, runs
-from fairhaul import scenario as scenarios
+from fairhaul import _core
 from fairhaul.cli import status_of
-from fairhaul.record import TABLES
-from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
+from fairhaul.measures.types import Fairness, FlowFigures, LinkFigures, RunFigures
+from fairhaul.record.record import TABLES
+from fairhaul.runs import runs
+from fairhaul.scenario import read as scenarios
 
 from .conftest import ENDLESS, SMALL, Fairhaul
 
@@ -146,20 +147,6 @@ def test_an_interrupt_while_an_answer_is_awaited_stops_the_runs() -> None:
 
 def _interrupt(_: runs.Progress) -> None:
     raise KeyboardInterrupt
-
-
-def test_old_names_of_arguments_warn_and_work(small: Path, fairhaul: Fairhaul) -> None:
-    new = package.run(SMALL, overrides={"seed": 3}, engine="sim").measures[0]
-    old_run: Any = package.run
-    with pytest.warns(DeprecationWarning, match="write (overrides|engine|on_progress)="):
-        old = old_run(SMALL, set={"seed": 3}, on="sim", watch=lambda _: None).measures[0]
-    assert old["flows"] == new["flows"]
-    with pytest.raises(TypeError, match="both 'overrides' and its old name 'set'"):
-        old_run(SMALL, overrides={}, set={})
-    done = fairhaul("run", small, "--on", "sim", "--json")
-    assert done.returncode == 0
-    assert done.stderr == "fairhaul: --on is deprecated; write --engine\n"
-    assert fairhaul("run", small, "--on=moon").returncode == 2
 
 
 def test_numpy_numbers_are_accepted() -> None:

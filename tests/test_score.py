@@ -10,11 +10,11 @@ import pytest
 
 import fairhaul
 from fairhaul import cli
-from fairhaul.comparison.question import Transport
-from fairhaul.own import Controller, Event, Round, Window
-from fairhaul.scoring import cases, geometric, parts, words
-from fairhaul.scoring.cases import Figures
-from fairhaul.scoring.paths import PATHS, Path, drawn
+from fairhaul.scenario.own import Controller, Event, Round, Window
+from fairhaul.scenario.transport import Transport
+from fairhaul.studies.scoring import cases, geometric, parts, words
+from fairhaul.studies.scoring.cases import Figures
+from fairhaul.studies.scoring.paths import PATHS, Path, drawn
 from tools import scores
 
 FEW = 8

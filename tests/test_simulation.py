@@ -8,7 +8,7 @@ import pytest
 
 import fairhaul
 from fairhaul import RunError, ScenarioError, Simulation
-from fairhaul.own import Ack, Controller, Window
+from fairhaul.scenario.own import Ack, Controller, Window
 
 from .conftest import SMALL
 
@@ -142,7 +142,7 @@ def test_a_window_has_the_bound_of_scenarios(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(ValueError, match="a window of at most 1,000,000,000"):
             sim.flows["near"].cwnd = window
     # A window below it takes the memory that a run may take, and no more; so does that of a copy.
-    monkeypatch.setattr("fairhaul.memory.available_bytes", lambda: 100_000_000)
+    monkeypatch.setattr("fairhaul.scenario.memory.available_bytes", lambda: 100_000_000)
     small = fairhaul.Simulation(SMALL, {"bottleneck.queue.capacity": "unlimited"})
     small.run_until(2)
     for each in (small.clone(), small):

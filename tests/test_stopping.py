@@ -6,11 +6,13 @@ import time
 
 import pytest
 
-from fairhaul import ScenarioError, memory, runs
+from fairhaul import ScenarioError
 from fairhaul.cli import progress as bars
 from fairhaul.cli.progress import described, progress
-from fairhaul.runs import Progress
-from fairhaul.scenario import read_one
+from fairhaul.runs import runs
+from fairhaul.runs.runs import Progress
+from fairhaul.scenario import memory
+from fairhaul.scenario.read import read_one
 
 SMALL = """
 duration = "1 s"

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from fairhaul import ScenarioError, cli
-from fairhaul.store import Result, Store, StoreError, Writer, key_of, parts, rows
-from fairhaul.store import store as module
-from fairhaul.store.journal import Journal
-from fairhaul.store.rows import Row, line_of
-from fairhaul.store.sql import rows_of
+from fairhaul.jobs.store import Result, Store, StoreError, Writer, key_of, parts, rows
+from fairhaul.jobs.store import store as module
+from fairhaul.jobs.store.journal import Journal
+from fairhaul.jobs.store.rows import Row, line_of
+from fairhaul.jobs.store.sql import rows_of
 from tools import ROOT
 
 

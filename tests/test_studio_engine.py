@@ -14,7 +14,7 @@ import pytest
 from tests import digests
 
 if TYPE_CHECKING:
-    from fairhaul.scenario import Scenario
+    from fairhaul.scenario.read import Scenario
 
 ENGINE = Path(str(files("fairhaul.studio"))) / "engine.wasm.gz"
 # Most scenarios of the repository have fewer, and all of these together run within seconds.

@@ -12,7 +12,7 @@ import fairhaul
 from fairhaul.studio.lessons import HOME, lessons
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
+    from fairhaul.record.record import Record
 
 
 class SetUp:

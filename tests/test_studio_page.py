@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairhaul import studio
-from fairhaul.scenario import read, read_one
+from fairhaul.scenario.read import read, read_one
 from fairhaul.studio.lessons import HOME, lessons
 from tests.studio.browser import CHROMIUM, Page
 
@@ -99,7 +99,7 @@ def test_a_slider_changes_the_scenario_and_the_figures(page: Page) -> None:
 
 
 def test_the_digest_of_the_page_is_that_of_the_native_engine(page: Page) -> None:
-    from fairhaul.runs import for_each
+    from fairhaul.runs.runs import for_each
     from tests.digests import of_record
 
     scenario = read_one(Path(str(HOME)) / "slow-start.toml")

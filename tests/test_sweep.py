@@ -15,12 +15,12 @@ import pytest
 
 import fairhaul
 from fairhaul import cli
-from fairhaul.precision import Precision
-from fairhaul.run_pool import RunPool
-from fairhaul.store import Store, Writer
-from fairhaul.sweeps.local import shard, work
-from fairhaul.sweeps.plan import planned, read_plan
-from fairhaul.sweeps.table import flows_frame, points_frame, rows
+from fairhaul.jobs.local import shard, work
+from fairhaul.jobs.plan import planned, read_plan, rows
+from fairhaul.jobs.store import Store, Writer
+from fairhaul.results.precision import Precision
+from fairhaul.results.table import flows_frame, points_frame
+from fairhaul.runs.run_pool import RunPool
 
 SWEEP = """
 title = "Two flows"
@@ -183,7 +183,7 @@ def test_a_changed_scenario_is_run_again_and_a_new_title_is_not(tmp_path: Path) 
 
 def test_a_scenario_has_one_identity_in_every_process(tmp_path: Path) -> None:
     file = file_of(tmp_path)
-    code = "import fairhaul, sys; from fairhaul.store import digest_of\n"
+    code = "import fairhaul, sys; from fairhaul.jobs.store import digest_of\n"
     code += "print([digest_of(s) for s in fairhaul.read(sys.argv[1])])"
     printed = {
         subprocess.run(

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from fairhaul import ScenarioError, cli
-from fairhaul.scenario import read_one
-from fairhaul.tcpeval import TESTS, tcpeval
-from fairhaul.tcpeval.cases import STANDARD, Effort
-from fairhaul.tcpeval.generator import connections_per_s, generate
-from fairhaul.tcpeval.load import BALANCE, NEAR, Wanted, offer
-from fairhaul.tcpeval.network import PATHS
-from fairhaul.tcpeval.report import PAGE
-from fairhaul.tcpeval.tables import COLUMNS, rows
-from fairhaul.tcpeval.traffic import Traffic
-from fairhaul.tcpeval.vectors import LARGE, SMALL, read
+from fairhaul.scenario.read import read_one
+from fairhaul.studies.tcpeval import TESTS, tcpeval
+from fairhaul.studies.tcpeval.cases import STANDARD, Effort
+from fairhaul.studies.tcpeval.generator import connections_per_s, generate
+from fairhaul.studies.tcpeval.load import BALANCE, NEAR, Wanted, offer
+from fairhaul.studies.tcpeval.network import PATHS
+from fairhaul.studies.tcpeval.report import PAGE
+from fairhaul.studies.tcpeval.tables import COLUMNS, rows
+from fairhaul.studies.tcpeval.traffic import Traffic
+from fairhaul.studies.tcpeval.vectors import LARGE, SMALL, read
 
 TMIX = """\
 # two connections
@@ -141,7 +141,7 @@ def test_the_scenarios_of_every_test_are_valid(tmp_path: Path, test: str) -> Non
 def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fairhaul.tcpeval.QUICK", 100.0)
+    monkeypatch.setattr("fairhaul.studies.tcpeval.QUICK", 100.0)
     command = ["suite", "tcpeval", "--cc", "scalable", "--quick", "--only", "impact"]
     command += ["--out", str(tmp_path)]
     with pytest.raises(SystemExit, match="0"):
@@ -153,7 +153,7 @@ def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
     assert "Gain and loss" in page
     kept = (tmp_path / "results.json").read_bytes()
 
-    monkeypatch.setattr("fairhaul.tcpeval.for_each", None)  # nothing is left to run
+    monkeypatch.setattr("fairhaul.studies.tcpeval.for_each", None)  # nothing is left to run
     with pytest.raises(SystemExit, match="0"):
         cli.main([*command, "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -167,7 +167,7 @@ def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
 def test_gain_and_loss_are_relative_to_two_camps_of_standard_tcp(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairhaul.tcpeval.QUICK", 100.0)
+    monkeypatch.setattr("fairhaul.studies.tcpeval.QUICK", 100.0)
     done = tcpeval(["aimd"], out=tmp_path, quick=True, only=["impact"])
     for row in rows(done, "impact"):
         gains = [row.figures[column.key] for column in COLUMNS["impact"]]

@@ -14,15 +14,15 @@ import pytest
 from rich.console import Console
 
 import fairhaul as package
-from fairhaul import figure_rows
 from fairhaul.cli import show, watch
 from fairhaul.cli.progress import described
-from fairhaul.digits import Decimals, Scientific
-from fairhaul.estimate import Estimate, text
-from fairhaul.grid import Grid
-from fairhaul.record import TABLES
-from fairhaul.run_pool import Progress
-from fairhaul.summary import summary
+from fairhaul.record.record import TABLES
+from fairhaul.results import figure_rows
+from fairhaul.results.summary import summary
+from fairhaul.runs.run_pool import Progress
+from fairhaul.statistics.estimate import Estimate, text
+from fairhaul.text.digits import Decimals, Scientific
+from fairhaul.text.grid import Grid
 
 from .conftest import SMALL, Fairhaul
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from fairhaul import host
+from fairhaul.host import process as host
 from tests.compiled import compiled_by_clang
 from tests.kernel_host import PYTHON, in_linux, locked, needs_kernel, settled, sh, state, wait_for
 

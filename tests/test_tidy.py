@@ -22,6 +22,7 @@ from tools.tidy import (
     required_files,
     size,
     sources,
+    unused,
     wording,
 )
 from tools.tidy.layers import layer, untested
@@ -72,10 +73,11 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         ("scenarios/a.toml", "[CC]\nc = 1 # as in [XCP, 4]", [2]),
     ],
     outside.pure: [(A, CLOCK, [1]), (A, TEST % CLOCK, []), ("crates/host/src/a.rs", CLOCK, [])],
-    outside.no_commands: [
-        (PY, "from fairhaul.cli import show\n# fairhaul.cli", [1]),
-        (PY, "from fairhaul.click import cli", []),
-        ("python/fairhaul/cli/a.py", "import fairhaul.cli", []),
+    unused.unused: [
+        (PY, "def f():\n    pass\n\n\nclass G:\n    pass\n", [1, 5]),
+        (PY, "def f():\n    pass\n\n\nf()\n", []),
+        (PY, "class A:\n    def __len__(self):\n        return 0\n\n\nA()\n", []),
+        ("tools/a.py", "def f():\n    pass\n", []),
     ],
     outside.machine_paths: [("docs/a.md", f"docs{FOLDER}b\nsee `{FOLDER}b`", [2])],
     required_files.executables: [("scripts/a", "#!/bin/sh", [1]), (A, "#![allow(a)]", [])],
@@ -89,7 +91,7 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         (PY, '# told\n"""Tell nobody."""\nb("was sent "\n  f"again")\n', [2, 3]),
         (PY, 'c("sent", "again")\n', []),
         ("scenarios/a.toml", '# Packets are sent\n# again, told.\na = "told"', [1, 2]),
-        ("python/fairhaul/papers/a.toml", 'note = "told"', [1]),
+        ("python/fairhaul/studies/papers/a.toml", 'note = "told"', [1]),
     ],
     links.links: [
         (

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from fairhaul.cells import UNUSUAL, Compared, agreement
-from fairhaul.cells.figures import figures_of
-from fairhaul.runs import for_each
-from fairhaul.scenario import read_one
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import read_one
+from fairhaul.studies.cells import UNUSUAL, Compared, agreement
+from fairhaul.studies.cells.figures import figures_of
 from tests.conftest import Fairhaul
 from tools.unusual import compared, kept, measure
 

@@ -12,7 +12,8 @@ import venv
 import zipfile
 from pathlib import Path
 
-from fairhaul import _core, host
+from fairhaul import _core
+from fairhaul.host import process as host
 from tests.kernel_host import without_twins
 from tools.bench.cost import with_rust
 
@@ -59,12 +60,10 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     assert found["stationary"]
     assert [row["controller"] for row in found["controllers"]] == ["fhstcp", "reno"]
     # The papers and their scenarios are in the wheel, too.
-    papers = "from fairhaul.papers import PAPERS, paper_of; print(*map(paper_of, PAPERS))"
+    papers = "from fairhaul.studies.papers import PAPERS, paper_of; print(*map(paper_of, PAPERS))"
     assert "Table 1: the factor c" in call(there / "python", "-c", papers)
     # So are the board for Grafana, and the library that writes the metrics.
-    board = (
-        "import prometheus_client; from fairhaul.export import DASHBOARD as b; print(b.read_text())"
-    )
+    board = "from fairhaul.host import export; print(export.DASHBOARD.read_text())"
     assert json.loads(call(there / "python", "-c", board))["uid"] == "fairhaul-flows"
     call(there / "python", "-c", "import prometheus_client")
     # So is the studio, if its engine could be built.

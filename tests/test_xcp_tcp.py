@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fairhaul.papers import paper_of, reproduce
-from fairhaul.papers.experiment import Results
-from fairhaul.papers.run import CHOSEN
-from fairhaul.papers.xcp_tcp.shares import TCP, XCP, by_second, phases, time_to_share
-from fairhaul.record import Record
+from fairhaul.record.record import Record
+from fairhaul.studies.papers import paper_of, reproduce
+from fairhaul.studies.papers.experiment import Results
+from fairhaul.studies.papers.run import CHOSEN
+from fairhaul.studies.papers.xcp_tcp.shares import TCP, XCP, by_second, phases, time_to_share
 
 from . import short
 

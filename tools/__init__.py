@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 def names(kind: str = "controllers") -> list[str]:
     """Name the controllers, or the queues, in the order of the catalogue."""
-    from fairhaul.listings import catalogue
+    from fairhaul.scenario.listings import catalogue
 
     lists: Mapping[str, Any] = catalogue()
     return [entry["name"] for entry in lists[kind]]

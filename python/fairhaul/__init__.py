@@ -14,35 +14,33 @@ each), `RunError` (a run failed), `Stopped` (a `RunError`: a run was asked to st
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version__
 
 if TYPE_CHECKING:
-    from fairhaul.answers import Answer, Answers
-    from fairhaul.batches import batch_means
-    from fairhaul.checking import Check, check
-    from fairhaul.comparison import Comparison, compare
-    from fairhaul.dynamics import dynamics
-    from fairhaul.evaluation import Evaluation, evaluate
-    from fairhaul.harm import harm
-    from fairhaul.host import Refused
-    from fairhaul.listings import catalogue, schema
-    from fairhaul.measures import measure
-    from fairhaul.own import Controller
-    from fairhaul.papers import reproduce
-    from fairhaul.record import Record
-    from fairhaul.record import read as read_record
-    from fairhaul.record import write as write_record
-    from fairhaul.report import write_report
-    from fairhaul.runs import Progress, for_each, run, run_each, run_many
-    from fairhaul.scenario import read
-    from fairhaul.scoring import Score, score
-    from fairhaul.simulation import Simulation
-    from fairhaul.sweeps import Sweep, sweep
+    from fairhaul.answers.answers import Answer, Answers
+    from fairhaul.host.process import Refused
+    from fairhaul.measures.batches import batch_means
+    from fairhaul.measures.dynamics import dynamics
+    from fairhaul.measures.harm import harm
+    from fairhaul.measures.measures import measure
+    from fairhaul.record.record import Record
+    from fairhaul.record.record import read as read_record
+    from fairhaul.record.record import write as write_record
+    from fairhaul.runs.runs import Progress, for_each, run, run_each, run_many
+    from fairhaul.runs.simulation import Simulation
+    from fairhaul.scenario.listings import catalogue, schema
+    from fairhaul.scenario.own import Controller
+    from fairhaul.scenario.read import read
+    from fairhaul.studies.comparison import Comparison, compare
+    from fairhaul.studies.evaluation import Evaluation, evaluate
+    from fairhaul.studies.expectations.checking import Check, check
+    from fairhaul.studies.papers import reproduce
+    from fairhaul.studies.report import write_report
+    from fairhaul.studies.scoring import Score, score
+    from fairhaul.studies.sweep import Sweep, sweep
 
 __all__ = [
     "Answer",
@@ -84,64 +82,50 @@ __all__ = [
     "write_report",
 ]
 
-HOME = {
-    "Answer": ("runs", "Answer"),
-    "Answers": ("runs", "Answers"),
-    "Check": ("checking", "Check"),
-    "Comparison": ("comparison", "Comparison"),
-    "Controller": ("own", "Controller"),
-    "Evaluation": ("evaluation", "Evaluation"),
-    "Progress": ("runs", "Progress"),
-    "Record": ("record", "Record"),
-    "Refused": ("host", "Refused"),
-    "Score": ("scoring", "Score"),
-    "Simulation": ("simulation", "Simulation"),
-    "Sweep": ("sweeps", "Sweep"),
-    "batch_means": ("batches", "batch_means"),
-    "catalogue": ("listings", "catalogue"),
-    "check": ("checking", "check"),
-    "compare": ("comparison", "compare"),
-    "dynamics": ("dynamics", "dynamics"),
-    "evaluate": ("evaluation", "evaluate"),
-    "for_each": ("runs", "for_each"),
-    "harm": ("harm", "harm"),
-    "measure": ("measures", "measure"),
-    "read": ("scenario", "read"),
-    "read_record": ("record", "read"),
-    "reproduce": ("papers", "reproduce"),
-    "run": ("runs", "run"),
-    "run_each": ("runs", "run_each"),
-    "run_many": ("runs", "run_many"),
-    "schema": ("listings", "schema"),
-    "score": ("scoring", "score"),
-    "sweep": ("sweeps", "sweep"),
-    "write_record": ("record", "write"),
-    "write_report": ("report", "write_report"),
+_HOME = {
+    "Answer": ("runs.runs", "Answer"),
+    "Answers": ("runs.runs", "Answers"),
+    "Check": ("studies.expectations.checking", "Check"),
+    "Comparison": ("studies.comparison", "Comparison"),
+    "Controller": ("scenario.own", "Controller"),
+    "Evaluation": ("studies.evaluation", "Evaluation"),
+    "Progress": ("runs.runs", "Progress"),
+    "Record": ("record.record", "Record"),
+    "Refused": ("host.process", "Refused"),
+    "Score": ("studies.scoring", "Score"),
+    "Simulation": ("runs.simulation", "Simulation"),
+    "Sweep": ("studies.sweep", "Sweep"),
+    "batch_means": ("measures.batches", "batch_means"),
+    "catalogue": ("scenario.listings", "catalogue"),
+    "check": ("studies.expectations.checking", "check"),
+    "compare": ("studies.comparison", "compare"),
+    "dynamics": ("measures.dynamics", "dynamics"),
+    "evaluate": ("studies.evaluation", "evaluate"),
+    "for_each": ("runs.runs", "for_each"),
+    "harm": ("measures.harm", "harm"),
+    "measure": ("measures.measures", "measure"),
+    "read": ("scenario.read", "read"),
+    "read_record": ("record.record", "read"),
+    "reproduce": ("studies.papers", "reproduce"),
+    "run": ("runs.runs", "run"),
+    "run_each": ("runs.runs", "run_each"),
+    "run_many": ("runs.runs", "run_many"),
+    "schema": ("scenario.listings", "schema"),
+    "score": ("studies.scoring", "score"),
+    "sweep": ("studies.sweep", "sweep"),
+    "write_record": ("record.record", "write"),
+    "write_report": ("studies.report", "write_report"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOME:
+    if name not in _HOME:
         raise AttributeError(f"module 'fairhaul' has no attribute {name!r}")
-    module, attribute = HOME[name]
+    module, attribute = _HOME[name]
     value = getattr(import_module(f"fairhaul.{module}"), attribute)
     globals()[name] = value
     return value
 
 
-class _Package(ModuleType):
-    """The package, in which a name of `HOME` is never the module of the same name.
-
-    Importing a module such as `fairhaul.dynamics` would replace the function `dynamics`.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in HOME or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
 def __dir__() -> list[str]:
-    return sorted({*globals(), *HOME})
+    return sorted({*globals(), *_HOME})

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from fairhaul.engines import FACTS, Engine
-from fairhaul.measures import measure
-from fairhaul.record import Record
-from fairhaul.runs import for_each
-from fairhaul.scenario import Scenario, read_one
+from fairhaul.measures.measures import measure
+from fairhaul.record.record import Record
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.engines import FACTS, Engine
+from fairhaul.scenario.read import Scenario, read_one
 from tools.against_linux.cases import PACKET, Case
 
 Figures = Mapping[str, float | None]

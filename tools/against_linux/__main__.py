@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from fairhaul.engines import Engine
+from fairhaul.scenario.engines import Engine
 from tools.against_linux import compare, heading
 from tools.against_linux.cases import CASES
 

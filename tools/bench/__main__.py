@@ -62,7 +62,7 @@ def run(only: list[str]) -> None:
 
 def _rows(chosen: Iterable[str]) -> Iterator[Row]:
     """Run these parts; report each part that this machine does not support, and continue."""
-    from fairhaul.host import Refused
+    from fairhaul.host.process import Refused
     from tools.bench.parts import PARTS
 
     for part in chosen:

@@ -10,7 +10,7 @@ import subprocess
 import tomllib
 from collections.abc import Mapping
 
-from fairhaul.files import replace
+from fairhaul.files.files import replace
 from tools import ROOT
 from tools.bench import cost
 from tools.bench.loads import COUNTED, Load

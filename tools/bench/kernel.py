@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairhaul import host
+from fairhaul.host import process as host
 from tools.bench import Row, cost
 
 PATH = "200 Mbit/s, 20 ms"

@@ -12,7 +12,7 @@ from tools.bench import Row, loads
 from tools.bench.loads import Load
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
+    from fairhaul.scenario.engines import Engine
 
 RUNS = 3
 # A run that ends before a packet has arrived: what it takes is the start and the end of the kernel.
@@ -57,7 +57,7 @@ def measure() -> Iterator[Row]:
 
 def _in_the_lab(load: Load) -> Iterator[Row]:
     """The lab needs the rights for namespaces, without which there is no figure."""
-    from fairhaul.host import Refused
+    from fairhaul.host.process import Refused
 
     figure = "a data packet, lab"
     try:
@@ -72,9 +72,9 @@ def _best(load: Load, engine: Engine, changed: Mapping[str, str] | None = None) 
 
 
 def _run(load: Load, engine: Engine, changed: Mapping[str, str]) -> Use:
-    from fairhaul.measures import measure as measured
-    from fairhaul.runs import for_each
-    from fairhaul.scenario import read_one
+    from fairhaul.measures.measures import measure as measured
+    from fairhaul.runs.runs import for_each
+    from fairhaul.scenario.read import read_one
 
     given: dict[str, Any] = tomllib.loads((loads.FOLDER / f"{load.file}.toml").read_text())
     if engine != "linux":

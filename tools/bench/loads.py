@@ -32,7 +32,7 @@ class Load:
 
     def described(self) -> dict[str, Any]:
         """Give the scenario with all that its file leaves open."""
-        from fairhaul.scenario import read_as_typed
+        from fairhaul.scenario.read import read_as_typed
 
         file = FOLDER / f"{self.file}.toml"
         [scenario] = read_as_typed(file, list(self.settings.items()))

@@ -136,10 +136,10 @@ def ledger() -> Iterator[Row]:
 
 def report() -> Iterator[Row]:
     """Run W2 for 10 minutes; time its figures, the files of its record, and its report."""
-    from fairhaul.measures import measure
-    from fairhaul.record import write
-    from fairhaul.runs import for_each
-    from fairhaul.scenario import read_one
+    from fairhaul.measures.measures import measure
+    from fairhaul.record.record import write
+    from fairhaul.runs.runs import for_each
+    from fairhaul.scenario.read import read_one
 
     def row(figure: str, measured: float, unit: str, target: float | None = None) -> Row:
         load = "W2, 600 s"

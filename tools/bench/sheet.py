@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairhaul.files import replace
+from fairhaul.files.files import replace
 from tools.bench import Row
 
 SCHEMA = 1

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.listings import needed_queue
-from fairhaul.runs import for_each
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.listings import needed_queue
 from tools import ROOT, names
 
 if TYPE_CHECKING:
-    from fairhaul.runs import OnProgress
-    from fairhaul.scenario import Scenario
+    from fairhaul.runs.runs import OnProgress
+    from fairhaul.scenario.read import Scenario
 
 FOLDER = Path("docs/images/gallery")
 
@@ -44,7 +44,7 @@ def write(
     `only` names the parts that are drawn; `quick` has shorter runs, for a preview; `jobs` is
     how many run at a time.
     """
-    from fairhaul.report.look import painted, svg
+    from fairhaul.figures.look import painted, svg
 
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def scenario(file: str, settings: Sequence[Mapping[str, object]]) -> Scenario:
 
     Its queue is DropTail, but where a setting or a controller wants another.
     """
-    from fairhaul.scenario import read_one
+    from fairhaul.scenario.read import read_one
 
     merged = {name: value for keys in settings for name, value in keys.items()}
     chosen = [str(value) for name, value in merged.items() if name.endswith(".controller")]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairhaul.counting import count_flows, effective_flows, zipf
-from fairhaul.estimate import estimate
-from fairhaul.report.bins import tidy
-from fairhaul.report.charts import INK, Curve, Look, Scale, band, head, line
-from fairhaul.report.charts.vega import Row, Spec, horizontal, layers, vertical
-from fairhaul.report.look import colour
+from fairhaul.figures.bins import tidy
+from fairhaul.figures.charts import INK, Curve, Look, Scale, band, head, line
+from fairhaul.figures.charts.vega import Row, Spec, horizontal, layers, vertical
+from fairhaul.figures.look import colour
+from fairhaul.measures.counting import count_flows, effective_flows, zipf
+from fairhaul.statistics.estimate import estimate
 from tools.bench.cost import per_packet
 from tools.gallery.grid import legend
 

@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.measures import measure
-from fairhaul.report import charts
-from fairhaul.report.bins import level, rate, tidy, whole_run
-from fairhaul.report.charts import TIME, Curve, Look, Scale
-from fairhaul.report.charts.vega import Row, Spec, column, layers, mark, words
-from fairhaul.report.look import colour, dash
+from fairhaul.figures import charts
+from fairhaul.figures.bins import level, rate, tidy, whole_run
+from fairhaul.figures.charts import TIME, Curve, Look, Scale
+from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, words
+from fairhaul.figures.look import colour, dash
+from fairhaul.measures.measures import measure
 from tools import ROOT
 from tools.gallery import Key
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
-    from fairhaul.scenario import Scenario
+    from fairhaul.record.record import Record
+    from fairhaul.scenario.read import Scenario
 
 FOLDER = ROOT / "scenarios" / "examples"
 PREFIX = "example-"
@@ -62,7 +62,7 @@ def names() -> list[str]:
 
 def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
     """Give a run for each example and each combination of its sweep."""
-    from fairhaul.scenario import read as read_scenarios
+    from fairhaul.scenario.read import read as read_scenarios
 
     short = QUICK if quick else {}
     return {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairhaul.report.charts import INK, Curve, Look, Scale, head
-from fairhaul.report.charts.vega import Row, Spec, column, horizontal, layers, mark, vertical
+from fairhaul.figures.charts import INK, Curve, Look, Scale, head
+from fairhaul.figures.charts.vega import Row, Spec, column, horizontal, layers, mark, vertical
 
 COLUMNS = 4
 WIDTH, HEIGHT, SPACE = 168, 104, 14

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairhaul.measures import measure
-from fairhaul.report import charts, gauges
-from fairhaul.report.bins import level, rate, tidy, whole_run
-from fairhaul.report.charts import Lane, Look, Panel, Scale, Span
-from fairhaul.report.charts.vega import Row, Spec, column, layers, mark
-from fairhaul.report.look import colour
-from fairhaul.series import series
+from fairhaul.figures import charts, gauges
+from fairhaul.figures.bins import level, rate, tidy, whole_run
+from fairhaul.figures.charts import Lane, Look, Panel, Scale, Span
+from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark
+from fairhaul.figures.look import colour
+from fairhaul.measures.measures import measure
+from fairhaul.record.series import series
 from tools.gallery import Key, scenario
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
-    from fairhaul.scenario import Scenario
+    from fairhaul.record.record import Record
+    from fairhaul.scenario.read import Scenario
 
 QUICK = {
     **{"duration": "12 s", "warmup": "3 s"},

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.measures import measure
-from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Curve, Look, Scale
-from fairhaul.report.charts.vega import Spec
-from fairhaul.report.look import colour
+from fairhaul.figures.bins import tidy
+from fairhaul.figures.charts import Curve, Look, Scale
+from fairhaul.figures.charts.vega import Spec
+from fairhaul.figures.look import colour
+from fairhaul.measures.measures import measure
 from tools.gallery import Key, scenario
 from tools.gallery.grid import Panel, grid
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
-    from fairhaul.scenario import Scenario
+    from fairhaul.record.record import Record
+    from fairhaul.scenario.read import Scenario
 
 NEAR_MS = 40
 RATIOS = (1, 2, 3, 4, 5, 6)

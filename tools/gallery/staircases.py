@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Curve, Look, Scale
-from fairhaul.report.charts.vega import Row, Spec
-from fairhaul.report.look import colour
+from fairhaul.figures.bins import tidy
+from fairhaul.figures.charts import Curve, Look, Scale
+from fairhaul.figures.charts.vega import Row, Spec
+from fairhaul.figures.look import colour
 from tools import ROOT
 from tools.gallery.grid import Panel, grid
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.papers.figures import windows
-from fairhaul.report import charts
-from fairhaul.report.charts import Look
-from fairhaul.report.charts.vega import Spec
-from fairhaul.report.look import colour
+from fairhaul.figures import charts
+from fairhaul.figures.charts import Look
+from fairhaul.figures.charts.vega import Spec
+from fairhaul.figures.look import colour
+from fairhaul.studies.papers.figures import windows
 from tools.gallery import Key, scenario
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
-    from fairhaul.report.charts import Span
-    from fairhaul.scenario import Scenario
+    from fairhaul.figures.charts import Span
+    from fairhaul.record.record import Record
+    from fairhaul.scenario.read import Scenario
 
 QUICK = {"duration": "10 s"}
 ALONE, BESIDE = "alone", "beside standard TCP"

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from fairhaul import files
+from fairhaul.files import files
 from tools import ROOT
 from tools.grain.cases import CASES
 from tools.grain.comparison import Outcome, compare, judged
@@ -35,7 +35,7 @@ def main(only: str | None, seed: int, jobs: int | None) -> None:
         text = json.dumps([outcome.to_dict() for outcome in outcomes], indent=1)
         files.replace(RESULTS, text.encode())
     if only is None:
-        from fairhaul.report.look import painted, svg
+        from fairhaul.figures.look import painted, svg
 
         FIGURE.write_text(painted(svg(draw(outcomes))) + "\n", encoding="utf-8")
     verdicts = [verdict for each in judged(outcomes) for verdict in each]

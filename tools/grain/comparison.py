@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.special import stdtr
 
-from fairhaul.evidence import Evidence, judge
-from fairhaul.losses import REDUCTIONS, not_undone
-from fairhaul.runs import run
+from fairhaul.measures.losses import REDUCTIONS, not_undone
+from fairhaul.runs.runs import run
+from fairhaul.statistics.evidence import Evidence, judge
 from tools.grain.cases import Case
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
-    from fairhaul.results import RunFigures
+    from fairhaul.measures.types import RunFigures
+    from fairhaul.record.record import Record
 
 # What is allowed to differ: a part of a share and of the rate of loss events, and so much of Jain's
 # index.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Look, Scale, dots
-from fairhaul.report.charts.vega import Row, Spec
-from fairhaul.report.look import colour
+from fairhaul.figures.bins import tidy
+from fairhaul.figures.charts import Look, Scale, dots
+from fairhaul.figures.charts.vega import Row, Spec
+from fairhaul.figures.look import colour
 from tools.grain.comparison import Difference, Outcome
 
 # Per cent.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fairhaul.scenario import read_one
+from fairhaul.scenario.read import read_one
 from tools import ROOT
 from tools.ports.comparison import Compared, found_in, table
 from tools.ports.paths import OTHERS, PATHS, scenario

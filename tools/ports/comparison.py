@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairhaul import Scenario, host
-from fairhaul.host_run import written
+from fairhaul import Scenario
+from fairhaul.host import process as host
+from fairhaul.host.host_run import written
 from fairhaul.linux import run as linux
 
 

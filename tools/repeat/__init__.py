@@ -15,13 +15,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import RunError
-from fairhaul.record import NOT_WRITTEN
-from fairhaul.runs import for_each
-from fairhaul.scenario import Scenario, read_one
+from fairhaul.record.record import NOT_WRITTEN
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import Scenario, read_one
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
-    from fairhaul.runs import OnProgress
+    from fairhaul.record.record import Record
+    from fairhaul.runs.runs import OnProgress
 
 CONTROLLERS = (
     *("bbr", "bic", "cdg", "cubic", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno"),

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import fairhaul
-from fairhaul.listings import needed_queue
-from fairhaul.scoring.parts import PARTS
-from fairhaul.scoring.paths import PUBLIC_DRAW
-from fairhaul.scoring.words import number
+from fairhaul.scenario.listings import needed_queue
+from fairhaul.studies.scoring.parts import PARTS
+from fairhaul.studies.scoring.paths import PUBLIC_DRAW
+from fairhaul.studies.scoring.words import number
 from tools import ROOT, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairhaul.runs import OnProgress
-    from fairhaul.scoring import Score
+    from fairhaul.runs.runs import OnProgress
+    from fairhaul.studies.scoring import Score
 
 PAGE = ROOT / "docs" / "score.md"
 BEGIN, END = "<!-- scores: `make scores` -->", "<!-- end of scores -->"

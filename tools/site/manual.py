@@ -12,7 +12,7 @@ from click_man.core import generate_man_page
 
 from fairhaul import __version__
 from fairhaul.cli import fairhaul
-from fairhaul.files import replace
+from fairhaul.files.files import replace
 
 
 def write(out: Path) -> list[Path]:

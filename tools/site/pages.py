@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 import fairhaul
-from fairhaul.studio import fragment
+from fairhaul.scenario.link import fragment
 from fairhaul.studio.lessons import lessons
 
 NAVIGATION = Path(__file__).with_name("navigation.toml")

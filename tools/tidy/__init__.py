@@ -20,6 +20,7 @@ from tools.tidy import (
     required_files,
     size,
     sources,
+    unused,
     wording,
 )
 from tools.tidy.tree import Tree
@@ -37,7 +38,6 @@ RULES: tuple[Rule, ...] = (
     names.controllers,
     names.queues,
     outside.pure,
-    outside.no_commands,
     outside.machine_paths,
     wording.wording,
     links.links,
@@ -45,5 +45,6 @@ RULES: tuple[Rule, ...] = (
     required_files.required_files,
     required_files.executables,
     lints.functions_of_f64,
+    unused.unused,
     lints.workspace_lints,
 )

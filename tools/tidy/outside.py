@@ -1,4 +1,4 @@
-"""The outside: no clock, socket or file in the models, no command line in the package.
+"""The outside: no clock, socket or file in the models.
 
 No folder of a machine anywhere.
 """
@@ -8,18 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tools.tidy.layers import code_of, layer, line_of
+from tools.tidy.layers import code_of, line_of
 from tools.tidy.tree import Tree
 
 PURE = ("units", "cc", "path")
 """Crates without a clock, a socket or a file, because both engines use the same code."""
 
 OUTSIDE = re.compile(r"(?<!\w)(?:std::(?:fs|net|env|process|io)|Instant::now|SystemTime)")
-
-PACKAGE = "python/fairhaul"
-"""The package, whose functions must not need its command line."""
-
-COMMANDS = re.compile(r"(?<![\w.])fairhaul\.cli(?!\w)")
 
 MACHINE = re.compile(r"/(?:work|root)/")
 """Folders at the root of a machine."""
@@ -33,16 +28,6 @@ def pure(tree: Tree) -> Iterator[str]:
             for used in OUTSIDE.finditer(code):
                 place = f"{path}:{line_of(code, used.start())}: `{used[0]}`"
                 yield f"{place}: {name} has no clock, socket or file: let the caller pass it in"
-
-
-def no_commands(tree: Tree) -> Iterator[str]:
-    """The package does not import its command line; only `python -m fairhaul` does."""
-    for path, text in tree.below(PACKAGE, ".py"):
-        if path.startswith(f"{PACKAGE}/cli/") or path == f"{PACKAGE}/__main__.py":
-            continue
-        for used in COMMANDS.finditer(layer(path, text, "code")):
-            place = f"{path}:{line_of(text, used.start())}: `{used[0]}`"
-            yield f"{place}: move what it needs out of the command line"
 
 
 def machine_paths(tree: Tree) -> Iterator[str]:

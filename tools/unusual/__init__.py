@@ -14,14 +14,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fairhaul.cells import UNUSUAL, Compared, UnusualCell
-from fairhaul.cells.agreement import SHOWN, agreement, entries
-from fairhaul.cells.figures import figures_of
-from fairhaul.cells.work import REPEATS, Figures
-from fairhaul.engines import Engine
-from fairhaul.record import Record
-from fairhaul.runs import for_each
-from fairhaul.scenario import read_one
+from fairhaul.record.record import Record
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.read import read_one
+from fairhaul.studies.cells import UNUSUAL, Compared, UnusualCell
+from fairhaul.studies.cells.agreement import SHOWN, agreement, entries
+from fairhaul.studies.cells.figures import figures_of
+from fairhaul.studies.cells.work import REPEATS, Figures
 
 TABLE = Path(__file__).resolve().parents[2] / "tests" / "unusual_linux.csv"
 NAMING = ("cell", "scenario", "kernel", "seed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fairhaul.cells import UNUSUAL, UnusualCell
+from fairhaul.studies.cells import UNUSUAL, UnusualCell
 from tools.unusual import compared, keep, kept, measure, table
 
 only = click.option("--only", metavar="WORD", default="", help="Cells whose name has this in it.")

@@ -100,7 +100,7 @@ impl PythonKind {
 
     /// For `pickle`: the class, by reference.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Py<PyAny>,))> {
-        Ok((py.import("fairhaul.own")?.getattr("kind")?, (self.0.class.clone_ref(py),)))
+        Ok((py.import("fairhaul.scenario.own")?.getattr("kind")?, (self.0.class.clone_ref(py),)))
     }
 }
 

@@ -182,7 +182,7 @@ impl Scenario {
 
     /// What a notebook shows.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("fairhaul.scenario")?.getattr("shown")?.call1((slf,))
+        slf.py().import("fairhaul.scenario.read")?.getattr("shown")?.call1((slf,))
     }
 
     /// For `pickle`: [`restored`] and its arguments.

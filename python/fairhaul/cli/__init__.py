@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import click
 
-from fairhaul import RunError, ScenarioError, __version__
+from fairhaul._core import RunError, ScenarioError, __version__
 from fairhaul.cli.advise import advise
 from fairhaul.cli.attack import attack
 from fairhaul.cli.check import check
@@ -39,8 +39,8 @@ from fairhaul.cli.score import score
 from fairhaul.cli.studio import studio
 from fairhaul.cli.suite import suite
 from fairhaul.cli.sweep import sweep
-from fairhaul.host import Refused
-from fairhaul.printable import printable
+from fairhaul.host.process import Refused
+from fairhaul.text.printable import printable
 
 FAILED, WRONG_INPUT = 1, 2
 
@@ -91,7 +91,7 @@ def main(args: Sequence[str] | None = None) -> None:
     # numpy's linear algebra would start a thread for each core, and a run needs none of them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = status_of(args)
-    runs = sys.modules.get("fairhaul.runs")
+    runs = sys.modules.get("fairhaul.runs.runs")
     if runs is not None and runs.left_behind():
         # The interpreter would wait for a thread that does not end.
         with suppress(OSError):

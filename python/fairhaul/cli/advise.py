@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul import ScenarioError
+from fairhaul._core import ScenarioError
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
@@ -17,8 +17,8 @@ from fairhaul.cli.run import jobs_option, json_option
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairhaul.advice.tournament import Advice
-    from fairhaul.deployable import Way
+    from fairhaul.host.deployable import Way
+    from fairhaul.studies.advice.tournament import Advice
 
 
 @click.command(
@@ -106,9 +106,9 @@ def advise(
     leaves enough to the competing flows. All candidates are simulated with fq on the sender, as the
     commands set it. A second of the budget is 2.5 million packets.
     """
-    from fairhaul import advice
-    from fairhaul.advice import tournament, words
-    from fairhaul.deployable import ways
+    from fairhaul.host.deployable import ways
+    from fairhaul.studies import advice
+    from fairhaul.studies.advice import tournament, words
 
     found = ways()
     names = list(only) or words.candidates(found, every, tournament.CANDIDATES)
@@ -123,14 +123,14 @@ def advise(
         _show(done, found)
     sys.stdout.flush()
     if out is not None:
-        from fairhaul.advice.report import write
+        from fairhaul.studies.advice.report import write
 
         click.echo(f"Report: {write(done, found, out)}", err=json_)
 
 
 def _show(done: Advice, found: Mapping[str, Way]) -> None:
-    from fairhaul.advice import words
-    from fairhaul.durations import duration_text
+    from fairhaul.studies.advice import words
+    from fairhaul.text.durations import duration_text
 
     screen = show.console()
     screen.print(words.answer(done))

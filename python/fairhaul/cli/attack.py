@@ -16,11 +16,11 @@ from fairhaul.cli.engines import kernel_option
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
 from fairhaul.cli.score import one_controller, own_controller_option
-from fairhaul.results import SCHEMA
+from fairhaul.measures.types import SCHEMA
 
 if TYPE_CHECKING:
-    from fairhaul.attack import Attack, Question
-    from fairhaul.engines import Engine
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.studies.attack import Attack, Question
 
 SCENARIO = "worst.toml"
 ALL = "all"
@@ -97,9 +97,9 @@ def attack(  # noqa: PLR0913, PLR0917
     and explained in a sentence; worst.toml and report.html in the directory of the results have it.
     CC is a controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno).
     """
-    from fairhaul.attack import read_question
-    from fairhaul.attack.objectives import OBJECTIVES
-    from fairhaul.comparison.question import time_s
+    from fairhaul.scenario.transport import time_s
+    from fairhaul.studies.attack import read_question
+    from fairhaul.studies.attack.objectives import OBJECTIVES
 
     controller = one_controller(given, named, "an attack")
     names = list(OBJECTIVES) if objective == ALL else [objective]
@@ -132,8 +132,8 @@ def _directory(controller: str, objective: str) -> Path:
 
 def _attacked(question: Question, out: Path, jobs: int | None, *, shown: bool) -> dict[str, Any]:
     """Attack, write the results into a directory, and print them if they are to be shown."""
-    from fairhaul.attack import attack as attack_
-    from fairhaul.attack.report import write
+    from fairhaul.studies.attack import attack as attack_
+    from fairhaul.studies.attack.report import write
 
     try:
         with progress(out.name) as on_progress:
@@ -160,8 +160,8 @@ def _say(text: str) -> None:
 
 def show_attack(done: Attack, out: Path, command: str) -> None:
     """Print the sentence, the table of weaknesses, and what to do with them."""
-    from fairhaul.attack import words
-    from fairhaul.estimate import legend
+    from fairhaul.statistics.estimate import legend
+    from fairhaul.studies.attack import words
 
     screen = show.console()
     screen.print(words.answer(done))

@@ -24,8 +24,8 @@ from fairhaul.cli.run import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairhaul.checking import Check, Checked
-    from fairhaul.engines import Engine
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.studies.expectations.checking import Check, Checked
 
 FAILED = 1
 
@@ -83,7 +83,7 @@ def check(  # noqa: PLR0913, PLR0917
     seeds. FOLDER stands for all scenario files in it. The exit status is 0 if none is not met, and
     1 otherwise. docs/check.md describes the format.
     """
-    from fairhaul.checking import check_scenarios, files_of, read_cases
+    from fairhaul.studies.expectations.checking import check_scenarios, files_of, read_cases
 
     if junit is not None and not junit.absolute().parent.is_dir():
         raise click.BadParameter(f"{junit.parent} is no directory", param_hint="--junit")
@@ -94,7 +94,7 @@ def check(  # noqa: PLR0913, PLR0917
             cases, engines, seeds=seeds, jobs=jobs, on_progress=on_progress, keeping=keeping
         )
     if junit is not None:
-        from fairhaul.expectations.junit import write_junit
+        from fairhaul.studies.expectations.junit import write_junit
 
         write_junit(done, junit, strict=strict)
     if json_:
@@ -107,8 +107,8 @@ def check(  # noqa: PLR0913, PLR0917
 
 def show_check(done: Check) -> None:
     """Print a table of the expectations of each scenario, and the number of each verdict."""
-    from fairhaul.estimate import LEAST_RUNS, legend
-    from fairhaul.expectations import MET, NOT_MET, UNDECIDED
+    from fairhaul.statistics.estimate import LEAST_RUNS, legend
+    from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
 
     screen = show.console()
     for case in done.cases:
@@ -131,7 +131,7 @@ def show_check(done: Check) -> None:
 
 def _row(checked: Checked, engines: Sequence[Engine]) -> list[str]:
     """Lay out an expectation: what, its bounds, and of each engine the number and the verdict."""
-    from fairhaul.expectations.words import measured
+    from fairhaul.studies.expectations.words import measured
 
     row = [checked.expectation.what, checked.expectation.bound()]
     for engine in engines:

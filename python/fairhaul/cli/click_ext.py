@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import sysconfig
 import traceback
-from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
 
 import click
 
-from fairhaul.nearest import hint
+from fairhaul.text.nearest import hint
 
 # The operating system only names a failure; these say what to do about it.
 REMEDIES = {
@@ -58,29 +57,17 @@ class CommandGroup(click.Group):
 
 
 class Command(click.Command):
-    """A command that explains an option without a value, or a missing argument by `example`.
+    """A command that explains an option without a value, or a missing argument by `example`."""
 
-    `renamed` maps old names of options to new ones. An old name works for one more version, and a
-    line on standard error names the new one.
-    """
-
-    def __init__(
-        self,
-        *args: object,
-        example: str = "",
-        renamed: Mapping[str, str] | None = None,
-        **more: object,
-    ) -> None:
-        """Take `example` and `renamed` beside the arguments of `click.Command`."""
+    def __init__(self, *args: object, example: str = "", **more: object) -> None:
+        """Take `example` beside the arguments of `click.Command`."""
         super().__init__(*args, **more)  # type: ignore[arg-type]
         self.example = example
-        self.renamed = renamed or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments of the command line."""
         try:
-            end = args.index("--") if "--" in args else len(args)
-            return super().parse_args(ctx, [*map(self._new_name, args[:end]), *args[end:]])
+            return super().parse_args(ctx, args)
         except click.BadOptionUsage as error:
             option = next((p for p in self.params if error.option_name in p.opts), None)
             if isinstance(option, click.Option):
@@ -95,12 +82,3 @@ class Command(click.Command):
                     f"{name} is missing; for example: {self.example}", ctx
                 ) from None
             raise
-
-    def _new_name(self, word: str) -> str:
-        """Give `word` with the new name of its option."""
-        old, equals, value = word.partition("=")
-        new = self.renamed.get(old)
-        if new is None:
-            return word
-        click.echo(f"fairhaul: {old} is deprecated; write {new}", err=True)
-        return f"{new}{equals}{value}"

@@ -11,13 +11,13 @@ from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engine_option, kernel_option
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import controller_option, json_option
-from fairhaul.engines import FACTS
-from fairhaul.figure_rows import linux_sender_line
+from fairhaul.results.figure_rows import linux_sender_line
+from fairhaul.scenario.engines import FACTS
 
 if TYPE_CHECKING:
-    from fairhaul.comparison import Comparison
-    from fairhaul.comparison.question import Question
-    from fairhaul.engines import Engine
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.studies.comparison import Comparison
+    from fairhaul.studies.comparison.question import Question
 
 
 @click.command(
@@ -100,8 +100,8 @@ def compare(
     there is no ranking. A second of the budget is 2.5 million packets, on every machine, and 50,000
     with --engine linux.
     """
-    from fairhaul.comparison import compare_read
-    from fairhaul.comparison.question import read_question
+    from fairhaul.studies.comparison import compare_read
+    from fairhaul.studies.comparison.question import read_question
 
     question = read_question(controllers, **path)
     with progress() as on_progress:
@@ -116,9 +116,9 @@ def compare(
 
 def show_comparison(done: Comparison) -> None:
     """Print the tables of a comparison, its answer, and notes on both."""
-    from fairhaul.comparison.tables import paced_line, tables_of
-    from fairhaul.durations import duration_text
-    from fairhaul.estimate import legend
+    from fairhaul.statistics.estimate import legend
+    from fairhaul.studies.comparison.tables import paced_line, tables_of
+    from fairhaul.text.durations import duration_text
 
     screen = show.console()
     for title, columns, rows in tables_of(done):
@@ -152,9 +152,9 @@ def show_comparison(done: Comparison) -> None:
 
 def _deployable(question: Question) -> str:
     """Say which of the controllers the kernel of this host has, or can be given, and how."""
-    from fairhaul.comparison.question import controller_of
-    from fairhaul.deployable import Way, has_kernel, install_command, pacing_command, ways
-    from fairhaul.host import Refused
+    from fairhaul.host.deployable import Way, has_kernel, install_command, pacing_command, ways
+    from fairhaul.host.process import Refused
+    from fairhaul.scenario.transport import controller_of
 
     if not has_kernel():
         return "This host has no Linux kernel, so none of the controllers can be deployed here."

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fairhaul import ScenarioError
-from fairhaul.engines import ENGINES, FACTS, read_engines
+from fairhaul._core import ScenarioError
+from fairhaul.scenario.engines import ENGINES, FACTS, read_engines
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
+    from fairhaul.scenario.engines import Engine
 
 F = TypeVar("F", bound=Callable[..., Any])
 

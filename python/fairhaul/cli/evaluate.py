@@ -11,17 +11,11 @@ from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import (
-    controller_option,
-    dask_option,
-    jobs_option,
-    json_option,
-    kept_in,
-)
+from fairhaul.cli.run import controller_option, dask_option, jobs_option, json_option, kept_in
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
-    from fairhaul.evaluation import Evaluation
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.studies.evaluation import Evaluation
 
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --out evaluation")
@@ -59,8 +53,8 @@ def evaluate(  # noqa: PLR0913, PLR0917
     here, with the reason. CC is a controller, or one with parameters (fhstcp:c=20).
     docs/evaluate.md lists the scenarios and bounds.
     """
-    from fairhaul.evaluation import QUICK, SEEDS
-    from fairhaul.evaluation import evaluate as evaluated
+    from fairhaul.studies.evaluation import QUICK, SEEDS
+    from fairhaul.studies.evaluation import evaluate as evaluated
 
     if quick and seeds is not None:
         raise click.UsageError("--quick is 5 seeds, and --seeds another number: give one of them")
@@ -87,8 +81,8 @@ def evaluate(  # noqa: PLR0913, PLR0917
 def _write(done: Evaluation, out: Path) -> Path:
     import json
 
-    from fairhaul.evaluation import copy_scenarios, markdown, report
-    from fairhaul.files import replace
+    from fairhaul.files.files import replace
+    from fairhaul.studies.evaluation import copy_scenarios, markdown, report
 
     copy_scenarios(out)
     replace(out / "evaluation.json", (json.dumps(done.to_dict(), indent=1) + "\n").encode())
@@ -98,8 +92,8 @@ def _write(done: Evaluation, out: Path) -> Path:
 
 def show_evaluation(done: Evaluation) -> None:
     """Print the verdict on each criterion, and each row that is not met."""
-    from fairhaul.evaluation import words
-    from fairhaul.expectations import MET
+    from fairhaul.studies.evaluation import words
+    from fairhaul.studies.expectations import MET
 
     screen = show.console()
     title = f"Evaluation by RFC 9743, {done.seeds} seeds"

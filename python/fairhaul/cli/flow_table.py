@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairhaul.cli import show
-from fairhaul.grid import Grid
+from fairhaul.text.grid import Grid
 
 COLUMNS = (
     "controller",

@@ -16,16 +16,17 @@ from fairhaul.cli.click_ext import Command
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from fairhaul.export.destination import Destination, Update
-    from fairhaul.host import Line
-    from fairhaul.host_results import KernelFlow, Look
+    from fairhaul.host.export.address import Update
+    from fairhaul.host.export.destination import Destination
+    from fairhaul.host.process import Line
+    from fairhaul.host.results import KernelFlow, Look
 
 # How many flows a terminal shows; --top and --json show more.
 MOST_SHOWN = 20
 
 
 def _destination(_context: click.Context, _option: click.Parameter, text: str | None) -> Any:
-    from fairhaul.export import destination
+    from fairhaul.host.export import destination
 
     return None if text is None else destination(text)
 
@@ -92,7 +93,7 @@ def flows(
     flows of all network namespaces are shown, and below a window and a round-trip time its bounds
     between the two looks.
     """
-    from fairhaul import flows as api
+    from fairhaul.host import flows as api
 
     chosen: dict[str, Any] = {f"{name}s": values for name, values in filters.items()}
     chosen |= {"interval_s": interval, "trace": trace, "on_event": warned}
@@ -125,13 +126,13 @@ def warned(line: Line) -> None:
 @contextmanager
 def exporting(where: Destination | None, top: int | None) -> Iterator[Update]:
     """Export while the context lasts, and say where; without a place nothing is done."""
-    from fairhaul.export import HttpAddress
-    from fairhaul.export.state import MOST_FLOWS
+    from fairhaul.host.export import HttpAddress, opened
+    from fairhaul.host.export.state import MOST_FLOWS
 
     if where is None:
         yield lambda _: None
         return
-    with where.open(MOST_FLOWS if top is None else top) as update:
+    with opened(where, MOST_FLOWS if top is None else top) as update:
         if isinstance(where, HttpAddress):
             click.echo(f"Metrics: {where.url}", err=True)
             if not where.is_loopback:
@@ -153,7 +154,7 @@ def _line(look: Look) -> None:
 
 def _shown(look: Look, top: int | None) -> tuple[list[KernelFlow], str]:
     """Give the flows that are shown, and what is said of the others."""
-    from fairhaul.export.state import fastest
+    from fairhaul.host.export.state import fastest
 
     every = fastest(look)
     flows = every[: MOST_SHOWN if top is None else top]

@@ -13,8 +13,8 @@ from fairhaul.cli.flows import export_option, exporting, top_option, trace_optio
 from fairhaul.cli.run import json_option
 
 if TYPE_CHECKING:
-    from fairhaul.export.destination import Destination
-    from fairhaul.host_results import PortParameter
+    from fairhaul.host.export.destination import Destination
+    from fairhaul.host.results import PortParameter
 
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Print every change that would be made, but make none."
@@ -42,7 +42,7 @@ def kernel() -> None:
 @json_option
 def list_(json_: bool) -> None:
     """List the eBPF ports of this installation, with their parameters."""
-    from fairhaul import kernel as api
+    from fairhaul.host import kernel as api
 
     ports = api.twins()
     if json_:
@@ -105,7 +105,7 @@ def install(
     name of a controller, or the path of an object file of eBPF: mine.bpf.o, or mine.bpf.o:NAME if
     the file has several controllers.
     """
-    from fairhaul import kernel as api
+    from fairhaul.host import kernel as api
 
     parameters = _parsed(settings)
     done = api.install(
@@ -133,7 +133,7 @@ def set_(name: str, settings: tuple[str, ...], dry_run: bool, json_: bool) -> No
 
     The new values also apply to the connections that use it now.
     """
-    from fairhaul import kernel as api
+    from fairhaul.host import kernel as api
 
     done = api.change(name, _parsed(settings), dry_run=dry_run, on_event=_event_printer(json_))
     if json_:
@@ -144,8 +144,8 @@ def set_(name: str, settings: tuple[str, ...], dry_run: bool, json_: bool) -> No
 @json_option
 def status(json_: bool) -> None:
     """Show the installed eBPF ports and their connections."""
-    from fairhaul import kernel as api
     from fairhaul.cli.kernel_show import show_status
+    from fairhaul.host import kernel as api
 
     answer = api.status(_event_printer(json_))
     if json_:
@@ -162,7 +162,7 @@ def verify(twins: tuple[str, ...], json_: bool) -> None:
 
     Without CONTROLLER, all eBPF ports of this installation are tested.
     """
-    from fairhaul import kernel as api
+    from fairhaul.host import kernel as api
 
     done = api.verify(*twins, on_event=_event_printer(json_))
     if json_:
@@ -188,7 +188,7 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     previous default is restored. The owner of each eBPF port is printed, with a warning if it is
     another user.
     """
-    from fairhaul import kernel as api
+    from fairhaul.host import kernel as api
 
     done = api.remove(
         *names, everything=everything, dry_run=dry_run, on_event=_event_printer(json_)
@@ -251,7 +251,7 @@ def watch(
     connections. Without NAME, all installed eBPF ports are watched. The command ends when no port
     is left to watch; with --export it goes on, and reports that a port was removed.
     """
-    from fairhaul import kernel as api
+    from fairhaul.host import kernel as api
 
     shown = _event_printer(json_)
     with exporting(export, top) as update:

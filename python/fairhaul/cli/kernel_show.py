@@ -7,7 +7,7 @@ from typing import Any
 
 from fairhaul.cli import show
 from fairhaul.cli.flow_table import flow_table
-from fairhaul.kernel import unit_parts
+from fairhaul.host.kernel import unit_parts
 
 
 def show_status(status: Mapping[str, Any]) -> None:

@@ -20,8 +20,8 @@ from fairhaul.cli.run import jobs_option, json_option, read_all, set_option
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairhaul.cells import Compared
-    from fairhaul.engines import Engine
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.studies.cells import Compared
 
 
 @click.group(cls=CommandGroup)
@@ -67,9 +67,9 @@ def shell(
     by default with the flow's controller. The scenario's own traffic does not run. With --engine
     linux, the program runs in simulated time.
     """
-    from fairhaul import lab
-    from fairhaul.host import Refused
+    from fairhaul.host.process import Refused
     from fairhaul.linux import run as linux
+    from fairhaul.runs import lab
 
     scenarios = read_all([file], overrides)
     if len(scenarios) > 1:
@@ -141,7 +141,7 @@ def clean(kill: bool, json_: bool) -> None:
     time; without root, only your own. The exit status is 0 if nothing is left, and 1 if something
     is.
     """
-    from fairhaul import lab as engine
+    from fairhaul.runs import lab as engine
 
     result = engine.clean(kill=kill)
     if json_:
@@ -207,7 +207,7 @@ def cells(  # noqa: PLR0913, PLR0917
     it agrees if goodput and share differ by at most 5 %, round trip and window by at most 10 %, or
     if the simulator's mean lies between the runs of the kernel. The lab runs every tenth of them.
     """
-    from fairhaul.cells import CELLS, UNUSUAL, compare, compare_unusual
+    from fairhaul.studies.cells import CELLS, UNUSUAL, compare, compare_unusual
 
     if list_:
         for name in UNUSUAL if unusual else CELLS:
@@ -237,8 +237,8 @@ def cells(  # noqa: PLR0913, PLR0917
 
 def show_cells(done: Sequence[Compared]) -> None:
     """Print the figures of all engines, a row for each cell: sim / linux / lab."""
-    from fairhaul.cells.agreement import SHOWN
-    from fairhaul.cells.work import mean
+    from fairhaul.studies.cells.agreement import SHOWN
+    from fairhaul.studies.cells.work import mean
 
     figures = (*SHOWN, ("cycle_s", "cycle s", 1.0, 2), ("loss_rate", "loss 1e-4", 1e4, 2))
 
@@ -272,7 +272,7 @@ def show_cells(done: Sequence[Compared]) -> None:
 
 def show_agreement(done: Sequence[Compared], engines: Sequence[Engine]) -> None:
     """Print the figures of the unusual cells in the simulator and in each kernel, and a verdict."""
-    from fairhaul.cells.agreement import SHOWN, agreement, entries
+    from fairhaul.studies.cells.agreement import SHOWN, agreement, entries
 
     screen = show.console()
     for engine in engines:

@@ -10,7 +10,7 @@ import click
 from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.show import as_json
-from fairhaul.nearest import hint
+from fairhaul.text.nearest import hint
 
 WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 
@@ -27,7 +27,8 @@ def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> N
     Each entry is a line with its source. With one NAME or more, only these are listed, with their
     parameters.
     """
-    from fairhaul import listings, papers
+    from fairhaul.scenario import listings
+    from fairhaul.studies import papers
 
     lists: Mapping[str, Any] = listings.catalogue()
     entries = papers.catalogue() if what == "papers" else lists[what]
@@ -61,6 +62,6 @@ def _details(entry: Mapping[str, Any]) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files."""
-    from fairhaul import listings
+    from fairhaul.scenario import listings
 
     as_json(listings.schema())

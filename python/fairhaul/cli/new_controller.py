@@ -25,8 +25,8 @@ def new_controller(name: str, folder: Path) -> None:
     controllers implement. `cargo build --release` compiles it in seconds, and the simulator loads
     the result.
     """
-    from fairhaul.template import library_of
-    from fairhaul.template import new_controller as begin
+    from fairhaul.scenario.template import library_of
+    from fairhaul.scenario.template import new_controller as begin
 
     made = begin(name, folder)
     click.echo(f"{made}: src/lib.rs is the controller, first.toml a scenario. Next:")

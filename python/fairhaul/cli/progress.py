@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from fairhaul.durations import left_text
-from fairhaul.printable import printable
+from fairhaul.text.durations import left_text
+from fairhaul.text.printable import printable
 
 if TYPE_CHECKING:
-    from fairhaul.runs import OnProgress, Progress
+    from fairhaul.runs.runs import OnProgress, Progress
 
 Show = Callable[[float, Callable[[], str]], None]
 

@@ -17,10 +17,10 @@ from fairhaul.cli.progress import progress
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairhaul.engines import Engine
-    from fairhaul.record import Record
-    from fairhaul.results import RunFigures
-    from fairhaul.scenario import Scenario
+    from fairhaul.measures.types import RunFigures
+    from fairhaul.record.record import Record
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.scenario.read import Scenario
 
     # What is done with the record of a run of a plan.
     Then = Callable[[int, Record], None]
@@ -70,7 +70,7 @@ def place(plan: Sequence[Scenario], index: int) -> str:
 
     A single run has no directory of its own.
     """
-    from fairhaul.scenario import variant
+    from fairhaul.scenario.read import variant
 
     if len(plan) == 1:
         return "."
@@ -84,7 +84,7 @@ def free_place(wanted: Path) -> Path:
     """Give `wanted`, or the first of `wanted-2`, `wanted-3` … that is new or empty."""
     from itertools import count
 
-    from fairhaul.drafts import is_free
+    from fairhaul.files.drafts import is_free
 
     places = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
     return wanted if is_free(wanted) else next(place for place in places if is_free(place))
@@ -98,7 +98,7 @@ def measure_all(
     If all runs are complete, their figures are given even if something could not be written, and
     with them the error.
     """
-    from fairhaul.measures import measure
+    from fairhaul.measures.measures import measure
 
     _announce(plan, ways)
     _refuse_if_impossible(plan)
@@ -126,8 +126,8 @@ def _by_engine(plan: Sequence[PlannedRun]) -> dict[Engine, list[int]]:
 
 def _announce(plan: Sequence[PlannedRun], ways: Ways) -> None:
     """Say before they begin what runs will cost that take long."""
-    from fairhaul.cost import announced
-    from fairhaul.runs import at_once
+    from fairhaul.runs.cost import announced
+    from fairhaul.runs.runs import at_once
 
     for engine, own in _by_engine(plan).items():
         scenarios = [plan[index].scenario for index in own]
@@ -137,7 +137,7 @@ def _announce(plan: Sequence[PlannedRun], ways: Ways) -> None:
 
 def _refuse_if_impossible(plan: Sequence[PlannedRun]) -> None:
     """Refuse what an engine cannot run before another runs; one alone refuses by itself."""
-    from fairhaul.runs import refuse_if_impossible
+    from fairhaul.runs.runs import refuse_if_impossible
 
     engines = _by_engine(plan)
     if len(engines) == 1:
@@ -149,7 +149,7 @@ def _refuse_if_impossible(plan: Sequence[PlannedRun]) -> None:
 def _run(plan: Sequence[PlannedRun], then: Then, ways: Ways) -> None:
     """Run a plan, one engine after the other."""
     from fairhaul.cli.watch import watched
-    from fairhaul.runs import for_each
+    from fairhaul.runs.runs import for_each
 
     if ways.watch:
         for index, run in enumerate(plan):
@@ -186,9 +186,9 @@ def _write_all(
     given back.
     """
     from fairhaul.cli.resuming import keys_of, resumed
-    from fairhaul.measures import measure
-    from fairhaul.record import write_files
-    from fairhaul.trace import write as write_trace
+    from fairhaul.measures.measures import measure
+    from fairhaul.record.record import write_files
+    from fairhaul.record.trace import write as write_trace
 
     keys = keys_of(plan)
     places = [run.place for run in plan]
@@ -212,7 +212,7 @@ def _write_all(
         _run([plan[index] for index in left], keep, ways)
         if not report:
             return None
-        from fairhaul.report import write_report
+        from fairhaul.studies.report import write_report
 
         try:
             write_report([draft], draft)
@@ -224,7 +224,7 @@ def _write_all(
 @contextmanager
 def _claimed(out: Path, *, resume: bool) -> Iterator[Path]:
     """Give the draft of `out`; whether it can be written is checked before anything runs."""
-    from fairhaul.drafts import new_directory, records_in
+    from fairhaul.files.drafts import new_directory, records_in
 
     made = new_directory(out, resume=resume)
     try:

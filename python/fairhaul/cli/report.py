@@ -39,6 +39,6 @@ def report(directories: tuple[Path, ...], out: Path | None, size: str, theme: st
     DIR is a directory that `run --out` wrote: a record, or a directory of several. Runs that differ
     only in their seed are shown together. Or it is the directory of a sweep.
     """
-    from fairhaul.report import write_report
+    from fairhaul.studies.report import write_report
 
     click.echo(f"Report: {write_report(directories, out, size=size, theme=theme)}")

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairhaul import papers
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.progress import progress
 from fairhaul.cli.robust import reproduce_robustly
-from fairhaul.cli.run import RENAMED, jobs_option, json_option
-from fairhaul.engines import FACTS
-from fairhaul.nearest import hint
+from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.scenario.engines import FACTS
+from fairhaul.studies import papers
+from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
-    from fairhaul.papers.run import Reproduction
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.studies.papers.run import Reproduction
 
 
 WORDS = (*papers.PAPERS, "all", "list")
@@ -34,7 +34,7 @@ def _paper(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
     return given
 
 
-@click.command(cls=Command, example="fairhaul reproduce fhstcp", renamed=RENAMED)
+@click.command(cls=Command, example="fairhaul reproduce fhstcp")
 @click.argument(
     "paper",
     default="list",
@@ -152,7 +152,7 @@ def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[s
 
 
 def _write(done: Reproduction, place: Path) -> Path:
-    from fairhaul.papers.report import write
+    from fairhaul.studies.papers.report import write
 
     return write(done, place)
 

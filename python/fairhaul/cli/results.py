@@ -15,8 +15,8 @@ from fairhaul.cli.click_ext import Command, CommandGroup
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairhaul.store import Store
-    from fairhaul.sweeps.table import Row
+    from fairhaul.jobs.store import Store
+    from fairhaul.results.table import Row
 
 # A store lies at most this deep below the folder that is searched.
 DEEPEST = 3
@@ -48,7 +48,7 @@ def list_(folder: Path) -> None:
     For each: the number of results, how many of its last sweep are there, and how many were
     computed by another build of Fairhaul.
     """
-    from fairhaul.store import is_store
+    from fairhaul.jobs.store import is_store
 
     places = [folder, *(path for depth in range(DEEPEST) for path in _below(folder, depth))]
     stores = [place for place in places if is_store(place)]
@@ -64,8 +64,8 @@ def _below(folder: Path, depth: int) -> list[Path]:
 
 
 def _described(place: Path) -> list[str]:
-    from fairhaul.store import Store, StoreError, engine_build
-    from fairhaul.sweeps.plan import read_plan
+    from fairhaul.jobs.plan import read_plan
+    from fairhaul.jobs.store import Store, StoreError, engine_build
 
     try:
         store = Store(place)
@@ -114,8 +114,8 @@ def table(directory: Path, csv: Path | None) -> None:
 )
 def export(directory: Path, file: Path, which: str) -> None:
     """Write the last sweep in DIR as a table into FILE: .csv, .parquet or .json."""
-    from fairhaul import files
-    from fairhaul.sweeps.table import flows_frame, points_frame
+    from fairhaul.files import files
+    from fairhaul.results.table import flows_frame, points_frame
 
     if file.suffix not in FORMS:
         raise click.BadParameter(
@@ -154,7 +154,7 @@ def sql(directory: Path, query: str, as_csv: bool) -> None:
     QUERY is one SELECT. It reads DIR and no other file, and changes nothing. A table shows at most
     1000 rows; --csv prints all.
     """
-    from fairhaul.store.sql import pieces_of
+    from fairhaul.jobs.store.sql import pieces_of
 
     columns, pieces = pieces_of(_store(directory), query)
     if as_csv:
@@ -179,7 +179,7 @@ def _print_csv(columns: Sequence[str], pieces: Iterable[Sequence[Sequence[Any]]]
 
 def _store(directory: Path) -> Store:
     """Open the store in a directory, and name what is damaged."""
-    from fairhaul.store import Store
+    from fairhaul.jobs.store import Store
 
     store = Store(directory)
     for name in store.damaged:
@@ -188,7 +188,6 @@ def _store(directory: Path) -> Store:
 
 
 def _points(directory: Path) -> list[Row]:
-    from fairhaul.sweeps.plan import read_plan
-    from fairhaul.sweeps.table import rows
+    from fairhaul.jobs.plan import read_plan, rows
 
     return rows(read_plan(directory), _store(directory))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairhaul.cli.records import PlannedRun
-    from fairhaul.results import RunFigures
+    from fairhaul.measures.types import RunFigures
 
 # What is stored is the whole record.
 OF = "record"
@@ -16,8 +16,8 @@ OF = "record"
 
 def keys_of(plan: Sequence[PlannedRun]) -> list[str]:
     """Give the key of each run of a plan: the same for the same result."""
-    from fairhaul.outcome import record_of
-    from fairhaul.store import build_of, jobs_of
+    from fairhaul.jobs.store import build_of, jobs_of
+    from fairhaul.record.outcome import record_of
 
     by = build_of(record_of)
     return [jobs_of(run.scenario, 1, run.engine, OF, by)[0].key for run in plan]
@@ -31,9 +31,9 @@ def resumed(
     A record counts if it is complete, undamaged and has the key of its run, and if its trace is
     there where one is wanted.
     """
-    from fairhaul.drafts import remove_all
-    from fairhaul.measures import measure
-    from fairhaul.record import read
+    from fairhaul.files.drafts import remove_all
+    from fairhaul.measures.measures import measure
+    from fairhaul.record.record import read
 
     found: dict[int, RunFigures] = {}
     for index, (place, key) in enumerate(zip(places, keys, strict=True)):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from fairhaul import papers
 from fairhaul.cli import show
 from fairhaul.cli.progress import progress
+from fairhaul.studies import papers
 
 
 def reproduce_robustly(
@@ -22,8 +22,8 @@ def reproduce_robustly(
     json_: bool,
 ) -> None:
     """Run experiments over drawn settings, print what holds, and write a report of each."""
-    from fairhaul.papers import robust_report, run
-    from fairhaul.papers.robust import robust
+    from fairhaul.studies.papers import robust_report, run
+    from fairhaul.studies.papers.robust import robust
 
     paper = papers.paper_of(name)
     able = [key for key, experiment in paper.experiments.items() if experiment.open]

@@ -11,15 +11,15 @@ from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.watch import check as check_watch
-from fairhaul.trace import FORMATS
+from fairhaul.record.trace import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairhaul.engines import Engine
-    from fairhaul.results import RunFigures
-    from fairhaul.scenario import Scenario
-    from fairhaul.sweeps.values import Keeping
+    from fairhaul.jobs.values import Keeping
+    from fairhaul.measures.types import RunFigures
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.scenario.read import Scenario
 
 
 Overrides = list[tuple[str, str]]
@@ -67,7 +67,7 @@ grain_option = click.option(
 def _known(context: click.Context, _option: click.Parameter, given: Sequence[str]) -> None:
     """Let the scenarios of a command know the controllers of `--controller`."""
     if given:
-        from fairhaul import own
+        from fairhaul.scenario import own
 
         context.with_resource(own.known(own.load("--controller", given)))
 
@@ -97,16 +97,12 @@ def kept_in(out: Path | None, dask: str | None) -> Keeping | None:
         if dask is not None:
             raise click.UsageError("--dask requires --out: this process keeps what workers compute")
         return None
-    from fairhaul.sweeps.values import Keeping
+    from fairhaul.jobs.values import Keeping
 
     return Keeping(out=out, dask=dask)
 
 
-# The old name of the option works for one more version.
-RENAMED = {"--on": "--engine"}
-
-
-@click.command(cls=Command, example="fairhaul run first.toml", renamed=RENAMED)
+@click.command(cls=Command, example="fairhaul run first.toml")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=words.files)
 @engines_option("With several, their results are shown side by side.")
 @kernel_option
@@ -168,8 +164,8 @@ def run(  # noqa: PLR0913, PLR0917
     run 5 times unless --seeds is given.
     """
     from fairhaul.cli.records import Ways, free_place, measure_all, planned
-    from fairhaul.engines import FACTS, NO_TRACE, repeats
-    from fairhaul.scenario import refuse_too_many, with_seeds
+    from fairhaul.scenario.engines import FACTS, NO_TRACE, repeats
+    from fairhaul.scenario.read import refuse_too_many, with_seeds
 
     if trace is not None:
         if any(FACTS[engine].real_time for engine in engines):
@@ -214,9 +210,9 @@ def _parts(
 
 def _show(parts: Mapping[Engine, Sequence[Sequence[RunFigures]]], *, json_: bool) -> None:
     """Print the results: of one engine alone, or of several side by side."""
-    from fairhaul.answer_tables import of_engines, of_runs
-    from fairhaul.answers import scenario_result
-    from fairhaul.results import SCHEMA, document
+    from fairhaul.answers.answers import scenario_result
+    from fairhaul.answers.tables import of_engines, of_runs
+    from fairhaul.measures.types import SCHEMA, document
 
     if json_:
         objects = {
@@ -236,7 +232,7 @@ def _show(parts: Mapping[Engine, Sequence[Sequence[RunFigures]]], *, json_: bool
 
 def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
     """Read all files, and report the mistakes of all of them together."""
-    from fairhaul.scenario import ScenarioError, read_as_typed
+    from fairhaul.scenario.read import ScenarioError, read_as_typed
 
     scenarios: list[Scenario] = []
     mistakes: list[str] = []

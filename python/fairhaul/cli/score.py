@@ -11,12 +11,12 @@ from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
-from fairhaul.figure_rows import linux_sender_line
+from fairhaul.results.figure_rows import linux_sender_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairhaul.scoring import Score
+    from fairhaul.studies.scoring import Score
 
 # A controller from a file; `fhstcp:c=20` is one of the catalogue, with a parameter.
 FROM_A_FILE = re.compile(r"[^:=]*=")
@@ -28,7 +28,7 @@ def _chosen(
     """Give the names of `--controller`; the controllers from files are known from here on."""
     files = [text for text in given if FROM_A_FILE.match(text)]
     if files:
-        from fairhaul import own
+        from fairhaul.scenario import own
 
         context.with_resource(own.known(own.load("--controller", files)))
     return tuple(text.partition("=")[0].strip() if text in files else text for text in given)
@@ -88,7 +88,7 @@ def score(
     parallel TCP (4xreno). The score is the geometric mean of the parts; docs/score.md defines each
     of them and has the scores of all controllers.
     """
-    from fairhaul.scoring import score as score_of
+    from fairhaul.studies.scoring import score as score_of
 
     controller = one_controller(given, named, "a score")
     with progress() as on_progress:
@@ -103,7 +103,7 @@ def score(
 
 def one_controller(given: str | None, named: Sequence[str], what: str) -> str:
     """Give the controller of a command: the argument, or the only one of `--controller`."""
-    from fairhaul import own
+    from fairhaul.scenario import own
 
     # A controller from a file may be named beside the argument, because it is defined by that.
     names = [name for name in named if given is None or name not in own.kinds()]
@@ -119,8 +119,8 @@ def one_controller(given: str | None, named: Sequence[str], what: str) -> str:
 
 def show_score(done: Score) -> None:
     """Print the table of the parts, and what a reader should know of it."""
-    from fairhaul.estimate import legend
-    from fairhaul.scoring import words
+    from fairhaul.statistics.estimate import legend
+    from fairhaul.studies.scoring import words
 
     screen = show.console()
     screen.print(show.table(words.title(done), words.COLUMNS, words.rows(done), words=words.WORDS))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul.grid import Grid
-from fairhaul.printable import printable, printable_json
+from fairhaul.text.grid import Grid
+from fairhaul.text.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console

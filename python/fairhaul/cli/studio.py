@@ -28,8 +28,8 @@ def studio(file: str | None, out: Path, overrides: Overrides, open_: bool) -> No
     The page is one file with the engine in it. It needs no server and no network, and can be copied
     and sent. It opens with the scenario FILE, or with the first lesson.
     """
-    from fairhaul.host import Refused
-    from fairhaul.scenario import read_as_typed
+    from fairhaul.host.process import Refused
+    from fairhaul.scenario.read import read_as_typed
     from fairhaul.studio import write
 
     if overrides and file is None:

@@ -14,7 +14,7 @@ from fairhaul.cli.run import jobs_option, json_option
 from fairhaul.cli.score import own_controller_option
 
 if TYPE_CHECKING:
-    from fairhaul.tcpeval import Done
+    from fairhaul.studies.tcpeval import Done
 
 
 @click.group(cls=CommandGroup)
@@ -80,8 +80,8 @@ def tcpeval(  # noqa: PLR0913, PLR0917
     TCP, fairness, and several bottlenecks. docs/suite.md describes the tests and what differs from
     the draft.
     """
-    from fairhaul.tcpeval import report
-    from fairhaul.tcpeval import tcpeval as run_suite
+    from fairhaul.studies.tcpeval import report
+    from fairhaul.studies.tcpeval import tcpeval as run_suite
 
     controllers = tuple(dict.fromkeys([*given, *named]))
     if not controllers:
@@ -107,8 +107,8 @@ def tcpeval(  # noqa: PLR0913, PLR0917
 
 def show_suite(done: Done) -> None:
     """Print a table for each test."""
-    from fairhaul.tcpeval import report
-    from fairhaul.tcpeval.tables import COLUMNS, POINTS, TITLES, heads, rows
+    from fairhaul.studies.tcpeval import report
+    from fairhaul.studies.tcpeval.tables import COLUMNS, POINTS, TITLES, heads, rows
 
     screen = show.console()
     for test in done.cases:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul import RunError
+from fairhaul._core import RunError
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engine_option, kernel_option
@@ -25,10 +25,10 @@ from fairhaul.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from fairhaul.engines import Engine
-    from fairhaul.precision import Precision
-    from fairhaul.sweeps.local import Failure
-    from fairhaul.sweeps.table import Row
+    from fairhaul.jobs.local import Failure
+    from fairhaul.results.precision import Precision
+    from fairhaul.results.table import Row
+    from fairhaul.scenario.engines import Engine
 
 # With five runs there is an interval.
 SEEDS = 5
@@ -139,8 +139,8 @@ def sweep(  # noqa: PLR0913, PLR0917
     its process is killed, the same command goes on where it ended. A result is used again as long
     as the scenario, the seed and Fairhaul itself are the same.
     """
-    from fairhaul.comparison.question import time_s
-    from fairhaul.sweeps import run_sweep
+    from fairhaul.scenario.transport import time_s
+    from fairhaul.studies.sweep import run_sweep
 
     if grain is not None:
         overrides = [*overrides, ("grain", grain)]
@@ -166,7 +166,7 @@ def sweep(  # noqa: PLR0913, PLR0917
     if csv is not None:
         write_csv(done.rows, csv)
     if report_:
-        from fairhaul.report import write_report
+        from fairhaul.studies.report import write_report
 
         click.echo(f"Report: {write_report([out])}", err=json_)
     show.as_json(done.to_dict()) if json_ else show_table(done.rows)
@@ -179,7 +179,7 @@ def sweep(  # noqa: PLR0913, PLR0917
 
 def _seeds(seeds: int | None, precise: str | None, part: tuple[int, int] | None) -> int | Precision:
     """Give the number of seeds, or the precision that decides on it."""
-    from fairhaul.precision import read_precision
+    from fairhaul.results.precision import read_precision
 
     if seeds is None and precise is None:
         raise click.UsageError("--seeds auto requires --precise FIGURE=WIDTH, e.g. jain=0.02")
@@ -207,16 +207,16 @@ def _failed(failures: Sequence[Failure]) -> RunError:
 
 def write_csv(table: Sequence[Row], file: Path) -> None:
     """Write a table with one row per point."""
-    from fairhaul import files
-    from fairhaul.sweeps.table import points_frame
+    from fairhaul.files import files
+    from fairhaul.results.table import points_frame
 
     files.replace(file, points_frame(table).write_csv().encode())
 
 
 def show_table(table: Sequence[Row]) -> None:
     """Print one row per point."""
-    from fairhaul.estimate import legend
-    from fairhaul.sweeps.screen import grid
+    from fairhaul.results.screen import grid
+    from fairhaul.statistics.estimate import legend
 
     most = max(len(row.runs) for row in table)
     show.parts([grid(table), *([legend(most)] if most > 1 else [])])

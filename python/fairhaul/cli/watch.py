@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairhaul.durations import rough_duration_text
-from fairhaul.engines import FACTS
-from fairhaul.printable import printable
+from fairhaul.scenario.engines import FACTS
+from fairhaul.text.durations import rough_duration_text
+from fairhaul.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.table import Table
 
-    from fairhaul.engines import Engine
-    from fairhaul.record import Record
-    from fairhaul.scenario import Scenario
-    from fairhaul.simulation import Simulation
+    from fairhaul.record.record import Record
+    from fairhaul.runs.simulation import Simulation
+    from fairhaul.scenario.engines import Engine
+    from fairhaul.scenario.read import Scenario
 
 # A run is paused after each of so many parts, and after shorter ones if a part takes too long.
 PARTS = 200
@@ -63,8 +63,8 @@ class Sight:
 
 def watched(scenario: Scenario) -> Record:
     """Run `scenario`, show the shares of its flows on standard error, and give its record."""
-    from fairhaul.memory import per_run
-    from fairhaul.simulation import Simulation
+    from fairhaul.runs.simulation import Simulation
+    from fairhaul.scenario.memory import per_run
 
     per_run([scenario], 1)  # refuses what needs more memory than there is
     simulation = Simulation(scenario)

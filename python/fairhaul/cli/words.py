@@ -40,8 +40,8 @@ def _beginning(begun: str, names: Iterable[str]) -> list[str]:
 
 def _catalogue(what: str) -> list[str]:
     """The names in a list of the catalogue; none of an unknown list."""
-    from fairhaul import listings
-    from fairhaul import papers as all_papers
+    from fairhaul.scenario import listings
+    from fairhaul.studies import papers as all_papers
 
     lists: dict[str, Any] = {**listings.catalogue(), "papers": all_papers.catalogue()}
     return [entry["name"] for entry in lists.get(what, ())]

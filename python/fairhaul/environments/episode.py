@@ -12,8 +12,8 @@ import numpy as np
 from fairhaul import _core
 from fairhaul.environments.observation import Before, Step
 from fairhaul.environments.scenario import Sender
-from fairhaul.memory import per_run
-from fairhaul.scenario import Scenario, ScenarioError
+from fairhaul.scenario.memory import per_run
+from fairhaul.scenario.read import Scenario, ScenarioError
 
 Act = Literal["window", "rate"]
 

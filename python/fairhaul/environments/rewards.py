@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from fairhaul.environments.observation import Step
-from fairhaul.nearest import hint
-from fairhaul.scenario import ScenarioError
+from fairhaul.scenario.read import ScenarioError
+from fairhaul.text.nearest import hint
 
 Reward = Callable[[Step], float]
 

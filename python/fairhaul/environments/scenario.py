@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fairhaul import _core, own
-from fairhaul.nearest import hint
-from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one, toml
+from fairhaul import _core
+from fairhaul.scenario import own
+from fairhaul.scenario.read import Scenario, ScenarioError, Settings, Source, read_one, toml
+from fairhaul.text.nearest import hint
 
 # The name of the controller of the flows that agents drive.
 AGENT = "agent"

@@ -15,7 +15,7 @@ from fairhaul.environments.episode import Act, Episode, check_arguments, numbers
 from fairhaul.environments.observation import HIGH, LOW, NAMES, History, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
-from fairhaul.scenario import Source
+from fairhaul.scenario.read import Source
 
 Observation = NDArray[np.float32]
 

@@ -16,7 +16,7 @@ from fairhaul.environments.observation import History, Step, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import PAIR, Episodes
 from fairhaul.environments.sender import actions, observations
-from fairhaul.scenario import Source
+from fairhaul.scenario.read import Source
 
 Array = NDArray[np.float32]
 

@@ -19,7 +19,7 @@ from fairhaul.environments.observation import History, Step, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
 from fairhaul.environments.sender import actions, observations
-from fairhaul.scenario import ScenarioError, Source
+from fairhaul.scenario.read import ScenarioError, Source
 
 Array = NDArray[Any]
 MOST_RUNS, MOST_THREADS = 1_000_000, 4096

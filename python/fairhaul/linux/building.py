@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fairhaul import RunError
-from fairhaul.host import Refused
+from fairhaul._core import RunError
+from fairhaul.host.process import Refused
 from fairhaul.linux import cache, changes, compiling, debian, ours, requirements, sources
 from fairhaul.linux.cache import Program
 from fairhaul.linux.progress import OnProgress, Steps

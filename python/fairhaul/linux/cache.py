@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from fairhaul.host import Refused
+from fairhaul.host.process import Refused
 from fairhaul.linux import ours
 
 DESCRIPTION = "program.json"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairhaul.host import Refused
+from fairhaul.host.process import Refused
 from fairhaul.linux import ours
 
 FILE = "changes.toml"

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from fairhaul import RunError
-from fairhaul.host import Refused
+from fairhaul._core import RunError
+from fairhaul.host.process import Refused
 from fairhaul.linux import requirements
 from fairhaul.linux.progress import Steps
 

@@ -8,8 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from fairhaul import RunError
-from fairhaul.host import Refused
+from fairhaul._core import RunError
+from fairhaul.host.process import Refused
 from fairhaul.linux.progress import Steps
 
 DEFAULT = "linux-source-6.12"

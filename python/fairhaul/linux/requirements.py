@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from fairhaul.host import Refused
+from fairhaul.host.process import Refused
 from fairhaul.linux.changes import numbers
 
 TOOLS = {

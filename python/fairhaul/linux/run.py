@@ -15,13 +15,15 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from fairhaul import RunError, Scenario, _core, host
-from fairhaul.host import Line, Refused, ask
-from fairhaul.host_run import HostRun, OnEvent, opened, written
+from fairhaul import _core
+from fairhaul._core import RunError, Scenario
+from fairhaul.host import process as host
+from fairhaul.host.host_run import HostRun, OnEvent, opened, written
+from fairhaul.host.process import Line, Refused, ask
 from fairhaul.linux.cache import Program, program
 
 if TYPE_CHECKING:
-    from fairhaul.host_results import ShellResult
+    from fairhaul.host.results import ShellResult
 
 # The memory of hosts on which distributions have their defaults: the largest receive buffer that
 # the kernel chooses by itself grows with memory up to here.

@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairhaul.host import Refused
+from fairhaul.host.process import Refused
 from fairhaul.linux import changes, debian
 from fairhaul.linux.progress import Steps
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul._core import ScenarioError
-from fairhaul.files import replace
-from fairhaul.report import Figure, Section, look
+from fairhaul.figures import look
+from fairhaul.figures.figure import Figure, Section
+from fairhaul.figures.slide import Style, on_slide, reshaped
+from fairhaul.files.files import replace
 from fairhaul.report.renderer import Renderer
-from fairhaul.report.slide import Style, on_slide, reshaped
 
 if TYPE_CHECKING:
     import jinja2

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from fairhaul.report import look
+from fairhaul.figures import look
 
 # A drawing waits here while this process is busy, and the next is drawn.
 PIPE_BYTES = 1 << 20

@@ -8,26 +8,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul import drafts, grain
-from fairhaul.estimate import legend
-from fairhaul.measures import measure
-from fairhaul.record import Record, read
-from fairhaul.report import Figure, Section, Table, words
-from fairhaul.report import figures as draw
-from fairhaul.report.distributions import of_flows, of_scenarios, of_seeds
-from fairhaul.report.fairness import jain
+from fairhaul.figures import figures as draw
+from fairhaul.figures import words
+from fairhaul.figures.distributions import of_flows, of_scenarios, of_seeds
+from fairhaul.figures.fairness import jain
+from fairhaul.figures.figure import Figure, Section, Table
+from fairhaul.figures.relations import flows_against_delay, phase, scenarios_against_delay
+from fairhaul.figures.slide import Style
+from fairhaul.figures.steps import windows
+from fairhaul.files import drafts
+from fairhaul.measures import grain
+from fairhaul.measures.measures import measure
+from fairhaul.record.record import Record, read
 from fairhaul.report.page import MOST_ROWS
 from fairhaul.report.page import write as write_page
-from fairhaul.report.relations import flows_against_delay, phase, scenarios_against_delay
 from fairhaul.report.renderer import Renderer
-from fairhaul.report.slide import Style
-from fairhaul.report.steps import windows
-from fairhaul.scenario import ScenarioError, titled
-from fairhaul.studio import link_to
-from fairhaul.summary import summary
+from fairhaul.results.figure_rows import mean
+from fairhaul.results.summary import summary
+from fairhaul.scenario.link import link_to
+from fairhaul.scenario.read import ScenarioError, titled
+from fairhaul.statistics.estimate import legend
 
 if TYPE_CHECKING:
-    from fairhaul.results import RunFigures
+    from fairhaul.measures.types import RunFigures
 
 PAGE = "report.html"
 
@@ -228,9 +231,9 @@ def _several(
 
 def _swept(studies: Sequence[ScenarioRuns]) -> list[Figure]:
     """Draw the runs over a number that was swept, if there is one."""
-    from fairhaul.sweeps.axes import axes
-    from fairhaul.sweeps.figures import figures
-    from fairhaul.sweeps.table import rows_of
+    from fairhaul.figures.axes import axes
+    from fairhaul.figures.swept import figures
+    from fairhaul.results.table import rows_of
 
     keys = {tuple(study.record.meta["variant"]) for study in studies}
     titles = {study.record.meta["scenario"]["title"] for study in studies}
@@ -268,12 +271,12 @@ def _how(study: ScenarioRuns) -> str:
 
 
 def _tables(study: ScenarioRuns) -> list[Table]:
-    from fairhaul import figure_rows
+    from fairhaul.results import figure_rows
 
     figures = study.figures
     columns, rows = figure_rows.flow_rows(figures["flows"])
     looks = draw.looks_of(study.record.meta["scenario"]["flows"])
-    shares = [words.mean(flow["link_share"]) for flow in figures["flows"]]
+    shares = [mean(flow["link_share"]) for flow in figures["flows"]]
     tables = [
         Table(
             title="Flows",
@@ -296,12 +299,11 @@ def _tables(study: ScenarioRuns) -> list[Table]:
 
 
 def _overview(labels: Sequence[str], measures: Sequence[Mapping[str, Any]]) -> Table:
-    from fairhaul import figure_rows
+    from fairhaul.results import figure_rows
 
     columns, rows = figure_rows.fairness_rows(measures)
     busy = [
-        max(figures["links"], key=lambda link: words.mean(link["utilization"]))
-        for figures in measures
+        max(figures["links"], key=lambda link: mean(link["utilization"])) for figures in measures
     ]
     form = figure_rows.LINK_COLUMNS["utilization"][1]
     shown = [figure_rows.cell(link["utilization"], form) for link in busy]

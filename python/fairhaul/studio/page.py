@@ -8,12 +8,12 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.report import look
+from fairhaul.figures import look
 from fairhaul.studio.bundle import bundle
 from fairhaul.studio.lessons import lessons
 
 if TYPE_CHECKING:
-    from fairhaul.scenario import Scenario
+    from fairhaul.scenario.read import Scenario
 
 HOME = files("fairhaul.studio")
 

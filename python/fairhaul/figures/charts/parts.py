@@ -1,0 +1,116 @@
+"""What charts share: lines' looks, the axis of time, labels, and what the pointer shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairhaul.figures.charts.vega import Spec, column, mark, words
+
+WIDTH = 740
+HEIGHT = 320
+LABEL_GAP = 15
+TIME = "Time (s)"
+INK = "var(--ink)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What a line is called and how it is drawn."""
+
+    label: str
+    colour: str
+    dash: Sequence[int] = (1, 0)
+    thin: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """The time of a run, and how much of it is warm-up, seconds."""
+
+    end_s: float
+    warmup_s: float
+
+    def axis(self, *, shown: bool = True) -> Spec:
+        """Give the axis of time."""
+        axis = {"tickCount": 8, "labels": shown, "ticks": shown, "title": TIME if shown else None}
+        return column("t:Q", axis=axis, scale={"domain": [0, self.end_s], "nice": False})
+
+    def shade(self, *, labelled: bool) -> list[Spec]:
+        """Shade the warm-up; nothing where there is none."""
+        if self.warmup_s <= 0:
+            return []
+        ends = {"x": column("from:Q"), "x2": {"field": "t"}}
+        marks = [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
+        if labelled:
+            place = {"x": column("t:Q"), "text": column("word:N")}
+            rows = [{"t": self.warmup_s, "word": "measured from here"}]
+            look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11, "color": "var(--quiet)"}
+            marks.append(mark("text", place, rows, **look))
+        return marks
+
+
+def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Spec:
+    """Write above a lane, at its left or its right end."""
+    return words(
+        text,
+        {"x": {"value": "width" if right else 0}},
+        align="right" if right else "left",
+        baseline="bottom",
+        y=-5,
+        color=colour,
+        fontWeight="bold" if bold else "normal",
+    )
+
+
+def hover(x: Spec, tips: Sequence[Spec], number: int = 0) -> Spec:
+    """Give the line that follows the pointer, with the numbers where it stands."""
+    name = f"hover{number}"
+    shown = {"condition": {"param": name, "value": 0.7, "empty": False}, "value": 0}
+    rule = mark("rule", {"x": x, "opacity": shown, "tooltip": list(tips)}, color="var(--quiet)")
+    nearest = {
+        **{"type": "point", "on": "pointerover", "clear": "pointerout"},
+        **{"nearest": True, "encodings": ["x"]},
+    }
+    return {"name": f"{name}_line", "params": [{"name": name, "select": nearest}], **rule}
+
+
+def labels(looks: Sequence[Look], at: Sequence[float], height: int) -> list[Spec]:
+    """Write the names of lines behind their ends, moved apart where they would overlap."""
+    place = {"x": {"value": "width"}}
+    return [
+        words(look.label, place, align="left", dx=8, y=y, color=look.colour, fontWeight="bold")
+        for look, y in zip(looks, spread_out(at, LABEL_GAP, height), strict=True)
+    ]
+
+
+def spread_out(at: Sequence[float], gap: float, end: float) -> list[float]:
+    """Move places in [0, `end`] until two neighbours are `gap` apart, in their order."""
+    order = sorted(range(len(at)), key=lambda i: at[i])
+    positions = [min(max(at[i], 0.0), end) for i in order]
+    for i in range(1, len(positions)):
+        positions[i] = max(positions[i], positions[i - 1] + gap)
+    limit = max(end, gap * (len(positions) - 1))
+    for i in reversed(range(len(positions))):
+        positions[i] = min(positions[i], limit - gap * (len(positions) - 1 - i))
+    return [positions[order.index(i)] for i in range(len(at))]
+
+
+def tip(of: str, title: str, form: str = ",.4~g") -> Spec:
+    """Give a line of what the pointer shows: a number and its title."""
+    return column(of, title=title, format=form)
+
+
+def tips_of(looks: Sequence[Look]) -> list[Spec]:
+    """Give what the pointer shows over time: the time, and the value of each of `looks`."""
+    each = [tip(f"v{i}:Q", look.label) for i, look in enumerate(looks)]
+    return [tip("t:Q", "time (s)", ".4~g"), *each]
+
+
+def estimate_tips(first: Sequence[tuple[str, str]]) -> list[Spec]:
+    """Give what the pointer shows of an estimate: `first`, then its mean and its interval."""
+    interval = [("mean:Q", "mean"), ("low:Q", "interval from"), ("high:Q", "to")]
+    return [
+        column(called, title=title, format=".4~g" if called.endswith("Q") else "")
+        for called, title in [*first, *interval]
+    ]

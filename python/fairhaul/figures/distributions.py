@@ -1,0 +1,116 @@
+"""How figures are distributed over several runs, or over the many flows of one: boxes and CDFs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairhaul.figures.charts import Look, Scale, ends
+from fairhaul.figures.charts.relations import Box, boxes, distributions
+from fairhaul.figures.figure import Figure
+from fairhaul.figures.look import colour, dash
+from fairhaul.statistics.estimate import LEAST_RUNS
+from fairhaul.text.phrases import rate_unit
+
+# More lines than this cannot be told apart.
+MOST_LINES = 8
+MOST_BOXES = 24
+# Of fewer flows, the tables and the shares say it all.
+LEAST_FLOWS = 20
+
+Cases = Mapping[str, Sequence[float]]
+
+
+def of_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """Draw the goodput of each measured flow over the runs; nothing of fewer than five runs."""
+    if len(runs) < LEAST_RUNS:
+        return []
+    cases: dict[str, list[float]] = {}
+    for run in runs:
+        for flow in run["flows"]:
+            if flow["role"] == "measured":
+                cases.setdefault(flow["name"], []).append(flow["goodput_bps"])
+    each = f"over {len(runs)} runs with different seeds"
+    return _rates(cases, "seeds", "Goodput of each flow", each)
+
+
+def of_flows(run: Mapping[str, Any]) -> list[Figure]:
+    """Draw the goodput of many measured flows of one run, by controller."""
+    cases: dict[str, list[float]] = {}
+    for flow in run["flows"]:
+        if flow["role"] == "measured":
+            cases.setdefault(flow["controller"], []).append(float(flow["goodput_bps"]))
+    cases = {name: values for name, values in cases.items() if len(values) >= LEAST_FLOWS}
+    if not cases:
+        return []
+    return _rates(cases, "flows", "Goodput of flows", "over the flows of each controller")
+
+
+def of_scenarios(
+    labels: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]
+) -> list[Figure]:
+    """Draw Jain's index of each scenario over its runs, of scenarios with at least five."""
+    cases: dict[str, list[float]] = {}
+    for label, runs in zip(labels, each, strict=True):
+        values = [run["fairness"]["jain"] for run in runs]
+        if len(runs) >= LEAST_RUNS and None not in values:
+            cases[label] = values
+    if not cases:
+        return []
+    low, high = ends([v for values in cases.values() for v in values], most=1.0)
+    x = Scale(title="Jain's index", low=low, high=high)
+    return _both(cases, x, "jain", "Jain's index", "over the seeds of each scenario")
+
+
+def _rates(cases: Cases, name: str, title: str, each: str) -> list[Figure]:
+    scale, unit = rate_unit(max((v for values in cases.values() for v in values), default=0.0))
+    scaled = {case: [scale * value for value in values] for case, values in cases.items()}
+    low, high = ends([v for values in scaled.values() for v in values])
+    return _both(scaled, Scale(title=f"Goodput ({unit})", low=low, high=high), name, title, each)
+
+
+def _both(cases: Cases, x: Scale, name: str, title: str, each: str) -> list[Figure]:
+    looks = [Look(label=case, colour=colour(i), dash=dash(i)) for i, case in enumerate(cases)]
+    pairs = list(zip(looks, cases.values(), strict=True))
+    drawn = [
+        Box(look=look, values=_thinned(values), quartiles=_quartiles(values))
+        for look, values in pairs[:MOST_BOXES]
+    ]
+    box = (
+        f"The values {each}: a box from the first to the third quartile with the median, a line "
+        f"from the smallest to the largest.{_first(MOST_BOXES, len(pairs))}"
+    )
+    cdf = (
+        f"The part of the values {each} that are at most as large (the empirical distribution)."
+        f"{_first(MOST_LINES, len(pairs))}"
+    )
+    return [
+        Figure(
+            name=f"{name}-boxes", title=f"{title}: quartiles", caption=box, chart=boxes(drawn, x)
+        ),
+        Figure(
+            name=f"{name}-cdf",
+            title=f"{title}: distribution",
+            caption=cdf,
+            chart=distributions(pairs[:MOST_LINES], x),
+        ),
+    ]
+
+
+def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return float(low), float(middle), float(high)
+
+
+def _thinned(values: Sequence[float], most: int = 200) -> list[float]:
+    """Give at most `most` of the values, with the smallest and the largest."""
+    ordered = sorted(values)
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[round(k)] for k in np.linspace(0, len(ordered) - 1, most)]
+
+
+def _first(most: int, total: int) -> str:
+    return f" Only the first {most} of {total} are drawn." if total > most else ""

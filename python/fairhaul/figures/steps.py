@@ -1,0 +1,109 @@
+"""Figures with a slider over the points of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.figures.bins import level, tidy, whole_run
+from fairhaul.figures.charts import Look, Scale, Span
+from fairhaul.figures.charts.steps import stepped_bars, stepped_lines
+from fairhaul.figures.figure import Figure
+from fairhaul.figures.look import colour
+from fairhaul.text.phrases import rate_unit
+
+if TYPE_CHECKING:
+    from fairhaul.record.record import Record
+
+MOST_CASES = 60
+MOST_FLOWS = 8
+# Of one line, so that a page of sixty cases stays below a megabyte.
+MOST_POINTS = 150
+
+
+def windows(cases: Sequence[str], records: Sequence[Record]) -> Figure | None:
+    """Draw the windows over time of one case at a time; nothing if the cases' flows differ."""
+    first = records[0].meta["scenario"]
+    names = _measured(first)
+    like = [(_measured(r.meta["scenario"]), r.meta["scenario"]["duration_s"]) for r in records]
+    same = all(each == (names, first["duration_s"]) for each in like)
+    if len(cases) < 2 or not same or not 0 < len(names) <= MOST_FLOWS:
+        return None
+    kept = _evenly(len(cases))
+    rows = [
+        {"case": case, **row}
+        for case, number in enumerate(kept)
+        for row in _windows(records[number], names)
+    ]
+    top = 1.05 * max(float(row["y"]) for row in rows) or 1.0
+    chart = stepped_lines(
+        [cases[number] for number in kept],
+        [Look(label=name, colour=colour(i)) for i, name in enumerate(names)],
+        rows,
+        Span(end_s=first["duration_s"], warmup_s=first["warmup_s"]),
+        Scale(title="cwnd (packets)", low=0, high=top),
+    )
+    caption = (
+        f"The windows of one case at a time, averaged over {MOST_POINTS} parts of the run; the "
+        f"slider below the chart selects the case.{_first(kept, cases)} All cases have one scale."
+    )
+    return Figure(name="slider", title="Windows, case by case", caption=caption, chart=chart)
+
+
+def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) -> Figure | None:
+    """Draw the goodput of each flow or group, an estimate, of one case at a time."""
+    names = list(dict.fromkeys(party["name"] for parties in each for party in parties))
+    if len(cases) < 2 or not 0 < len(names) <= MOST_FLOWS:
+        return None
+    kept = _evenly(len(cases))
+    found = [
+        (case, party["name"], party["goodput_bps"])
+        for case, number in enumerate(kept)
+        for party in each[number]
+    ]
+    ends = [value for _, _, of in found for value in (of["mean"], of["high"]) if value is not None]
+    scale, unit = rate_unit(max(ends))
+    rows = [
+        {
+            **{"case": case, "of": name},
+            **{k: None if of[k] is None else tidy(scale * of[k]) for k in ("mean", "low", "high")},
+        }
+        for case, name, of in found
+    ]
+    chart = stepped_bars(
+        [cases[number] for number in kept],
+        [Look(label=name, colour=colour(i)) for i, name in enumerate(names)],
+        rows,
+        Scale(title=f"Goodput ({unit})", low=0, high=1.05 * scale * max(ends) or 1.0),
+    )
+    caption = (
+        "The goodput at one point of the sweep at a time; the slider below the chart selects the "
+        f"point.{_first(kept, cases)}"
+    )
+    return Figure(name="slider", title="Goodput, point by point", caption=caption, chart=chart)
+
+
+def _measured(scenario: Mapping[str, Any]) -> list[str]:
+    return [flow["name"] for flow in scenario["flows"] if flow["role"] == "measured"]
+
+
+def _windows(record: Record, names: Sequence[str]) -> list[dict[str, Any]]:
+    scenario = record.meta["scenario"]
+    flows = [flow["name"] for flow in scenario["flows"]]
+    rows = whole_run(record.flow_series, len(flows), scenario)
+    bins = level(rows, "cwnd_packets", MOST_POINTS)
+    return [
+        {"of": name, "t": tidy(t), "y": tidy(value)}
+        for name in names
+        for t, value in zip(bins.middle_s, bins.mean[flows.index(name)], strict=True)
+    ]
+
+
+def _evenly(count: int) -> list[int]:
+    """Choose at most `MOST_CASES` cases, so that the page stays small."""
+    each = -(-count // MOST_CASES)
+    return list(range(0, count, each))
+
+
+def _first(kept: Sequence[int], cases: Sequence[str]) -> str:
+    return "" if len(kept) == len(cases) else f" {len(kept)} of {len(cases)} are drawn."

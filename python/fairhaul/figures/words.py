@@ -1,0 +1,99 @@
+"""A report's question and answer: sentences about the scenario and the figures of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairhaul.results.figure_rows import mean
+from fairhaul.text.phrases import listed, quantity
+
+Object = Mapping[str, Any]
+
+
+def milliseconds(flow: Object) -> str:
+    """Write a flow's round-trip propagation time."""
+    return f"{flow['rtt_s'] * 1000:.4g} ms"
+
+
+def question(scenario: Object, settings: Sequence[str]) -> str:
+    """Write the question of `scenario`; `settings` name the variants of a sweep."""
+    measured = [flow for flow in scenario["flows"] if flow["role"] == "measured"]
+    others = len(scenario["flows"]) - len(measured)
+    flows = measured or scenario["flows"]
+    kinds = list(dict.fromkeys(flow["controller"] for flow in flows))
+    trips = sorted({flow["rtt_s"] for flow in flows})
+    span = f"{trips[0] * 1000:.4g}" + (f" to {trips[-1] * 1000:.4g}" if len(trips) > 1 else "")
+    who = "one flow" if len(flows) == 1 else f"{len(flows)} flows"
+    kind = f" of {listed(kinds)}" if not settings or len(kinds) > 1 else ""
+    rates = sorted({link["rate_bps"] for link in scenario["links"]}, reverse=True)
+    link = quantity(rates[0], "bit/s") if len(rates) == 1 else "several links"
+    trip = "a round-trip time" if len(trips) == 1 else "round-trip times"
+    besides = f", competing with {others} background flows" if others and measured else ""
+    if others == 1:
+        besides = besides.replace("flows", "flow")
+    if len(flows) == 1:
+        return f"How much of {link} does {who}{kind} get with {trip} of {span} ms{besides}?"
+    return f"How do {who}{kind} share {link} with {trip} of {span} ms{besides}?"
+
+
+def answer(figures: Object) -> str:
+    """Answer the question from the figures of one run, or from the means over several runs."""
+    flows = [flow for flow in figures["flows"] if flow["role"] == "measured"] or figures["flows"]
+    busy = max((mean(link["utilization"]) for link in figures["links"]), default=0.0)
+    link = f"the busiest link was utilized to {100 * busy:.0f} %"
+    ordered = sorted(flows, key=lambda flow: mean(flow["goodput_bps"]))
+    low, high = ordered[0], ordered[-1]
+    got = quantity(mean(high["goodput_bps"]), "bit/s")
+    parts = [f"{high['name']} got {got}; {link}."]
+    if len(flows) > 1:
+        least, most = mean(low["goodput_bps"]), mean(high["goodput_bps"])
+        if least <= 0:
+            gap = f"{low['name']} got nothing"
+        elif most / least < 1.05:
+            gap = "all flows got the same to within 5 %"
+        else:
+            gap = f"{most / least:.3g} times the goodput of {low['name']}, which got the least"
+        index = figures["fairness"]["jain"]
+        jain = f"; Jain's index is {mean(index):.2f}" if index is not None else ""
+        parts = [f"{high['name']} got the most, {got}: {gap}{jain}, and {link}."]
+        if least > 0 and most / least < 1.05:
+            parts = [f"All flows got the same to within 5 %, at most {got}{jain}, and {link}."]
+    if figures["stationary"] is False:
+        parts.append(NOT_STATIONARY)
+    parts += [f"Warning: {warning}." for warning in figures.get("warnings", ())]
+    return " ".join(parts)
+
+
+NOT_STATIONARY = (
+    "The run is too short to say anything about the long term: a measured bulk flow had fewer than "
+    "20 loss events."
+)
+
+
+def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
+    """Answer for several scenarios: which is the fairest, and which is the least fair."""
+    indices = [
+        (mean(figures["fairness"]["jain"]), label)
+        for label, figures in zip(labels, measures, strict=True)
+        if figures["fairness"]["jain"] is not None
+    ]
+    shared = any(sum(f["role"] == "measured" for f in figures["flows"]) > 1 for figures in measures)
+    if not indices or not shared:
+        busy = [max(mean(link["utilization"]) for link in figures["links"]) for figures in measures]
+        pairs = list(zip(busy, labels, strict=True))
+        best, worst = max(pairs), min(pairs)
+        text = (
+            f"The utilization of the busiest link was highest with {best[1]}, "
+            f"{100 * best[0]:.0f} %, and lowest with {worst[1]}, {100 * worst[0]:.0f} %."
+        )
+    else:
+        best, worst = max(indices), min(indices)
+        text = (
+            f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; {worst[1]} is the "
+            f"least fair, with {worst[0]:.2f}."
+        )
+    if any(figures["stationary"] is False for figures in measures):
+        text += " Some runs are too short to say anything about the long term: a measured bulk "
+        text += "flow had fewer than 20 loss events."
+    return text

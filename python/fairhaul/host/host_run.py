@@ -1,0 +1,118 @@
+"""What the lab and Linux in simulated time share: a run, or a shell, by `fairhaul-host`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fairhaul import _core
+from fairhaul._core import RunError, Scenario, Stopped
+from fairhaul.host.process import Line, Refused, ask
+
+OnEvent = Callable[[Line], None]
+
+
+class HostRun:
+    """A process of `fairhaul-host` that runs a scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Prepare a run; nothing happens yet."""
+        self._scenario = scenario
+        self._process: subprocess.Popen[str] | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Ask the run to end at once; `run` then raises `Stopped`."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.terminate()
+
+    def run(
+        self,
+        request: Mapping[str, Any],
+        on_event: OnEvent = lambda _: None,
+        started: Callable[[], None] = lambda: None,
+    ) -> tuple[dict[str, Any], _core.Outcome]:
+        """Run to the end, and give the notes of `fairhaul-host` and the outcome.
+
+        Args:
+            request: the command as `do`, and what it takes beside the scenario.
+            on_event: called with every event.
+            started: called when the process has started.
+
+        Raises:
+            Refused: the engine cannot be used here, or cannot do what the scenario needs.
+            RunError: it failed on the way.
+            Stopped: `stop` was called.
+        """
+
+        def start(process: subprocess.Popen[str]) -> None:
+            self._process = process
+            started()
+            if self._stopped:
+                process.terminate()
+
+        # A file without a name ends with the processes that hold it, however they end.
+        with os.fdopen(os.memfd_create("record"), "rb") as record:
+            number = record.fileno()
+            place = {"scenario": written(self._scenario), "record": f"/proc/self/fd/{number}"}
+            try:
+                answer = ask({**request, **place}, on_event, started=start, descriptors=[number])
+            except RunError:
+                if self._stopped:
+                    raise Stopped(f"{self._scenario.title}: stopped") from None
+                raise
+            return dict(answer), _core.received(self._scenario, record.read())
+
+
+def written(scenario: Scenario) -> dict[str, Any]:
+    """Give a scenario in the form that `fairhaul-host` reads.
+
+    Raises:
+        Refused: it has a controller that hosts with a kernel cannot run.
+    """
+    text, file, overrides = scenario.source()
+    own = scenario.own()
+    objects = {name: str(path) for name, path in own.items() if path and path.suffix == ".o"}
+    used = {flow["controller"] for flow in json.loads(scenario.describe())["flows"]}
+    if others := sorted(used & {*own, "library"} - {*objects}):
+        raise Refused(
+            f'controller "{others[0]}": a kernel runs controllers of your own only as eBPF objects'
+        )
+    return {
+        "objects": objects,
+        "text": text,
+        "file": file,
+        "overrides": overrides,
+        "variant": scenario.variant,
+        "seed": scenario.seed,
+    }
+
+
+def opened(
+    request: Mapping[str, Any],
+    command: Sequence[str],
+    receivers: Sequence[str],
+    on_event: OnEvent,
+) -> Any:
+    """Have `fairhaul-host` run a program in a host, with this process's standard streams.
+
+    Raises:
+        Refused: the network cannot be made here, or a standard stream is closed.
+        RunError: it failed on the way.
+    """
+    try:
+        # Above the standard streams, of which one may be closed here.
+        terminal = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 3) for stream in (0, 1)]
+    except OSError as error:
+        raise Refused(f"the program requires standard input and output: {error.strerror}") from None
+    programs = {"command": list(command), "receivers": list(receivers), "terminal": terminal}
+    try:
+        return ask({**request, **programs}, on_event, descriptors=terminal)
+    finally:
+        for descriptor in terminal:
+            os.close(descriptor)

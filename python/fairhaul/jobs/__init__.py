@@ -1,0 +1,1 @@
+"""Jobs: runs whose results a store keeps, here or on a cluster."""

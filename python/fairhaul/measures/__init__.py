@@ -1,0 +1,1 @@
+"""What is measured in a record: the figures of a run."""

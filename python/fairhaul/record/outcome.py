@@ -1,0 +1,50 @@
+"""What an engine gives as a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import _core
+from fairhaul.record.record import SCHEMA, Record
+from fairhaul.scenario.link import source_of
+from fairhaul.scenario.read import Scenario, variant
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def record_of(
+    scenario: Scenario, outcome: _core.Outcome, cpu_s: float, more: Mapping[str, Any]
+) -> Record:
+    """Build the record of a run; `more` is added to its `meta`."""
+    meta = {
+        "schema": SCHEMA,
+        "engine": outcome.engine,
+        "version": _core.__version__,
+        "seed": scenario.seed,
+        "packets": outcome.packets,
+        "cpu_s": cpu_s,
+        "variant": variant(scenario),
+        "trace_is_full": outcome.trace_is_full,
+        "scenario": json.loads(scenario.describe()),
+    }
+    if not scenario.own():
+        meta["source"] = source_of(scenario)
+    return Record(
+        meta={**meta, **more},
+        flow_series=outcome.flow_series,
+        link_series=outcome.link_series,
+        gauge=outcome.gauge,
+        flow_gauge=outcome.flow_gauge,
+        transfer=outcome.transfer,
+        event=outcome.event,
+        trace=None if outcome.trace is None else _frame(outcome.trace),
+    )
+
+
+def _frame(table: _core.Table) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(table)

@@ -1,0 +1,138 @@
+"""Packet traces: what the two hosts of a flow sent and received, in the formats of common tools.
+
+The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dropped`, `ack_sent`,
+`ack_received`, `ack_dropped`), `connection`, `number` (of a data packet; of an acknowledgement, the
+next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack` (runs `from-to`,
+`to` not included), `ecn` (the codepoint of a data packet at that place: `Not-ECT`, `ECT(0)` or
+`CE`), the flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's
+`cwnd_packets` and `srtt_s`.
+
+The packets of a connection are numbered in the order in which they were first sent. In the engine
+`linux`, where a packet may have less than a full payload, a retransmission has the number of the
+packet that its first byte was in. `cwnd_packets` is there what the kernel has at the next packet
+that arrives, and `srtt_s` is known 100 times a second, when a run polls the kernel; elsewhere it
+is null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairhaul.scenario.engines import FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from fairhaul.record.record import Record
+
+# IP and TCP, as the model counts them; a congestion header adds to it.
+HEADER = 40
+# IP and UDP in a kernel.
+DATAGRAM_HEADER = 28
+
+FORMATS = ("pcapng", "qlog", "csv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traced:
+    """The rows of a trace, and what its formats have to know of the packets in it."""
+
+    rows: pl.DataFrame
+    """The table, with the `payload` of each data packet, bytes."""
+    payload: int
+    """The payload of a full packet, bytes."""
+    segment: int
+    """The maximum segment size that the hosts agree on, bytes."""
+    datagrams: bool
+    """Whether the flow sends datagrams instead of TCP segments."""
+    ecn: bool
+    """Whether the flow uses explicit congestion notification."""
+    has_options: bool
+    """Whether what packets have beside 40 bytes of headers and payload are options of TCP."""
+
+    offsets: Mapping[int, Sequence[int]]
+    """Where the packets of each connection begin, and where the last one ends, bytes; empty in the
+    simulator, where all packets but the last are full."""
+
+    def offset(self, connection: int, number: int) -> int:
+        """Give where packet `number` of a connection begins, bytes."""
+        begins = self.offsets.get(connection)
+        return number * self.payload if begins is None else begins[min(number, len(begins) - 1)]
+
+
+def write(record: Record, flow: str, form: str, file: Path) -> None:
+    """Write the trace of `record`, made for `flow`, to `file` in one of `FORMATS`.
+
+    Raises:
+        ValueError: the record has no trace, or the format is unknown.
+    """
+    from fairhaul.record.trace import pcapng, qlog
+
+    if record.trace is None:
+        raise ValueError("this run was not traced")
+    match form:
+        case "csv":
+            record.trace.write_csv(file)
+        case "pcapng":
+            file.write_bytes(pcapng.capture(traced(record, flow)))
+        case "qlog":
+            file.write_text(qlog.log(traced(record, flow), flow), encoding="utf-8")
+        case _:
+            raise ValueError(f"{form!r} is not one of {', '.join(FORMATS)}")
+
+
+def traced(record: Record, flow: str) -> Traced:
+    """Give the trace of `record`, made for `flow`, in the form that its formats are written from.
+
+    Raises:
+        ValueError: the record has no trace.
+    """
+    import polars as pl
+
+    if record.trace is None:
+        raise ValueError("this run was not traced")
+    described = next(f for f in record.meta["scenario"]["flows"] if f["name"] == flow)
+    facts = FACTS[record.meta["engine"]]
+    datagrams = described["traffic"]["kind"] == "cbr"
+    in_model = int(described.get("header_bytes", HEADER))
+    in_kernel = DATAGRAM_HEADER if datagrams else facts.header_bytes
+    headers = in_kernel if facts.kernel else in_model
+    payload = int(described["packet_bytes"]) - headers
+    rows = record.trace.with_columns(
+        pl.col("what", "ecn").cast(pl.String),
+        (pl.col("bytes").cast(pl.Int64) - headers).alias("payload"),
+    )
+    return Traced(
+        rows=rows,
+        payload=payload,
+        # Time stamps are not part of the size, unlike a congestion header.
+        segment=payload + headers - HEADER if facts.kernel else payload,
+        datagrams=datagrams,
+        ecn=bool(described.get("ecn")),
+        has_options=facts.kernel and not datagrams,
+        offsets=_offsets(rows) if facts.kernel and not datagrams else {},
+    )
+
+
+def _offsets(rows: pl.DataFrame) -> dict[int, list[int]]:
+    """Give where packets begin, by the payload with which each was first sent."""
+    of_packet = ["connection", "number"]
+    sent = rows.filter(what="sent", opens=False)
+    first = sent.unique(of_packet, keep="first", maintain_order=True).sort(of_packet)
+    offsets: dict[int, list[int]] = {}
+    for connection, number, payload in first.select(*of_packet, "payload").iter_rows():
+        begins = offsets.setdefault(connection, [0])
+        # A packet that the sender's own queue dropped may never have been seen.
+        begins += begins[-1:] * (number + 1 - len(begins))
+        begins.append(begins[-1] + payload)
+    return offsets
+
+
+def runs(sack: str) -> list[tuple[int, int]]:
+    """Read the `sack` column: the first packet of each run, and the first after it."""
+    pairs = (run.split("-") for run in sack.split())
+    return [(int(first), int(after)) for first, after in pairs]

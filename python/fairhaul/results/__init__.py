@@ -1,0 +1,1 @@
+"""The figures of several runs: summaries, rows and columns of results."""

@@ -1,0 +1,128 @@
+"""The results of a sweep as tables: one row per point, or one row per run and flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.record import frames
+from fairhaul.results.summary import summary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fairhaul.measures.types import RunFigures
+
+# What is said of each flow or group, and of all of them together.
+OF_FLOWS = ("goodput_bps", "share", "link_share", "loss_rate", "loss_events", "timeouts")
+OF_ONE = ("rtt_mean_s", "cwnd_mean", "completion_s")
+OF_LINKS = ("utilization", "drop_rate", "queue_mean_s")
+OF_ALL = ("jain", "max_min_ratio", "entitlement")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A point of a sweep, and the figures of its runs that are there."""
+
+    point: Point
+    runs: Sequence[RunFigures]
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The means over the runs, of which at least one is required."""
+        return summary(self.runs)
+
+
+def rows_of(each: Sequence[Sequence[RunFigures]]) -> list[Row]:
+    """Give rows for the figures of several scenarios that were run without a store."""
+    return [
+        Row(
+            point=Point(
+                title=runs[0]["title"],
+                variant=runs[0].get("variant", {}),
+                digest="",
+                made_by="",
+                seed=runs[0]["seed"],
+                seeds=len(runs),
+            ),
+            runs=runs,
+        )
+        for runs in each
+    ]
+
+
+def parties(figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Give the figures of each group of several flows, and of each flow without such a group."""
+    groups = {group["name"]: group for group in figures.get("groups") or ()}
+    flows = {flow["group"]: groups.get(flow["group"], flow) for flow in figures["flows"]}
+    return list(flows.values())
+
+
+def columns(row: Row) -> dict[str, Any]:
+    """Give the columns of a point: what was swept, the number of runs, and figures.
+
+    Each figure has its mean, and the ends of its interval as `NAME_low` and `NAME_high`; it is null
+    where it does not exist.
+    """
+    found: dict[str, Any] = {key: frames.plain(value) for key, value in row.point.variant.items()}
+    found["runs"] = len(row.runs)
+    if not row.runs:
+        return found
+    for name, mean in named(row.summary).items():
+        known = mean or {"mean": None, "low": None, "high": None}
+        found |= {name: known["mean"], f"{name}_low": known["low"], f"{name}_high": known["high"]}
+    return found
+
+
+def named(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the figures of a run, or of the summary of several, by the names of the columns."""
+    found = {
+        f"{party['name']}.{name}": party[name]
+        for party in parties(figures)
+        for name in (*OF_FLOWS, *OF_ONE)
+        if name in party
+    }
+    found |= {
+        f"{link['name']}.{name}": link[name] for link in figures["links"] for name in OF_LINKS
+    }
+    return found | {name: figures["fairness"][name] for name in OF_ALL}
+
+
+def points_frame(table: Sequence[Row]) -> pl.DataFrame:
+    """Give a polars frame with one row per point: `columns`."""
+    return frames.frame([columns(row) for row in table])
+
+
+def flows_frame(table: Sequence[Row]) -> pl.DataFrame:
+    """Give a tidy polars frame with one row per run and flow."""
+    return frames.flows_frame([run for row in table for run in row.runs])
+
+
+def short(key: str, keys: Sequence[str]) -> str:
+    """Give the last parts of a path of keys that no other key of the sweep has."""
+    parts = key.split(".")
+    for count in range(1, len(parts)):
+        tail = ".".join(parts[-count:])
+        if not any(other != key and other.endswith(f".{tail}") for other in keys):
+            return tail
+    return key
+
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One scenario of a sweep: its title, what the sweep set, its digest, and its seeds.
+
+    The seeds are `seeds` numbers from `seed` on; `made_by` is the engine as keys name it.
+    """
+
+    title: str
+    variant: Mapping[str, Any]
+    digest: str
+    made_by: str
+    seed: int
+    seeds: int

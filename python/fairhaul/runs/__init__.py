@@ -1,0 +1,1 @@
+"""Runs of scenarios by an engine: in threads, one after the other, or step by step."""

@@ -1,0 +1,211 @@
+"""Scenarios from a file, from TOML text, or from a mapping."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from operator import index as whole
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fairhaul import _core
+from fairhaul._core import Scenario, ScenarioError
+from fairhaul.scenario import own
+from fairhaul.text.durations import rough_duration_text
+from fairhaul.text.grid import Grid, html
+from fairhaul.text.nearest import hint
+
+__all__ = [
+    "Controllers",
+    "Scenario",
+    "ScenarioError",
+    "Settings",
+    "Source",
+    "flow_index",
+    "label",
+    "plain",
+    "read",
+    "read_as_typed",
+    "read_one",
+    "titled",
+    "toml",
+    "variant",
+    "with_seeds",
+]
+
+Source = str | PathLike[str] | Mapping[str, object]
+Settings = Mapping[str, object]
+Controllers = Mapping[str, own.Given]
+
+# Runs that one command plans; each takes a kilobyte before it begins.
+MOST_RUNS = 100_000
+LARGEST_SEED = 2**64 - 1
+
+
+def read(
+    source: Source,
+    overrides: Settings | None = None,
+    *,
+    controllers: Controllers | None = None,
+) -> list[Scenario]:
+    """Read the scenarios of `source`: one, or one for every combination of its `[sweep]`.
+
+    Args:
+        source: the path of a file, TOML text (anything with a line break), or a mapping.
+        overrides: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
+        controllers: classes of your own, or files of them in other languages, by the names that the
+            scenario uses for them.
+
+    Raises:
+        ScenarioError: `args` are all mistakes of the scenario, one line each, with file and line.
+    """
+    try:
+        with own.known(controllers):
+            return read_as_typed(
+                source, [(key, toml(value)) for key, value in (overrides or {}).items()]
+            )
+    except ScenarioError as error:
+        # The option is that of the command line; here it is an argument.
+        mistakes = (str(mistake).replace("--set ", "overrides: ", 1) for mistake in error.args)
+        raise ScenarioError(*mistakes) from None
+
+
+def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[Scenario]:
+    """Read `source` with keys and values as a person types them: TOML, or a text without quotes."""
+    text, file = _text(source)
+    return _core.read(text, file, overrides, own.kinds())
+
+
+def read_one(
+    source: Source,
+    overrides: Settings | None = None,
+    *,
+    controllers: Controllers | None = None,
+) -> Scenario:
+    """Read the one scenario of `source`, which must not have a `[sweep]`."""
+    scenarios = read(source, overrides, controllers=controllers)
+    if len(scenarios) != 1:
+        raise ScenarioError(
+            f"one scenario is required, but [sweep] makes {len(scenarios)}: "
+            "run_many(read(...)) runs them all"
+        )
+    return scenarios[0]
+
+
+def plain(value: Any) -> Any:
+    """Give a number or an array of numpy as one of Python, and any other value as it is.
+
+    A float of numpy is one of Python's, too, but prints with the name of its type.
+    """
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def toml(value: object) -> str:
+    """Write `value` as TOML, on one line; numbers and arrays of numpy as those of Python."""
+    value = plain(value)
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case Mapping():
+            return "{" + ", ".join(f"{toml(str(k))} = {toml(v)}" for k, v in value.items()) + "}"
+        case Sequence():
+            return "[" + ", ".join(toml(item) for item in value) + "]"
+    raise ScenarioError(f"a scenario has no values of type {type(value).__name__}: {value!r}")
+
+
+def _text(source: Source) -> tuple[str, str]:
+    """The TOML text of `source`, and its name in messages."""
+    if isinstance(source, Mapping):
+        return "".join(f"{toml(str(k))} = {toml(v)}\n" for k, v in source.items()), "scenario"
+    if isinstance(source, str) and "\n" in source:
+        return source, "scenario"
+    try:
+        return Path(source).read_text(encoding="utf-8"), str(source)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{source}:{line}: not UTF-8 at byte {error.start}") from None
+    except OSError as error:
+        raise ScenarioError(f"{source}: {(error.strerror or str(error)).lower()}") from None
+
+
+def variant(scenario: Scenario) -> dict[str, Any]:
+    """The keys and values that `[sweep]` set for `scenario`."""
+    return {key: tomllib.loads(f"x = {value}")["x"] for key, value in scenario.variant}
+
+
+def label(scenario: Scenario) -> str:
+    """Name a run in a few words: the values that `[sweep]` set, or the title, and the seed."""
+    settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in variant(scenario).items()]
+    return ", ".join([*(settings or [scenario.title]), f"seed {scenario.seed}"])
+
+
+def titled(title: str, variant: Mapping[str, Any]) -> str:
+    """Give a title with the values that `[sweep]` set."""
+    return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
+
+
+def shown(scenario: Scenario) -> str:
+    """Write the flows and links of a scenario as a notebook shows them."""
+    described = json.loads(scenario.describe())
+    flows = [
+        [flow["name"], flow["controller"], f"{1000 * flow['rtt_s']:.4g}", flow["role"]]
+        for flow in described["flows"]
+    ]
+    links = [
+        [link["name"], f"{link['rate_bps'] / 1e6:.6g}", f"{1000 * link['delay_s']:.4g}"]
+        for link in described["links"]
+    ]
+    title = f"{described['title']}: {described['duration_s']:g} s, seed {described['seed']}"
+    columns = ["flow", "controller", "RTT ms", "role"]
+    return html(
+        [
+            Grid(title=title, columns=columns, rows=flows, words=2),
+            Grid(title="Links", columns=["link", "Mbit/s", "delay ms"], rows=links),
+        ]
+    )
+
+
+def flow_index(scenario: Scenario, name: str) -> int:
+    """Give the index of the flow `name` of `scenario`."""
+    names = [flow["name"] for flow in json.loads(scenario.describe())["flows"]]
+    if name in names:
+        return names.index(name)
+    raise ScenarioError(f"{scenario.title}: unknown flow {name!r}; {hint(name, names)}")
+
+
+def refuse_too_many(scenarios: Sequence[Scenario], seeds: int) -> None:
+    """Refuse more runs than one command can plan, and say what they would cost.
+
+    Raises:
+        ScenarioError: there are too many.
+    """
+    runs = len(scenarios) * seeds
+    if runs <= MOST_RUNS:
+        return
+    cpu_s = seeds * sum(dict(scenario.estimate())["seconds"] for scenario in scenarios)
+    raise ScenarioError(
+        f"{scenarios[0].title}: {runs:,} runs are too many: at most {MOST_RUNS:,} are planned at a "
+        f"time. They would take about {rough_duration_text(cpu_s)} of processor time; use fewer "
+        "seeds"
+    )
+
+
+def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
+    """Give `scenario` with its own seed and those after it.
+
+    Raises:
+        ScenarioError: a seed would exceed 2^64 - 1, or there are too many.
+    """
+    seeds = whole(seeds)
+    if seeds < 1:
+        raise ValueError(f"seeds = {seeds}: at least one is required")
+    refuse_too_many([scenario], seeds)
+    if scenario.seed + seeds - 1 > LARGEST_SEED:
+        raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} exceed 2^64 - 1")
+    return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]

@@ -1,0 +1,289 @@
+"""Transports, paths and quantities, read from the words that a person types.
+
+Each word is put alone into a small scenario and read by the reader of scenarios, so that mistakes
+are reported in the same sentences and with the same nearest words, all of them at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairhaul.scenario.listings import needed_queue
+from fairhaul.scenario.quantities import WANTED, way_out
+from fairhaul.scenario.read import ScenarioError, read_as_typed, toml
+from fairhaul.text.nearest import hint
+
+# Standard TCP: the reference for harm.
+STANDARD = "reno"
+
+PROFILES = ("plain", "linux")
+
+MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS, MOST_CONNECTIONS = 32, 16, 1000, 64
+
+
+Controller = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transport:
+    """What carries a transfer: a number of connections of one controller.
+
+    `pacing` is that of its host, for a controller that does not pace itself: `"fq"`, `"quic"`, or
+    None. What is simulated and the commands that are printed are both taken from here.
+    """
+
+    controller: Controller
+    connections: int = 1
+    profile: str | None = None
+    pacing: str | None = None
+
+    def keys(self) -> dict[str, object]:
+        """Give the keys of a flow with this transport."""
+        shared = {"connections": self.connections} if self.connections > 1 else {}
+        profile = {"profile": self.profile} if self.profile else {}
+        pacing = {"pacing": self.pacing} if self.pacing else {}
+        return {"controller": self.controller, **shared, **profile, **pacing}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Others:
+    """The competing flows: a number of flows of one controller."""
+
+    name: str
+    count: int
+    transport: Transport
+
+
+def time_s(option: str, given: str) -> float:
+    """Read a length of time that `option` gives, in seconds.
+
+    Raises:
+        ScenarioError: it is not a length of time; the message names the option.
+    """
+    reading = Reading(None)
+    seconds = reading.time(option, given)
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    return seconds
+
+
+def size_bytes(option: str, given: str) -> int:
+    """Read a size that `option` gives, in bytes.
+
+    Raises:
+        ScenarioError: it is not a size; the message names the option.
+    """
+    reading = Reading(None)
+    size = reading.size(option, given)
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    return size
+
+
+def read_transport(
+    given: str,
+    profile: str | None = None,
+    *,
+    place: str = "",
+    queue: str = "droptail",
+) -> Transport:
+    """Read a transport such as `fhstcp:c=20` or `4xreno`.
+
+    Args:
+        given: the text.
+        profile: the sender, `"plain"` or `"linux"`; None leaves it to the controller.
+        place: where it is written, for messages; by default the text itself.
+        queue: the kind of queue of its path.
+
+    Raises:
+        ScenarioError: it is no transport, or one that needs another queue; `args` are all mistakes.
+    """
+    reading = Reading(profile, queue)
+    name = given.strip()
+    transport = reading.transport(place or name or "CC", name)
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    return transport
+
+
+def keyed(text: str) -> tuple[Controller, list[str]]:
+    """Read `kind` or `kind:key=value,key=value`; give its keys, and what is wrong with the text."""
+    kind, colon, rest = text.partition(":")
+    found: Controller = {"kind": kind.strip()}
+    mistakes = []
+    for pair in _pairs(rest) if colon else ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            mistakes.append(f"{pair.strip()!r} does not have the form key=value")
+        elif key.strip() in found:
+            mistakes.append(f"{pair.strip()!r} is given twice")
+        else:
+            found[key.strip()] = _typed(value.strip())
+    return found, mistakes
+
+
+class Reading:
+    """Reads the parts of a question, and collects mistakes."""
+
+    def __init__(self, profile: str | None, queue: str = "droptail") -> None:
+        """Read for flows of that profile, over a queue of that kind."""
+        self.mistakes: list[str] = []
+        self._profile = profile
+        self._queue = queue
+        if profile is not None and profile not in PROFILES:
+            self.mistakes.append(f"--profile {profile}: {hint(profile, PROFILES)}")
+
+    def ask(
+        self, option: str, given: str, key: str, link: dict[str, str] | None = None
+    ) -> dict[str, Any] | None:
+        """Read a scenario with `given` at `key`, and give its description."""
+        if not given.strip():
+            self.mistakes.append(f"{option}: required: {WANTED[option]}")
+            return None
+        before = len(self.mistakes)
+        value = self._read(f"{option} {given}", key, toml(given), link or {})
+        self.mistakes[before:] = [
+            mistake if "did you mean" in mistake else f"{mistake}{way_out(option, given)}"
+            for mistake in self.mistakes[before:]
+        ]
+        return value
+
+    def controllers(self, given: Sequence[str]) -> dict[str, Transport]:
+        """Read controllers, or parallel connections of them; no two may be the same."""
+        transports: dict[str, Transport] = {}
+        for text in given:
+            name = text.strip()
+            if name in transports:
+                self.mistakes.append(f"{name}: is given twice")
+            transports[name] = self.transport(name or "CC", name)
+        if not 1 <= len(transports) <= MOST_CONTROLLERS:
+            self.mistakes.append(f"CC: give from 1 to {MOST_CONTROLLERS} controllers")
+        return transports
+
+    def rtts(self, given: Sequence[str]) -> list[float]:
+        """Read round-trip times, s."""
+        if not 1 <= len(given) <= MOST_ROUND_TRIPS:
+            self.mistakes.append(f"--rtt: give from 1 to {MOST_ROUND_TRIPS} round-trip times")
+            return []
+        rtts = []
+        for text in given:
+            if ".." in text:
+                self.mistakes.append(
+                    f"--rtt {text}: give single times, separated by commas, instead of a range"
+                )
+            elif described := self.ask("--rtt", text, "flow.F1.rtt"):
+                rtts.append(described["flows"][0]["rtt_s"])
+                if rtts[-1] <= 0:
+                    self.mistakes.append(f"--rtt {text}: a round-trip time must be greater than 0")
+        return rtts
+
+    def pacing(self, given: str) -> str | None:
+        """Read how hosts pace; None if they do not."""
+        described = self._read(f"--pacing {given}", "flow.F1.pacing", toml(given), {})
+        return described["flows"][0].get("pacing") if described else None
+
+    def time(self, option: str, given: str) -> float:
+        """Read a time, s."""
+        described = self.ask(option, given, "duration")
+        return float(described["duration_s"]) if described else 0.0
+
+    def size(self, option: str, given: str) -> int:
+        """Read the size of a transfer, bytes."""
+        before = len(self.mistakes)
+        described = self.ask(option, given, "flow.F1.traffic")
+        traffic = described["flows"][0]["traffic"] if described else {}
+        if traffic.get("kind") == "sized":
+            return int(traffic["size_bytes"])
+        if not given[:1].isdigit() and given.strip():
+            self.mistakes[before:] = [f"{option} {given}: wanted {WANTED[option]}"]
+        return 0
+
+    def others(self, given: str) -> Others | None:
+        """Read competing flows such as `4xreno`."""
+        count, name = _times(given)
+        if not name:
+            self.mistakes.append(f"--against {given}: give flows such as 4x{STANDARD}")
+            return None
+        if not 1 <= count <= MOST_OTHERS:
+            self.mistakes.append(f"--against {given}: give from 1 to {MOST_OTHERS} flows")
+        transport = self.transport(f"--against {given}", name)
+        return Others(name=name, count=count, transport=transport)
+
+    def transport(self, place: str, text: str) -> Transport:
+        """Read a controller, or `4x` in front of it: a transfer over four connections of it."""
+        connections, rest = _times(text)
+        if not 1 <= connections <= MOST_CONNECTIONS:
+            self.mistakes.append(f"{place}: give from 1 to {MOST_CONNECTIONS} connections")
+        controller = self._controller(place, rest)
+        return Transport(controller=controller, connections=connections, profile=self._profile)
+
+    def _controller(self, place: str, text: str) -> Controller:
+        """Read `kind` or `kind:key=value,key=value`."""
+        controller, wrong = keyed(text)
+        self.mistakes += [f"{place}: {mistake}" for mistake in wrong]
+        before = len(self.mistakes)
+        self._read(place, "flow.F1.controller", toml(controller), {})
+        needed = needed_queue(str(controller["kind"]))
+        if len(self.mistakes) == before and needed and not self._queue.startswith(needed):
+            self.mistakes.append(
+                f"{place}: requires the queue {needed}, but a comparison uses droptail; "
+                f'write a scenario with queue = {{ kind = "{needed}", capacity = "1 bdp" }}'
+            )
+        return controller
+
+    def _read(
+        self, place: str, key: str, value: str, link: dict[str, str]
+    ) -> dict[str, Any] | None:
+        queue = {"kind": self._queue, "capacity": "1 bdp"}
+        scenario = {
+            "duration": "1 s",
+            "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": queue} | link,
+            "flow": [{"name": "F1", "rtt": "100 ms", "controller": STANDARD}],
+        }
+        try:
+            (variant,) = read_as_typed(scenario, [(key, value)])
+        except ScenarioError as error:
+            before = f"--set {key}={value}: "
+            for mistake in error.args:
+                text = mistake.removeprefix(before)
+                reason = text if text != mistake else mistake.partition(": ")[2]
+                reason = reason.removeprefix(f"{key.rpartition('.')[2]}: ")  # the place says which
+                self.mistakes.append(f"{place}: {reason}")
+            return None
+        described: dict[str, Any] = json.loads(variant.describe())
+        return described
+
+
+def _pairs(text: str) -> list[str]:
+    """Split at commas that are not in parentheses, as those of the formulas of `law`."""
+    parts = [""]
+    for character in text:
+        if character == "," and parts[-1].count("(") <= parts[-1].count(")"):
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _times(text: str) -> tuple[int, str]:
+    """Split `4xreno` into 4 and `reno`; the number is 1 if there is none."""
+    parts = re.fullmatch(r"(?:(\d+)\s*[x*])?\s*(.*)", text.strip())
+    return (int(parts[1] or 1), parts[2]) if parts else (1, text)
+
+
+def controller_of(transport: str) -> str:
+    """Give the controller of a transport such as `4xreno`, with its parameters."""
+    return _times(transport)[1]
+
+
+def _typed(text: str) -> Any:
+    """Give the value of `text`: a TOML value, or a word without quotes."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text

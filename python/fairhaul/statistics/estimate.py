@@ -1,0 +1,172 @@
+"""Estimates: a mean over runs, and an interval for it that never leaves what a figure can be.
+
+The method is described in `docs/statistics.md`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairhaul.text.digits import Decimals, Scientific
+
+LEVEL = 0.95
+
+# With fewer runs the spread is hardly known, and their range is given instead of an interval.
+LEAST_RUNS = 5
+
+# Halves of an interval that differ by no more than this part are printed as one, the wider.
+SAME_HALVES = 0.1
+
+Interval = Literal["95 %", "range"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The smallest and the largest value that a figure can have.
+
+    They define a scale without ends, on which an interval is computed: the figure itself without
+    bounds, its logarithm with one bound, its log-odds with two.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def scaled(self, value: float) -> float:
+        """Put `value` on the scale; the bounds themselves are at infinity."""
+        above, below = value - self.low, self.high - value
+        if above <= 0 or below <= 0:
+            return -math.inf if above <= 0 else math.inf
+        if math.isinf(above):
+            return value if math.isinf(below) else -math.log(below)
+        return math.log(above) if math.isinf(below) else math.log(above / below)
+
+    def slope(self, value: float) -> float:
+        """How much the scale changes with the figure, at `value`."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return 1.0
+        return 1 / (value - self.low) + 1 / (self.high - value)
+
+    def unscaled(self, scaled: float) -> float:
+        """Give the figure at a place of the scale."""
+        if math.isinf(self.low):
+            return scaled if math.isinf(self.high) else self.high - math.exp(-scaled)
+        if math.isinf(self.high):
+            return self.low + math.exp(scaled)
+        return self.low + (self.high - self.low) / (1 + math.exp(-scaled))
+
+
+ANY = Bounds()
+AT_LEAST_0 = Bounds(low=0.0)
+AT_LEAST_1 = Bounds(low=1.0)
+AT_MOST_1 = Bounds(high=1.0)
+FRACTION = Bounds(low=0.0, high=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A mean over runs.
+
+    `low` and `high` are the ends of its 95 % interval, with fewer than five runs the smallest and
+    the largest value, and None after a single run. `error` is the standard error of the mean, on
+    the scale of `bounds`.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    runs: int = 1
+    error: float = 0.0
+    bounds: Bounds = ANY
+
+    @property
+    def interval(self) -> Interval | None:
+        """What `low` and `high` are; None after a single run."""
+        if self.low is None:
+            return None
+        return "range" if self.runs < LEAST_RUNS else "95 %"
+
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the 95 % interval; None if there is none."""
+        if self.low is None or self.high is None or self.interval != "95 %":
+            return None
+        return self.low, self.high
+
+    def holds(self, value: float) -> bool | None:
+        """Whether `value` lies within the interval; None if there is no interval."""
+        if self.low is None or self.high is None or self.interval != "95 %":
+            return None
+        return self.low <= value <= self.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the estimate as it is printed in JSON."""
+        return {"mean": self.mean, "low": self.low, "high": self.high, "interval": self.interval}
+
+
+def estimate(values: Sequence[float], bounds: Bounds = ANY) -> Estimate:
+    """Estimate the mean of the distribution of `values`, of which at least one is required.
+
+    The interval is Student's on the scale of `bounds`, with the standard error of the mean carried
+    over by the slope of the scale (the delta method). `values` are assumed to be independent.
+
+    Source: [STUDENT], [CASELLA 2002, 5.5.4].
+    """
+    count = len(values)
+    mean = min(max(math.fsum(values) / count, bounds.low), bounds.high)
+    if count == 1:
+        return Estimate(mean=mean, low=None, high=None)
+    if count < LEAST_RUNS:
+        return Estimate(mean=mean, low=min(values), high=max(values), runs=count, bounds=bounds)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    place = bounds.scaled(mean)
+    if variance == 0 or math.isinf(place):
+        return Estimate(mean=mean, low=mean, high=mean, runs=count, bounds=bounds)
+    error = bounds.slope(mean) * math.sqrt(variance / count)
+    half = _quantile(count - 1) * error
+    low, high = bounds.unscaled(place - half), bounds.unscaled(place + half)
+    return Estimate(mean=mean, low=low, high=high, runs=count, error=error, bounds=bounds)
+
+
+def _quantile(freedom: int) -> float:
+    """Give the 97.5 % point of Student's distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
+
+
+def text(
+    of: Estimate | Mapping[str, Any],
+    form: Callable[[float], str],
+    half: Callable[[float], str] | None = None,
+) -> str:
+    """Write an estimate, or its object in JSON: `0.97 ±0.01`, `0.97 -0.03 +0.01` or a range.
+
+    The two halves of an interval are written by `half`, by default `form`; halves that differ by at
+    most a tenth are one, the wider. The range of fewer than five runs is in parentheses. `Decimals`
+    and `Scientific` have no more digits than the wider half justifies.
+    """
+    value = of.to_dict() if isinstance(of, Estimate) else of
+    mean, low, high = value["mean"], value["low"], value["high"]
+    if low is None:
+        return form(mean)
+    if isinstance(form, Decimals | Scientific):
+        form = form.within(max(mean - low, high - mean), mean)
+    if value["interval"] == "range":
+        return f"{form(mean)} ({form(low)} to {form(high)})"
+    write, down, up = half or form, mean - low, high - mean
+    wider = max(down, up)
+    if write(down) == write(up) or abs(up - down) <= SAME_HALVES * wider:
+        return f"{form(mean)} ±{write(wider)}"
+    return f"{form(mean)} -{write(down)} +{write(up)}"
+
+
+def legend(runs: int) -> str:
+    """Say what `text` writes for means over `runs` runs."""
+    if runs < LEAST_RUNS:
+        return (
+            f"Values are means, with the smallest and the largest of {runs} runs; "
+            f"an interval requires at least {LEAST_RUNS}."
+        )
+    return "Values are means with their 95 % intervals."

@@ -1,0 +1,1 @@
+"""Studies: questions that are answered by many runs."""

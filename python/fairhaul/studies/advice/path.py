@@ -1,0 +1,128 @@
+"""What is known of the path of a transfer, and what is drawn where it is not known."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from fairhaul.scenario.read import ScenarioError
+
+# What is drawn where nothing is known, and how far from a given value it may be.
+BUFFERS = ("0.05 bdp", "2 bdp")
+BUFFER_FACTOR = 2.0
+CROSS_COUNTS = (1, 2, 4, 8)
+LOSSES = (0.0, 0.0, 1e-7, 1e-6, 1e-5)
+LOSS_FACTOR = 3.0
+
+# The kernel's default, and what competing flows use unless something else is given.
+USUAL = "cubic"
+
+QUANTITY = re.compile(r"\s*([0-9.]+)\s*(.*)")
+# A word of `ss -ti`, and the number behind it.
+WORDS = {
+    "minrtt": re.compile(r"\bminrtt:([0-9.]+)"),
+    "rtt": re.compile(r"\brtt:([0-9.]+)/"),
+    "rate": re.compile(r"\bdelivery_rate ([0-9.]+)([KMG]?)bps"),
+    "sent": re.compile(r"\bdata_segs_out:([0-9]+)"),
+    "retransmitted": re.compile(r"\bretrans:[0-9]+/([0-9]+)"),
+}
+PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What is known beside rate, round-trip time and size; None is what is not known.
+
+    `buffer` is written as in a scenario, `cross` is the number of competing flows. `policer` is
+    the size of the token bucket that enforces the rate, where no queue does.
+    """
+
+    buffer: str | None
+    cross: int | None
+    cross_kind: str = USUAL
+    loss: float | None = None
+    policer: str | None = None
+
+    def sweep(self) -> dict[str, Any]:
+        """Give what is drawn, as `[sweep]` takes it."""
+        return {
+            self._key(): self._buffers(),
+            "flow.cross.count": {"any": self._counts()},
+            "bottleneck.loss": self._losses(),
+        }
+
+    def _key(self) -> str:
+        return "bottleneck.policer.burst" if self.policer else "bottleneck.queue.capacity"
+
+    def _buffers(self) -> dict[str, Any]:
+        given = self.policer or self.buffer
+        if given is None:
+            return {"from": BUFFERS[0], "to": BUFFERS[1], "scale": "log"}
+        parts = QUANTITY.fullmatch(given)
+        assert parts is not None, "it was read as a capacity or a size before"
+        number, unit = float(parts[1]), parts[2]
+        low, high = number / BUFFER_FACTOR, number * BUFFER_FACTOR
+        if unit in {"packets", "packet", "B"}:
+            low, high = max(1.0, round(low)), round(high)
+        return {"from": f"{low:.12g} {unit}", "to": f"{high:.12g} {unit}", "scale": "log"}
+
+    def _counts(self) -> list[int]:
+        if self.cross is None:
+            return list(CROSS_COUNTS)
+        return sorted({max(1, self.cross // 2), self.cross, 2 * self.cross})
+
+    def _losses(self) -> dict[str, Any]:
+        if self.loss is None:
+            return {"any": list(LOSSES)}
+        if self.loss == 0:
+            return {"any": [0.0]}
+        return {"from": self.loss / LOSS_FACTOR, "to": self.loss * LOSS_FACTOR, "scale": "log"}
+
+    def text(self) -> str:
+        """Say what is drawn from where."""
+        buffers, losses = self._buffers(), self._losses()
+        counts = ", ".join(map(str, self._counts()))
+        if "from" in losses:
+            loss = f"{losses['from']:.2g} to {losses['to']:.2g}"
+        else:
+            loss = ", ".join(f"{value:g}" for value in dict.fromkeys(losses["any"]))
+        what = "bucket of the policer" if self.policer else "buffer"
+        return (
+            f"{what} {buffers['from']} to {buffers['to']}; {counts} competing {self.cross_kind} "
+            f"flows; probability of random loss {loss}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """What connections to the same destination have shown: as texts of a scenario, or None."""
+
+    rate: str | None
+    rtt: str | None
+    loss: float | None
+
+
+def observed(text: str) -> Observed:
+    """Read what `ss -ti` printed of connections over the path.
+
+    The rate is the largest delivery rate, which is at most that of the path; the round-trip time is
+    the smallest; the loss is the part of the segments that was retransmitted.
+
+    Raises:
+        ScenarioError: there is no round-trip time in it.
+    """
+    found = {word: pattern.findall(text) for word, pattern in WORDS.items()}
+    rtts = [float(value) for value in found["minrtt"] or found["rtt"]]
+    if not rtts:
+        raise ScenarioError(
+            "--from: no round-trip time; wanted the output of `ss -ti dst ADDRESS` while a "
+            "transfer runs"
+        )
+    rates = [float(number) * PREFIXES[prefix] for number, prefix in found["rate"]]
+    sent, again = (sum(map(int, found[word])) for word in ("sent", "retransmitted"))
+    return Observed(
+        rate=f"{max(rates):.0f} bit/s" if rates else None,
+        rtt=f"{min(rtts):g} ms",
+        loss=again / sent if sent else None,
+    )

@@ -1,0 +1,391 @@
+"""The tournament: candidates over the same drawn settings, in two rounds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.measures.measures import measure
+from fairhaul.runs.cost import PACKETS_PER_CPU_S
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import Scenario, ScenarioError, read, variant
+from fairhaul.scenario.transport import Transport
+from fairhaul.statistics.estimate import ANY, Estimate, estimate
+from fairhaul.statistics.evidence import below, judge
+from fairhaul.statistics.splits import best_split
+from fairhaul.studies.advice.path import USUAL, Known
+from fairhaul.studies.comparison.question import Question
+
+if TYPE_CHECKING:
+    from fairhaul.measures.types import RunFigures
+    from fairhaul.record.record import Record
+    from fairhaul.runs.runs import OnProgress
+
+# Settings of the two rounds. Those of the first are part of the second's.
+FIRST, SECOND = 4, 12
+# The part of the budget that the first round costs, and how many candidates it leaves.
+FIRST_PART = 0.25
+FINALISTS = 4
+PACKET_BYTES = 1500
+WARMUP = 0.25
+# A link with a policer is so many times as fast as the policer.
+POLICED = 4
+# What a run of the second round should last at least, in round-trip times.
+ROUND_TRIPS = 200
+
+CANDIDATES = (
+    *("cubic", "reno", "bbr", "bbr3", "highspeed", "scalable", "htcp", "bic", "illinois"),
+    *("westwood", "fhstcp", "ghstcp"),
+)
+PARALLEL = 4
+
+# The flow that competing flows are compared with: of the kernel's default controller, on a host
+# that does not pace, as theirs.
+TODAY = "one cubic flow, not paced"
+UNPACED = Transport(controller={"kind": USUAL}, profile="linux")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A candidate over one setting: its goodput, and that of the competing flows, bit/s."""
+
+    goodput_bps: float
+    others_bps: float
+    loss_rate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A candidate of the final: its runs, setting by setting, and the means over the settings.
+
+    `harm` is the part of the competing flows' goodput that they lose, compared with what they have
+    beside one flow of the kernel's default controller. `best` counts the settings in which it is
+    the fastest candidate of all that harm no more than allowed.
+    """
+
+    name: str
+    runs: Sequence[Run]
+    goodput: Estimate
+    harm: Estimate
+    best: int
+    allowed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """The result of a tournament.
+
+    `faster` says of each other entry whether the winner is faster (true), slower (false), or
+    whether the settings cannot tell (None). `first` are the candidates of the first round with
+    their mean goodput, bit/s; `changes` are sentences on when another controller would be better.
+    `today` is the goodput of one flow of the kernel's default controller without pacing, and
+    `path_bytes` is what the path and its buffer hold at most in any setting.
+    """
+
+    question: Question
+    known: Known
+    settings: Sequence[Mapping[str, Any]]
+    entries: Sequence[Entry]
+    winner: Entry
+    today: Estimate
+    faster: Mapping[str, bool | None]
+    first: Mapping[str, float]
+    changes: Sequence[str]
+    most_harm: float
+    duration_s: float
+    packets: float
+    path_bytes: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the object that `fairhaul advise --json` prints."""
+        return {
+            "question": self.question.to_dict(),
+            "drawn": self.known.text(),
+            "settings": list(self.settings),
+            "recommended": self.winner.name,
+            "today_goodput_bps": self.today.to_dict(),
+            "completion_s": self.completion_s,
+            "long_enough": self.is_long_enough,
+            "most_harm": self.most_harm,
+            "candidates": [
+                {
+                    "name": entry.name,
+                    "goodput_bps": entry.goodput.to_dict(),
+                    "harm": entry.harm.to_dict(),
+                    "fastest_in": entry.best,
+                    "allowed": entry.allowed,
+                    "slower_than_recommended": self.faster.get(entry.name),
+                    "goodput_by_setting_bps": [run.goodput_bps for run in entry.runs],
+                }
+                for entry in self.entries
+            ],
+            "first_round_goodput_bps": dict(self.first),
+            "changes": list(self.changes),
+            "duration_s": self.duration_s,
+            "packets": self.packets,
+        }
+
+    @property
+    def completion_s(self) -> float:
+        """How long the transfer takes at the winner's mean goodput."""
+        return self.question.size_bytes * 8 / self.winner.goodput.mean
+
+    @property
+    def is_long_enough(self) -> bool:
+        """Whether the runs of the final lasted long enough for a judgement."""
+        return self.duration_s >= ROUND_TRIPS * max(self.question.rtts_s)
+
+
+def advise(
+    question: Question,
+    known: Known,
+    *,
+    most_harm: float,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Advice:
+    """Find a controller for a transfer.
+
+    Args:
+        question: the path, the candidates as `controllers`, and the budget.
+        known: what else is known of the path.
+        most_harm: the part of their goodput that competing flows may lose at most.
+        jobs: the number of runs at a time; by default one per core.
+        on_progress: called with the progress of each round.
+
+    Raises:
+        ScenarioError: the budget is too small for this path.
+    """
+    rounds = _Rounds(question, known, jobs, on_progress)
+    first = rounds.play(question.controllers, FIRST, FIRST_PART)
+    reference = first[TODAY]
+    ranked = sorted(
+        question.controllers, key=lambda name: _score(first[name], reference, most_harm)
+    )
+    finalists = {name: question.controllers[name] for name in ranked[:FINALISTS]}
+    played = rounds.play(finalists, SECOND, 1 - FIRST_PART)
+    second = {name: played[name] for name in finalists}
+    reference = played[TODAY]
+    entries = [_entry(name, second, reference, most_harm) for name in finalists]
+    allowed = [entry for entry in entries if entry.allowed] or [
+        min(entries, key=lambda entry: entry.harm.mean)
+    ]
+    winner = max(allowed, key=lambda entry: _geometric(entry.runs))
+    return Advice(
+        question=question,
+        known=known,
+        settings=rounds.settings,
+        entries=sorted(entries, key=lambda entry: -_geometric(entry.runs)),
+        winner=winner,
+        today=estimate([run.goodput_bps for run in reference]),
+        faster=_faster(winner, entries),
+        first={name: fmean(run.goodput_bps for run in first[name]) for name in ranked},
+        changes=changes(winner, allowed, rounds.settings),
+        most_harm=most_harm,
+        duration_s=rounds.duration_s,
+        packets=rounds.packets,
+        path_bytes=rounds.path_bytes,
+    )
+
+
+class _Rounds:
+    """Runs the rounds, each within its part of the budget."""
+
+    def __init__(
+        self, question: Question, known: Known, jobs: int | None, on_progress: OnProgress | None
+    ) -> None:
+        self._question = question
+        self._known = known
+        self._jobs = jobs
+        self._on_progress = on_progress
+        self.duration_s = 0.0
+        self.packets = 0.0
+        self.path_bytes = 0.0
+        self.settings: list[dict[str, Any]] = []
+
+    def play(
+        self, candidates: Mapping[str, Transport], settings: int, part: float
+    ) -> dict[str, list[Run]]:
+        """Run candidates, and today's flow for reference, over drawn settings."""
+        players = {TODAY: UNPACED, **candidates}
+        self.duration_s = self._duration_s(len(players) * settings, part)
+        plans = {
+            name: self._scenarios(name, transport)[:settings] for name, transport in players.items()
+        }
+        self.settings = [variant(scenario) for scenario in plans[TODAY]]
+        self.path_bytes = max(map(self._holds_bytes, plans[TODAY]))
+        flat = [scenario for scenarios in plans.values() for scenario in scenarios]
+        done = iter(for_each(flat, _figures, jobs=self._jobs, on_progress=self._on_progress))
+        results = {name: [next(done) for _ in scenarios] for name, scenarios in plans.items()}
+        self.packets += sum(run["packets"] for runs in results.values() for run in runs)
+        return {name: [_run(run) for run in runs] for name, runs in results.items()}
+
+    def _duration_s(self, runs: int, part: float) -> float:
+        question = self._question
+        packets = question.budget_s * PACKETS_PER_CPU_S * part / runs
+        seconds = packets / (question.rate_bps / 8 / PACKET_BYTES)
+        least_s = 20 * max(question.rtts_s)
+        if seconds < least_s:
+            wanted_s = question.budget_s * least_s / seconds
+            raise ScenarioError(
+                f"--budget {question.budget_s:g}s: {runs} runs would end after {seconds:.2g} s "
+                f"each, too soon for a round-trip time of {max(question.rtts_s):g} s: give a "
+                f"budget of at least {math.ceil(wanted_s / 60)}min, or fewer candidates (--only)"
+            )
+        return min(seconds, max(600.0, 1000 * max(question.rtts_s)))
+
+    def _holds_bytes(self, scenario: Scenario) -> float:
+        """Give what the path of a setting holds: what is under way, and what waits."""
+        link = json.loads(scenario.describe())["links"][0]
+        waiting = float(link["capacity_s"]) * float(link["rate_bps"]) / 8
+        if self._known.policer is not None:
+            waiting = float(str(variant(scenario)["bottleneck.policer.burst"]).split()[0])
+        return self._question.rate_bps / 8 * max(self._question.rtts_s) + waiting
+
+    def _scenarios(self, name: str, transport: Transport) -> list[Scenario]:
+        question, known = self._question, self._known
+        rtt_s = max(question.rtts_s)
+        start = f"uniform 0 s..{min(1.0, self.duration_s / 20):g} s"
+        cross = UNPACED if question.others is None else question.others.transport
+        shared = {"rtt": f"{rtt_s * 1e12:.0f} ps", "start": start}
+        scenario = {
+            "title": name,
+            "duration": f"{self.duration_s:.6g} s",
+            "warmup": f"{WARMUP * self.duration_s:.6g} s",
+            "packet": f"{PACKET_BYTES} B",
+            "bottleneck": {
+                "rate": question.rate,
+                "delay": f"{rtt_s * 1e12 / 4:.0f} ps",
+                "queue": {"kind": "droptail", "capacity": "1 bdp"},
+                **self._policer(),
+            },
+            "flow": [
+                {"name": "ours", **shared, **transport.keys()},
+                {"name": "cross", "role": "background", "count": 1, **shared, **cross.keys()},
+            ],
+            "sweep": {"points": SECOND, **known.sweep()},
+        }
+        scenarios = read(scenario)
+        return [scenario.with_seed(index + 1) for index, scenario in enumerate(scenarios)]
+
+    def _policer(self) -> dict[str, Any]:
+        """Give the keys of a link that is faster than what its policer lets pass."""
+        if self._known.policer is None:
+            return {}
+        rate_bps = self._question.rate_bps
+        policer = {"rate": f"{rate_bps:.0f} bit/s", "burst": self._known.policer}
+        return {"rate": f"{POLICED * rate_bps:.0f} bit/s", "policer": policer}
+
+
+def _figures(_: int, record: Record) -> RunFigures:
+    return measure(record)
+
+
+def _run(run: RunFigures) -> Run:
+    def total(role: str) -> float:
+        return sum(flow["goodput_bps"] for flow in run["flows"] if flow["role"] == role)
+
+    losses = [flow["loss_rate"] or 0.0 for flow in run["flows"] if flow["role"] == "measured"]
+    return Run(
+        goodput_bps=total("measured"), others_bps=total("background"), loss_rate=fmean(losses)
+    )
+
+
+def _geometric(runs: Sequence[Run]) -> float:
+    """The mean of the logarithms of the goodput: a setting counts whatever its rate is."""
+    return fmean(math.log(max(run.goodput_bps, 1.0)) for run in runs)
+
+
+def _harms(runs: Sequence[Run], reference: Sequence[Run]) -> list[float]:
+    return [
+        1 - run.others_bps / usual.others_bps if usual.others_bps > 0 else 0.0
+        for run, usual in zip(runs, reference, strict=True)
+    ]
+
+
+def _score(runs: Sequence[Run], reference: Sequence[Run], most_harm: float) -> tuple[bool, float]:
+    """What candidates are sorted by: harmful ones last, then the fastest first."""
+    return fmean(_harms(runs, reference)) > most_harm, -_geometric(runs)
+
+
+def _entry(
+    name: str, runs: Mapping[str, Sequence[Run]], reference: Sequence[Run], most_harm: float
+) -> Entry:
+    own = runs[name]
+    harm = estimate(_harms(own, reference), ANY)
+    each = {
+        other: [
+            run.goodput_bps if harm_of <= most_harm else 0.0
+            for run, harm_of in zip(of, _harms(of, reference), strict=True)
+        ]
+        for other, of in runs.items()
+    }
+    best = sum(
+        own_bps > 0 and own_bps >= max(of[place] for of in each.values())
+        for place, own_bps in enumerate(each[name])
+    )
+    return Entry(
+        name=name,
+        runs=own,
+        goodput=estimate([run.goodput_bps for run in own]),
+        harm=harm,
+        best=best,
+        allowed=harm.mean <= most_harm,
+    )
+
+
+def _faster(winner: Entry, entries: Sequence[Entry]) -> dict[str, bool | None]:
+    """Judge whether the winner is faster than each other entry, setting by setting, together."""
+    others = [entry for entry in entries if entry is not winner]
+    evidence = []
+    for other in others:
+        ratios = [
+            math.log(max(theirs.goodput_bps, 1.0) / max(ours.goodput_bps, 1.0))
+            for ours, theirs in zip(winner.runs, other.runs, strict=True)
+        ]
+        evidence.append(below(estimate(ratios), 0.0))
+    return dict(zip((other.name for other in others), judge(evidence), strict=True))
+
+
+def changes(
+    winner: Entry, allowed: Sequence[Entry], settings: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Say where another allowed entry is faster, if one swept key separates these settings."""
+    found = []
+    for other in allowed:
+        if other is winner:
+            continue
+        wins = [
+            theirs.goodput_bps > 1.05 * ours.goodput_bps
+            for ours, theirs in zip(winner.runs, other.runs, strict=True)
+        ]
+        if sum(wins) > 0:
+            found.append(_where(other.name, winner.name, wins, settings))
+    return found
+
+
+def _where(
+    other: str, winner: str, wins: Sequence[bool], settings: Sequence[Mapping[str, Any]]
+) -> str:
+    """Describe the settings in which `other` is faster by the key that separates them best."""
+    best = best_split(settings, wins)
+    count = f"{other} is faster than {winner} in {sum(wins)} of {len(wins)} settings"
+    if best is None or not best.separates(SEPARATES):
+        return f"{count}; no single property of the path separates these settings."
+    return (
+        f"{count}: with {NAMES[best.key]} {best.rule}, a rule that is right for {best.right} of "
+        f"the {best.of} settings."
+    )
+
+
+NAMES = {
+    "bottleneck.queue.capacity": "a buffer",
+    "flow.cross.count": "a number of competing flows",
+    "bottleneck.loss": "a probability of loss",
+    "bottleneck.policer.burst": "a bucket",
+}
+SEPARATES = 0.8

@@ -1,0 +1,361 @@
+"""The box: the ranges of paths, rivals and starts in which a search looks for the worst place.
+
+A point of the box is a list of numbers from 0 to 1, one for each range; `Box.place` turns it into
+quantities. They are rounded, so that neighbouring points are often the same place and cost nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from fairhaul.scenario.read import ScenarioError, read_one, toml
+from fairhaul.studies.attack.place import SELF, Place
+from fairhaul.text.nearest import hint
+
+# What a range from 0 on a scale of logarithms covers: this part of it is 0, the rest four decades.
+NOTHING, DECADES = 0.25, 4.0
+MOST_FLOWS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The ends of a range, and how the numbers from 0 to 1 are spread over it."""
+
+    low: float
+    high: float
+    scale: str
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it has only one value."""
+        return self.low == self.high
+
+    def value(self, part: float) -> float:
+        """Give the value at a part of the range, rounded."""
+        part = min(max(part, 0.0), 1.0)
+        if self.scale == "whole":
+            return min(self.low + math.floor(part * (self.high - self.low + 1)), self.high)
+        if self.scale == "linear":
+            return round(self.low + part * (self.high - self.low), 2)
+        low = self.low
+        if low == 0:
+            if part < NOTHING or self.high == 0:
+                return 0.0
+            low, part = self.high / 10**DECADES, (part - NOTHING) / (1 - NOTHING)
+        return self.within(float(f"{low * (self.high / low) ** part:.3g}"))
+
+    def within(self, value: float) -> float:
+        """Give the nearest value of the range."""
+        return min(max(value, self.low), self.high)
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is in the range."""
+        return self.low <= value <= self.high
+
+    def place(self, value: float, parts: int) -> int:
+        """Give in which of `parts` equal parts of the range a value is, from 0."""
+        if self.is_fixed or parts < 2:
+            return 0
+        if self.scale == "log" and self.low > 0:
+            part = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        else:
+            part = (value - self.low) / (self.high - self.low)
+        return min(max(int(part * parts), 0), parts - 1)
+
+    def text(self, unit: str = "") -> str:
+        """Write the range."""
+        ends = f"{self.low:g}" if self.is_fixed else f"{self.low:g} to {self.high:g}"
+        return f"{ends} {unit}".strip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """The ranges, and the lists to choose from; `docs/attack.md` describes each key."""
+
+    rate: Range
+    rtt: Range
+    buffer: Range
+    loss: Range
+    dip: Range
+    flows: Range
+    rivals: Range
+    rivals_rtt: Range
+    rivals_start: Range
+    queue: tuple[str, ...]
+    rival: tuple[str, ...]
+    round_trips: float
+    least_s: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the ranges and lists that have more than one value."""
+        several: list[str] = []
+        for field in fields(self):
+            given = getattr(self, field.name)
+            ranges = isinstance(given, Range) and not given.is_fixed
+            if ranges or (isinstance(given, tuple) and len(given) > 1):
+                several.append(field.name)
+        return tuple(several)
+
+    def place(self, point: Sequence[float]) -> Place:
+        """Give the place at a point."""
+        parts = dict(zip(self.names, point, strict=True))
+
+        def ranged(name: str) -> float:
+            return float(getattr(self, name).value(parts.get(name, 0.0)))
+
+        def chosen(name: str) -> str:
+            items = getattr(self, name)
+            part = parts.get(name, 0.0)
+            return str(items[min(int(min(max(part, 0.0), 1.0) * len(items)), len(items) - 1)])
+
+        rivals = int(ranged("rivals"))
+        return Place(
+            rate_mbps=ranged("rate"),
+            rtt_ms=ranged("rtt"),
+            buffer_bdp=ranged("buffer"),
+            loss=ranged("loss"),
+            dip=ranged("dip"),
+            queue=chosen("queue"),
+            flows=int(ranged("flows")),
+            rivals=rivals,
+            # What no flow has makes no difference.
+            rival=chosen("rival") if rivals else self.rival[0],
+            rivals_rtt=ranged("rivals_rtt") if rivals else 1.0,
+            rivals_start=ranged("rivals_start") if rivals else 0.0,
+            round_trips=self.round_trips,
+            least_s=self.least_s,
+        )
+
+    @property
+    def bdp(self) -> Range:
+        """The bandwidth-delay products of the box, packets."""
+        ends = (self.rate.low * self.rtt.low / 12, self.rate.high * self.rtt.high / 12)
+        return Range(low=ends[0], high=ends[1], scale="log")
+
+    def text(self) -> str:
+        """Describe the box in a sentence."""
+        parts = [
+            f"rates of {self.rate.text('Mbit/s')}",
+            f"round-trip times of {self.rtt.text('ms')}",
+            f"buffers of {self.buffer.text('BDP')}",
+            f"random loss of {self.loss.text()}",
+            f"{self.flows.text()} attacked flows",
+            f"{self.rivals.text()} rivals" + (f" ({', '.join(self.rival)})" * self._has_rivals),
+        ]
+        return "; ".join(parts)
+
+    @property
+    def _has_rivals(self) -> bool:
+        return self.rivals.high > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the box as it is printed in JSON."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: [value.low, value.high] if isinstance(value, Range) else value
+            for name, value in given.items()
+        }
+
+
+# Each range with its scale, and the unit of its values: a key of a scenario, or none.
+RANGES = {
+    "rate": ("log", "Mbit/s"),
+    "rtt": ("log", "ms"),
+    "buffer": ("log", "bdp"),
+    "loss": ("log", ""),
+    "dip": ("linear", ""),
+    "flows": ("whole", ""),
+    "rivals": ("whole", ""),
+    "rivals_rtt": ("log", ""),
+    "rivals_start": ("linear", ""),
+}
+# What a value of each range may be.
+BOUNDS = {
+    "rate": (0.1, 100_000.0),
+    "rtt": (0.1, 10_000.0),
+    "buffer": (0.001, 1000.0),
+    "loss": (0.0, 0.5),
+    "dip": (0.0, 1.0),
+    "flows": (1, MOST_FLOWS),
+    "rivals": (0, MOST_FLOWS),
+    "rivals_rtt": (0.01, 100.0),
+    "rivals_start": (-0.25, 0.25),
+}
+LISTS = ("queue", "rival")
+NUMBERS = {"round_trips": (20.0, 100_000.0)}
+EVERYWHERE: Mapping[str, Any] = {
+    "rate": ["5 Mbit/s", "100 Mbit/s"],
+    "rtt": ["10 ms", "200 ms"],
+    "buffer": ["0.1 bdp", "8 bdp"],
+    "loss": 0,
+    "dip": 1,
+    "flows": [1, 4],
+    "rivals": [1, 4],
+    "rivals_rtt": [0.25, 4],
+    "rivals_start": [-0.25, 0.25],
+    "queue": ["droptail"],
+    "rival": [SELF, "cubic", "reno"],
+    "round_trips": 400,
+    "least_duration": "10 s",
+}
+
+
+def read_box(given: Mapping[str, Any], place: str) -> Box:
+    """Read a box; `place` is where it was written, in messages.
+
+    Raises:
+        ScenarioError: `args` are all mistakes.
+    """
+    mistakes = [
+        f"{place}: unknown key {key!r}; {hint(key, EVERYWHERE)}"
+        for key in given
+        if key not in EVERYWHERE
+    ]
+    keys = {**EVERYWHERE, **{key: given[key] for key in given if key in EVERYWHERE}}
+    found: dict[str, Any] = {}
+    readers = {**dict.fromkeys(RANGES, _range), **dict.fromkeys(LISTS, _list)}
+    for key, value in keys.items():
+        try:
+            found[key] = readers.get(key, _number)(key, value)
+        except ScenarioError as error:
+            mistakes += [f"{place}: {key}: {mistake}" for mistake in error.args]
+    if mistakes:
+        raise ScenarioError(*mistakes)
+    least_s = found.pop("least_duration")
+    return Box(**found, least_s=least_s)
+
+
+def read_file(file: Path, defaults: Mapping[str, Any]) -> Box:
+    """Read the TOML file of a box; keys that it lacks have the values of `defaults`.
+
+    Raises:
+        ScenarioError: it cannot be read, or has mistakes.
+    """
+    try:
+        given = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError(f"{file}: {(error.strerror or str(error)).lower()}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{file}: is not a TOML file: {error}") from None
+    return read_box({**defaults, **given}, str(file))
+
+
+def with_queue(box: Box, given: str) -> Box:
+    """Fix the queue of a box to `KIND` or `KIND:key=value,key=value`."""
+    from fairhaul.scenario.transport import keyed
+
+    queue, wrong = keyed(given)
+    try:
+        if wrong:
+            raise ScenarioError(*wrong)
+        return replace(box, queue=(_queue(queue),))
+    except ScenarioError as error:
+        mistakes = (f"--queue {given}: {mistake}" for mistake in error.args)
+        raise ScenarioError(*mistakes) from None
+
+
+def _range(key: str, given: Any) -> Range:
+    scale, unit = RANGES[key]
+    ends = list(given) if isinstance(given, list) else [given]
+    if not 1 <= len(ends) <= 2:
+        raise ScenarioError("give a value, or the two ends of a range")
+    numbers = [_quantity(key, end, unit) for end in ends]
+    low, high = BOUNDS[key]
+    for number in numbers:
+        if scale == "whole" and number != int(number):
+            raise ScenarioError(f"wanted whole numbers: {toml(given)}")
+        if not low <= number <= high:
+            span = f"{low:g} to {high:g} {unit}".strip()
+            raise ScenarioError(f"wanted values from {span}: {toml(given)}")
+    if numbers[0] > numbers[-1]:
+        raise ScenarioError(f"the smaller end comes first: {toml(given)}")
+    return Range(low=numbers[0], high=numbers[-1], scale=scale)
+
+
+def _quantity(key: str, given: Any, unit: str) -> float:
+    if not unit:
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            raise ScenarioError(f"wanted a number: {toml(given)}")
+        return float(given)
+    if unit == "bdp":
+        words = str(given).split()
+        try:
+            number, word = words
+            if word == "bdp":
+                return float(number)
+        except ValueError:
+            pass
+        raise ScenarioError(f'wanted bandwidth-delay products such as "0.5 bdp": {toml(given)}')
+    scaled = {"rate": 1e-6, "rtt": 1e3, "least_duration": 1.0}[key]
+    return float(f"{_described(key, given) * scaled:.6g}")
+
+
+def _described(key: str, given: Any) -> float:
+    """Read a rate or a time as a scenario does, in its SI unit."""
+    bottleneck: dict[str, Any] = {"rate": "1 Mbit/s", "delay": "0 s", "queue": _sized("droptail")}
+    flow: dict[str, Any] = {"name": "flow", "rtt": "1 s", "controller": "reno"}
+    of: dict[str, Any] = {"duration": "1 s", "bottleneck": bottleneck, "flow": [flow]}
+    target = {"rate": bottleneck, "rtt": flow}.get(key, of)
+    name = key if key in {"rate", "rtt"} else "duration"
+    target[name] = given
+    described = _read(of, name)
+    if key == "rate":
+        return float(described["links"][0]["rate_bps"])
+    return float(described["flows"][0]["rtt_s"] if key == "rtt" else described["duration_s"])
+
+
+def _read(of: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(read_one(of).describe())
+    except ScenarioError as error:
+        mistakes = [str(mistake).partition(": ")[2] for mistake in error.args]
+        raise ScenarioError(*(text.removeprefix(f"{key}: ") for text in mistakes)) from None
+    return found
+
+
+def _sized(kind: Any) -> dict[str, Any]:
+    named = {"kind": kind} if isinstance(kind, str) else dict(kind)
+    return {**named, "capacity": "100 packets"}
+
+
+def _queue(given: Any) -> str:
+    """Read a queue without its capacity; give it as TOML."""
+    if not isinstance(given, str | dict) or (isinstance(given, dict) and "kind" not in given):
+        raise ScenarioError(f'wanted "droptail" or {{ kind = "red" }}: {toml(given)}')
+    if isinstance(given, dict) and "capacity" in given:
+        raise ScenarioError("capacity belongs to `buffer`")
+    of = {
+        "duration": "1 s",
+        "bottleneck": {"rate": "10 Mbit/s", "delay": "1 ms", "queue": _sized(given)},
+        "flow": [{"name": "flow", "rtt": "40 ms", "controller": "reno"}],
+    }
+    _read(of, "queue")
+    return toml({key: value for key, value in _sized(given).items() if key != "capacity"})
+
+
+def _list(key: str, given: Any) -> tuple[str, ...]:
+    items = given if isinstance(given, list) else [given]
+    if not items:
+        raise ScenarioError("the list is empty")
+    if key == "queue":
+        return tuple(_queue(item) for item in items)
+    if not all(isinstance(item, str) for item in items):
+        raise ScenarioError(f'wanted controllers such as "cubic", or "{SELF}": {toml(given)}')
+    return tuple(items)
+
+
+def _number(key: str, given: Any) -> float:
+    if key == "least_duration":
+        return _quantity(key, given, "s")
+    number = _quantity(key, given, "")
+    low, high = NUMBERS[key]
+    if not low <= number <= high:
+        raise ScenarioError(f"wanted {low:g} to {high:g}: {toml(given)}")
+    return number

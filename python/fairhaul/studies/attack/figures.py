@@ -1,0 +1,151 @@
+"""What an attack computes of a run: all objectives and sentences come from these figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.measures.dynamics import per_window
+from fairhaul.measures.measures import measure
+from fairhaul.measures.types import is_valid
+from fairhaul.record.columns import columns_of
+from fairhaul.record.series import Series, series
+from fairhaul.scenario.packets import HEADER_BYTES, PACKET_BYTES
+from fairhaul.studies.attack.place import OWN, RIVAL
+
+if TYPE_CHECKING:
+    from fairhaul.record.record import Record
+    from fairhaul.record.series import Floats
+
+# The queue is at least as long as its standing part for all but this part of the time.
+STANDING = 0.1
+# A flow is stalled while it has less than this part of its fair share, averaged over a window of
+# this many of the longest round trips, or of this part of the run if that is longer.
+STALLED = 0.5
+WINDOW_ROUND_TRIPS, WINDOW_PART = 10.0, 0.01
+
+Figures = Mapping[str, Any]
+
+
+def figures_of(record: Record) -> Figures:
+    """Compute the figures of a run, in values that JSON holds."""
+    run: Mapping[str, Any] = measure(record)
+    link = run["links"][0]
+    stalled_s, present_s = _stall(record)
+    return {
+        "flows": {
+            name: _group(flows)
+            for name in (OWN, RIVAL)
+            if (flows := [flow for flow in run["flows"] if _belongs(flow["name"], name)])
+        },
+        "utilization": link["utilization"],
+        "drop_rate": link["drop_rate"] or 0.0,
+        "mark_rate": link["mark_rate"] or 0.0,
+        "standing_s": _standing_s(record),
+        "stalled_s": stalled_s,
+        "present_s": present_s,
+        "packets": int(run["packets"]),
+        "valid": is_valid(record.meta),
+    }
+
+
+def _belongs(name: str, group: str) -> bool:
+    return name == group or name.startswith(f"{group}[")
+
+
+def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Give the means of a group of flows; goodputs are of each flow."""
+    goodputs: dict[str, float] = {}
+    for flow in flows:
+        goodputs[flow["group"]] = goodputs.get(flow["group"], 0.0) + flow["goodput_bps"]
+    return {
+        "controller": flows[0]["controller"],
+        "goodputs_bps": list(goodputs.values()),
+        "goodput_bps": fmean(goodputs.values()),
+        "loss_rate": fmean(flow["loss_rate"] or 0.0 for flow in flows),
+        "timeouts": fmean(flow["timeouts"] for flow in flows),
+        "cwnd": fmean(flow["cwnd_mean"] for flow in flows),
+    }
+
+
+def _links(record: Record, scenario: Mapping[str, Any]) -> Series:
+    return series(record.raw("link_series"), len(scenario["links"]), scenario)
+
+
+def _standing_s(record: Record) -> float:
+    """Give the queueing delay that the link has for all but a tenth of the measured time."""
+    import numpy as np
+
+    scenario = record.meta["scenario"]
+    rows = _links(record, scenario)
+    rate = np.full(len(rows.lengths_s), float(scenario["links"][0]["rate_bps"]))
+    if "capacity_bytes" in rows.columns:
+        rate = np.maximum(rows.columns["capacity_bytes"][0] * 8 / rows.lengths_s, 1.0)
+    delays = rows.columns["backlog_bytes"][0] * 8 / rate
+    order = np.argsort(delays, kind="stable")
+    passed = np.cumsum(rows.lengths_s[order]) / rows.lengths_s.sum()
+    return float(delays[order[min(int(np.searchsorted(passed, STANDING)), len(order) - 1)]])
+
+
+def _stall(record: Record) -> tuple[float, float]:
+    """Give the longest stall of an attacked flow, and how long that flow was present, seconds."""
+    scenario = {**record.meta["scenario"], "warmup_s": 0.0}
+    flows = scenario["flows"]
+    own = flows[0]["controller"]
+    rows = series(record.raw("flow_series"), len(flows), scenario)
+    edges = [*rows.starts_s.tolist(), float(scenario["duration_s"])]
+    starts_s = _starts_s(record)
+    window_s = max(
+        WINDOW_ROUND_TRIPS * max(flow["rtt_s"] for flow in flows),
+        WINDOW_PART * scenario["duration_s"],
+    )
+    capacity = _payload_bytes(record, scenario)
+    worst, present_s = -1.0, 1.0
+    for place, flow in enumerate(flows):
+        start_s = starts_s.get(flow["name"], 0.0)
+        if flow["controller"] != own or edges[-1] - start_s < window_s:
+            continue
+        got = per_window(edges, rows.columns["goodput_bytes"][place], start_s, window_s)
+        whole = per_window(edges, capacity, start_s, window_s)
+        others = _present(start_s, window_s, len(got), list(starts_s.values()))
+        stalled_s = window_s * _longest((got < STALLED * whole / others).tolist())
+        if stalled_s / (edges[-1] - start_s) > worst / present_s:
+            worst, present_s = stalled_s, edges[-1] - start_s
+    return max(worst, 0.0), present_s
+
+
+def _starts_s(record: Record) -> dict[str, float]:
+    starts: dict[str, float] = {}
+    for flow, start_s in columns_of(record.raw("transfer")).rows("flow", "start_s"):
+        starts[flow] = min(start_s, starts.get(flow, start_s))
+    return starts
+
+
+def _payload_bytes(record: Record, scenario: Mapping[str, Any]) -> Floats:
+    """Give the payload that the link could send in each bin."""
+    rows = _links(record, scenario)
+    payload = 1 - HEADER_BYTES / PACKET_BYTES
+    if "capacity_bytes" in rows.columns:
+        changing: Floats = rows.columns["capacity_bytes"][0] * payload
+        return changing
+    fixed: Floats = rows.lengths_s * (scenario["links"][0]["rate_bps"] / 8 * payload)
+    return fixed
+
+
+def _present(from_s: float, window_s: float, count: int, starts_s: Sequence[float]) -> Floats:
+    """Give the number of flows that had started at the begin of each window, at least one."""
+    import numpy as np
+
+    begins = from_s + window_s * np.arange(count)
+    flows: Floats = np.maximum((np.array(starts_s)[:, None] <= begins + 1e-9).sum(axis=0), 1.0)
+    return flows
+
+
+def _longest(stalled: Sequence[bool]) -> int:
+    """Give the length of the longest row of windows in which a flow is stalled."""
+    longest = current = 0
+    for is_stalled in stalled:
+        current = current + 1 if is_stalled else 0
+        longest = max(longest, current)
+    return longest

@@ -1,0 +1,117 @@
+"""A weakness on a kernel: the same scenario in the lab or in Linux, beside the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.read import Scenario, ScenarioError
+from fairhaul.statistics.estimate import Estimate, estimate
+from fairhaul.studies.attack.box import Box
+from fairhaul.studies.attack.figures import figures_of
+from fairhaul.studies.attack.place import Place, scenario
+from fairhaul.studies.attack.trials import Trials
+
+if TYPE_CHECKING:
+    from fairhaul.record.record import Record
+    from fairhaul.studies.attack.figures import Figures
+
+# What the lab carries exactly, packet by packet, with some room; and how long a run may take there.
+MOST_MBPS, LONGEST_S = 200.0, 60.0
+RUNS = 3
+# Whether the kernel has all controllers is tried for this long.
+TRIED_S = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """The values of the kernel's valid runs, beside the estimate of the simulator."""
+
+    release: str
+    values: Sequence[float]
+    sim: Estimate
+    weak: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean over the kernel's runs."""
+        return estimate(self.values)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether each run of the kernel has the weakness."""
+        return bool(self.values) and min(self.values) >= self.weak
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give both values as they are printed in JSON."""
+        return {
+            "kernel": self.release,
+            "values": list(self.values),
+            "simulator": self.sim.to_dict(),
+            "confirmed": self.confirmed,
+        }
+
+
+def for_lab(box: Box) -> Box:
+    """Give the part of a box that the lab carries.
+
+    Raises:
+        ScenarioError: it carries nothing of it.
+    """
+    longest_ms = 1000 * LONGEST_S / box.round_trips / max(box.rivals_rtt.high, 1.0)
+    limits = {"rate": MOST_MBPS, "rtt": float(f"{longest_ms:.3g}")}
+    cut = {}
+    for name, most in limits.items():
+        given = getattr(box, name)
+        if given.low > most:
+            unit = "Mbit/s" if name == "rate" else "ms"
+            raise ScenarioError(
+                f"--confirm lab: the lab carries a {name} of at most {most:g} {unit} here, and the "
+                f"box begins at {given.low:g} {unit}"
+            )
+        cut[name] = replace(given, high=min(given.high, most))
+    return replace(box, **cut)
+
+
+def check(trials: Trials, box: Box, engine: Engine) -> None:
+    """Refuse before the search what the engine would refuse after it.
+
+    Raises:
+        Refused: the engine cannot be used here, or the kernel lacks a controller.
+    """
+    some = replace(box.place([0.5] * len(box.names)), round_trips=0.0, least_s=TRIED_S)
+    kinds = box.rival if box.rivals.high else box.rival[:1]
+    places = [replace(some, rival=kind, rivals=max(some.rivals, 1)) for kind in kinds]
+    _run([_scenario(trials, place, 1) for place in places], engine)
+
+
+def confirm(trials: Trials, place: Place, sim: Estimate, seed: int, engine: Engine) -> Kernel:
+    """Run a place on the kernel; runs in which the machine could not keep up do not count."""
+    runs = []
+    for case in trials.objective.cases:
+        own, rival = trials.attacked.transports(place, case)
+        title = trials.attacked.title(place)
+        plan = [scenario(place, own, rival, title, seed + index) for index in range(RUNS)]
+        runs.append((case, _run(plan, engine)))
+    values = []
+    for index in range(RUNS):
+        of_run = {case: found[index][0] for case, found in runs}
+        if all(figures["valid"] for figures in of_run.values()):
+            values.append(trials.objective.value(place, of_run))
+    release = runs[0][1][0][1]
+    return Kernel(release=release, values=values, sim=sim, weak=trials.objective.weak)
+
+
+def _scenario(trials: Trials, place: Place, seed: int) -> Scenario:
+    own, rival = trials.attacked.transports(place, "")
+    return scenario(place, own, rival, trials.attacked.title(place), seed)
+
+
+def _run(plan: Sequence[Scenario], engine: Engine) -> list[tuple[Figures, str]]:
+    def done(_: int, record: Record) -> tuple[Figures, str]:
+        return figures_of(record), str(record.meta["kernel"])
+
+    return for_each(plan, done, engine=engine)

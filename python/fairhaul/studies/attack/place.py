@@ -1,0 +1,180 @@
+"""A place: the path, the flows and their starts at one point of the box, as a scenario.
+
+The attacked flows are `own[...]`, the flows that compete with them `rival[...]`. A rival may have
+the attacked controller, too: then the kind of the rivals is `SELF`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairhaul.scenario.packets import LEAST_BUFFER_PACKETS, PACKET_BYTES
+from fairhaul.scenario.read import Scenario, read_one, toml
+from fairhaul.scenario.transport import Transport
+from fairhaul.text.phrases import quantity
+
+OWN, RIVAL, SELF = "own", "rival", "self"
+
+# All figures but stalls are of the second half of the run, when all flows have started.
+WARMUP = 0.5
+# The rate of the link is lower between these parts of the run, if the box has a `dip`.
+DIP = (0.6, 0.8)
+
+Queue = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a controller is attacked; quantities are as a person writes them, in these units.
+
+    `rivals_start` is a part of the run: rivals start that much later than the attacked flows, or
+    earlier if it is negative. `dip` is the part of the rate that is left from 60 % to 80 % of the
+    run. `queue` is a queue of a scenario without its capacity, as TOML.
+    """
+
+    rate_mbps: float
+    rtt_ms: float
+    buffer_bdp: float
+    loss: float
+    dip: float
+    queue: str
+    flows: int
+    rivals: int
+    rival: str
+    rivals_rtt: float
+    rivals_start: float
+    round_trips: float
+    least_s: float
+
+    @property
+    def bdp_packets(self) -> float:
+        """The bandwidth-delay product of the attacked flows, packets."""
+        return self.rate_mbps * self.rtt_ms * 1e3 / 8 / PACKET_BYTES
+
+    @property
+    def buffer_packets(self) -> int:
+        """The capacity of the queue."""
+        return max(LEAST_BUFFER_PACKETS, round(self.buffer_bdp * self.bdp_packets))
+
+    @property
+    def rivals_rtt_ms(self) -> float:
+        """The round-trip time of the rivals."""
+        return float(f"{self.rtt_ms * self.rivals_rtt:.4g}")
+
+    @property
+    def longest_rtt_s(self) -> float:
+        """The longest round-trip time of a flow."""
+        return max(self.rtt_ms, self.rivals_rtt_ms if self.rivals else 0.0) / 1000
+
+    @property
+    def duration_s(self) -> float:
+        """How long a run lasts."""
+        return float(f"{max(self.least_s, self.round_trips * self.longest_rtt_s):.4g}")
+
+    def text(self) -> str:
+        """Describe the path in a few words."""
+        kind = str(queue_of(self.queue)["kind"])
+        parts = [
+            quantity(self.rate_mbps * 1e6, "bit/s"),
+            f"{self.rtt_ms:g} ms",
+            f"{kind} queue of {self.buffer_packets} packets "
+            f"({self.buffer_packets / self.bdp_packets:.2g} BDP)",
+        ]
+        parts += [f"random loss of {self.loss:g}"] if self.loss else []
+        parts += [f"a dip to {self.dip:.0%} of the rate"] if self.dip < 1 else []
+        return ", ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the place as it is printed in JSON."""
+        return {
+            **asdict(self),
+            "queue": queue_of(self.queue),
+            "bdp_packets": self.bdp_packets,
+            "buffer_packets": self.buffer_packets,
+            "duration_s": self.duration_s,
+        }
+
+
+def queue_of(text: str) -> dict[str, Any]:
+    """Give the keys of a queue that `Place.queue` holds."""
+    import tomllib
+
+    found: dict[str, Any] = tomllib.loads(f"x = {text}")["x"]
+    return found
+
+
+def keys(
+    place: Place, own: Transport, rival: Transport | None, title: str, seed: int
+) -> dict[str, Any]:
+    """Give the keys of the scenario of a place; `rival` is None where the rivals are of `own`."""
+    length_s = place.duration_s
+    shortest_ms = min(place.rtt_ms, place.rivals_rtt_ms) if place.rivals else place.rtt_ms
+    own_start_s = max(0.0, -place.rivals_start) * length_s if place.rivals else 0.0
+    flows = [_flow(OWN, place.flows, place.rtt_ms, own_start_s, own)]
+    if place.rivals:
+        start_s = max(0.0, place.rivals_start) * length_s
+        rivals = rival or own
+        flows.append(_flow(RIVAL, place.rivals, place.rivals_rtt_ms, start_s, rivals))
+    return {
+        "title": title,
+        "seed": seed,
+        "duration": f"{length_s:g} s",
+        "warmup": f"{WARMUP * length_s:g} s",
+        "packet": f"{PACKET_BYTES} B",
+        "bottleneck": {
+            "rate": f"{place.rate_mbps:g} Mbit/s",
+            "delay": f"{shortest_ms / 4:g} ms",
+            "queue": {**queue_of(place.queue), "capacity": f"{place.buffer_packets} packets"},
+            **({"loss": place.loss} if place.loss else {}),
+            **_dip(place),
+        },
+        "flow": flows,
+    }
+
+
+def _flow(name: str, count: int, rtt_ms: float, start_s: float, of: Transport) -> dict[str, Any]:
+    many = {"count": count} if count > 1 else {}
+    start = {"start": f"{start_s:g} s"} if start_s > 0 else {}
+    return {"name": name, **many, "rtt": f"{rtt_ms:g} ms", **start, **of.keys()}
+
+
+def _dip(place: Place) -> dict[str, Any]:
+    if place.dip >= 1:
+        return {}
+    begin_s, end_s = (part * place.duration_s for part in DIP)
+    whole = f"{place.rate_mbps:g} Mbit/s"
+    low = f"{place.rate_mbps * 1e6 * place.dip:.0f} bit/s"
+    return {
+        "schedule": [{"at": f"{begin_s:g} s", "rate": low}, {"at": f"{end_s:g} s", "rate": whole}]
+    }
+
+
+def scenario(
+    place: Place, own: Transport, rival: Transport | None, title: str, seed: int
+) -> Scenario:
+    """Write the scenario of a place, and read it."""
+    return read_one(keys(place, own, rival, title, seed))
+
+
+def written(of: Mapping[str, Any], notes: list[str]) -> str:
+    """Write a scenario as a file for people: comments first, then a line for each key."""
+    lines = [f"# {note}" for note in notes] + [""]
+    tables = {"bottleneck": "[bottleneck]", "flow": "[[flow]]"}
+    lines += [f"{key} = {_value(value)}" for key, value in of.items() if key not in tables]
+    for key, head in tables.items():
+        for table in of[key] if isinstance(of[key], list) else [of[key]]:
+            lines += ["", head, *(f"{name} = {_value(value)}" for name, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    """Write a value with bare keys; a controller without parameters is its name."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if not isinstance(value, dict):
+        return toml(value)
+    if list(value) == ["kind"]:
+        return toml(value["kind"])
+    return "{ " + ", ".join(f"{name} = {_value(item)}" for name, item in value.items()) + " }"

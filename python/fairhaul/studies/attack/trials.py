@@ -1,0 +1,163 @@
+"""Trials: the runs at places of the box, each kept in a store, so that a search can go on.
+
+A search is a pure function of its question. One that was killed is repeated from the begin, and
+takes from the store what it had run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.jobs.store import Job, Writer, build_of, jobs_of
+from fairhaul.runs.runs import for_each
+from fairhaul.studies.attack.figures import Figures, figures_of
+from fairhaul.studies.attack.objectives import REFERENCE, Objective, Runs
+from fairhaul.studies.attack.place import SELF, Place, keys, scenario
+
+if TYPE_CHECKING:
+    from fairhaul.record.record import Record
+    from fairhaul.runs.runs import OnProgress, Progress
+    from fairhaul.scenario.transport import Transport
+
+# What is computed of a run.
+OF = "attack figures"
+# What the scenario and the figures of a run cost, counted in packets of a budget.
+PER_RUN_PACKETS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A place with its runs for one seed, and the value of the objective there."""
+
+    place: Place
+    seed: int
+    value: float
+    runs: Runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attacked:
+    """What is attacked: the transports of the attacked flows and of all rivals, by name."""
+
+    name: str
+    own: Transport
+    rivals: Mapping[str, Transport]
+
+    def transports(self, place: Place, case: str) -> tuple[Transport, Transport | None]:
+        """Give the transports of both groups of flows in a case; None is that of the first."""
+        rival = None if place.rival == SELF else self.rivals[place.rival]
+        return (rival or self.own, None) if case == REFERENCE else (self.own, rival)
+
+    def keys(self, place: Place, seed: int) -> dict[str, Any]:
+        """Give the keys of the scenario of a place."""
+        return keys(place, self.own, self.transports(place, "")[1], self.title(place), seed)
+
+    def title(self, place: Place) -> str:
+        """Name the flows of a place."""
+        rivals = self.name if place.rival == SELF else place.rival
+        beside = f" beside {place.rivals} {rivals}" if place.rivals else ""
+        return f"{place.flows} {self.name}{beside}"
+
+
+@dataclass(kw_only=True)
+class Trials:
+    """Runs what the store lacks, and counts what all of it costs in packets.
+
+    `budget` is only for the bar of progress.
+    """
+
+    attacked: Attacked
+    objective: Objective
+    out: Path | None = None
+    budget: float = 0.0
+    at_once: int | None = None
+    on_progress: OnProgress | None = None
+    packets: float = 0.0
+    runs: int = 0
+    _known: dict[str, Figures] = field(default_factory=dict)
+    _counted: set[str] = field(default_factory=set)
+    _writer: Writer | None = None
+
+    def opened(self) -> AbstractContextManager[object]:
+        """Open the store, if there is a directory for one.
+
+        Raises:
+            StoreError: the directory exists and is something else.
+        """
+        if self.out is None:
+            return nullcontext()
+        self._writer = Writer(self.out, f"attack {self.attacked.name}")
+        for result in self._writer.store.results():
+            if result.of == OF:
+                self._known[result.key] = result.decoded()
+        return self._writer
+
+    def run(self, places: Sequence[Place], seeds: Sequence[int]) -> list[list[Trial]]:
+        """Give the trials of places, for each a list with a trial for each seed."""
+        cases = self.objective.cases
+        wanted = [
+            (place, seed, {case: self._job(place, case, seed) for case in cases})
+            for place in places
+            for seed in seeds
+        ]
+        self._fill({job.key: job for _, _, jobs in wanted for job in jobs.values()})
+        trials = iter(
+            self._trial(place, seed, {case: self._known[job.key] for case, job in jobs.items()})
+            for place, seed, jobs in wanted
+        )
+        return [[next(trials) for _ in seeds] for _ in places]
+
+    def cost(self, places: Sequence[Place]) -> float:
+        """Estimate what trials of places cost, in packets; it is too high where links idle."""
+        total = 0.0
+        for place in places:
+            for case in self.objective.cases:
+                estimate = dict(self._job(place, case, 1).scenario.estimate())
+                total += float(estimate["packets"]) + PER_RUN_PACKETS
+        return total
+
+    def _trial(self, place: Place, seed: int, runs: Runs) -> Trial:
+        return Trial(place=place, seed=seed, value=self.objective.value(place, runs), runs=runs)
+
+    def _job(self, place: Place, case: str, seed: int) -> Job:
+        own, rival = self.attacked.transports(place, case)
+        of = scenario(place, own, rival, self.attacked.title(place), seed)
+        (job,) = jobs_of(of, 1, "sim", OF, build_of(figures_of))
+        return job
+
+    def _fill(self, jobs: Mapping[str, Job]) -> None:
+        """Run the jobs whose figures are not known yet; count all that are new to this search."""
+        plan = [job for key, job in jobs.items() if key not in self._known]
+
+        def done(index: int, record: Record) -> tuple[str, Figures]:
+            figures = figures_of(record)
+            if self._writer is not None:
+                self._writer.keep(plan[index], record.meta, figures)
+            return plan[index].key, figures
+
+        found = for_each(
+            [job.scenario for job in plan], done, jobs=self.at_once, on_progress=self._shown()
+        )
+        self._known.update(found)
+        for key in jobs:
+            if key not in self._counted:
+                self._counted.add(key)
+                self.packets += self._known[key]["packets"] + PER_RUN_PACKETS
+                self.runs += 1
+
+    def _shown(self) -> OnProgress | None:
+        """Give what shows the progress of the whole search instead of that of its last runs."""
+        show = self.on_progress
+        if show is None or not self.budget:
+            return show
+        spent, runs = min(self.packets / self.budget, 1.0), self.runs
+
+        def shown(state: Progress) -> None:
+            every = replace(state, part=spent, finished=runs + state.finished, runs=runs)
+            show(replace(every, runs=runs + state.runs))
+
+        return shown

@@ -1,0 +1,24 @@
+"""The simulator compared with kernels: the same cells on several engines, and their differences.
+
+A cell is one or two flows on one bottleneck. The simulator runs first, and its prediction is stored
+before the kernel runs.
+"""
+
+from __future__ import annotations
+
+from fairhaul.studies.cells.agreement import Agreement, agreement
+from fairhaul.studies.cells.table import CELLS, Cell
+from fairhaul.studies.cells.unusual import UNUSUAL, UnusualCell
+from fairhaul.studies.cells.work import Compared, compare, compare_unusual
+
+__all__ = [
+    "CELLS",
+    "UNUSUAL",
+    "Agreement",
+    "Cell",
+    "Compared",
+    "UnusualCell",
+    "agreement",
+    "compare",
+    "compare_unusual",
+]

@@ -1,0 +1,63 @@
+"""Whether the simulator agrees with a kernel on a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fairhaul.scenario.engines import Engine
+from fairhaul.studies.cells.work import Compared, Figures, mean
+
+# By how much figures may differ, as a share of the kernel's.
+CLOSE = 0.05
+CLOSE_DELAY = 0.10
+DELAYS = ("rtt_ms", "cwnd")
+# The figures of a table: name, heading with its unit, what the figure is multiplied by, decimals.
+SHOWN = (
+    ("link_share", "link used %", 100.0, 1),
+    ("first_share", "first flow %", 100.0, 1),
+    ("rtt_ms", "RTT ms", 1.0, 1),
+    ("cwnd", "cwnd", 1.0, 0),
+)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A figure on which engines are compared."""
+
+    figure: str
+    sim: float
+    kernel: float
+    agrees: bool
+    """The means differ little, or the simulator's lies between the runs of the kernel."""
+
+
+def agreement(compared: Compared, engine: Engine = "linux") -> Iterator[Agreement]:
+    """Compare the figures of a cell that both engines have: goodput, share, round trip, window."""
+    sim, kernel = compared.by.get("sim"), compared.by.get(engine)
+    if sim is None or kernel is None:
+        return
+    wanted = ["link_share", "rtt_ms", "cwnd"]
+    if len(compared.cell.controllers) > 1:
+        wanted.append("first_share")
+    wanted += [figure for figure in sim if figure.startswith("rtt_ms_")]
+    for figure in wanted:
+        ours, theirs = mean(sim, figure), mean(kernel, figure)
+        if ours is not None and theirs is not None:
+            yield Agreement(figure, ours, theirs, _agrees(figure, ours, theirs, kernel))
+
+
+def entries(found: Mapping[str, Agreement], missing: str) -> list[str]:
+    """Write the figures of `SHOWN`: simulator / kernel, or `missing` where one is not compared."""
+    return [
+        f"{scale * found[figure].sim:.{digits}f} / {scale * found[figure].kernel:.{digits}f}"
+        if figure in found
+        else missing
+        for figure, _, scale, digits in SHOWN
+    ]
+
+
+def _agrees(figure: str, ours: float, theirs: float, kernel: Figures) -> bool:
+    close = CLOSE_DELAY if figure.startswith(DELAYS) else CLOSE
+    runs = [value for value in kernel[figure] if value is not None]
+    return abs(ours - theirs) <= close * abs(theirs) or min(runs) <= ours <= max(runs)

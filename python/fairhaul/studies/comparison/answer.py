@@ -1,0 +1,206 @@
+"""The sentences that answer a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+from typing import Any
+
+from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS
+from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.transport import STANDARD
+from fairhaul.statistics.estimate import LEAST_RUNS
+from fairhaul.statistics.evidence import below, judge, less
+from fairhaul.studies.comparison.numbers import Runs
+from fairhaul.studies.comparison.plan import ENOUGH_ROUND_TRIPS, Done, budget_s
+from fairhaul.studies.comparison.question import Question
+from fairhaul.text.durations import duration_text
+from fairhaul.text.phrases import size_text
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """What controllers are ranked by, and the words for a single one, the best and the worst."""
+
+    case: str
+    value: Callable[[Row], float | None]
+    only: str
+    best: str
+    last: str
+    figure: str
+    form: Callable[[float], str]
+    more_is_better: bool = False
+
+
+def answer(question: Question, rows: Sequence[Row], found: Mapping[str, Runs], done: Done) -> str:
+    """Say which controller shares most evenly, completes first and harms the others least.
+
+    Only stationary cases are ranked: the start of a flow says nothing about the long term.
+    Differences are those between runs of one seed, and all of them are judged together.
+    """
+    ranked = [(theme, _ranking(theme, rows, found)) for theme in _themes(question)]
+    pairs = [
+        below(less(ranking[first], ranking[last]), 0.0)
+        for _, ranking in ranked
+        for first, last in combinations(ranking, 2)
+    ]
+    judged = iter(judge(pairs))
+    parts = [
+        _sentence(theme, ranking, {pair: next(judged) for pair in combinations(ranking, 2)})
+        for theme, ranking in ranked
+    ]
+    if not done.stationary:
+        parts.append(too_short(question, rows, done))
+    return " ".join(part for part in parts if part)
+
+
+def _themes(question: Question) -> list[Theme]:
+    size = size_text(question.size_bytes)
+    themes = []
+    if len(question.rtts_s) > 1:
+        themes.append(
+            Theme(
+                case="alone",
+                value=lambda run: run["jain"],
+                only="divides the link among its own flows",
+                best="divides the link most evenly among its own flows",
+                last="least evenly",
+                figure="Jain's index {}",
+                form=lambda index: f"{index:.3f}",
+                more_is_better=True,
+            )
+        )
+    themes.append(
+        Theme(
+            case="alone",
+            value=slowest,
+            only=f"transfers {size} on its slowest flow",
+            best=f"transfers {size} fastest on its slowest flow",
+            last="slowest",
+            figure="{}",
+            form=duration_text,
+        )
+    )
+    if question.others is not None:
+        themes.append(
+            Theme(
+                case="beside",
+                value=lambda run: run["harm"],
+                only=f"harms {others_text(question)}",
+                best=f"harms {others_text(question)} least",
+                last="most",
+                figure="harm {}",
+                form=lambda harm: f"{harm:.2f}",
+            )
+        )
+    return themes
+
+
+Ranking = Mapping[str, Mapping[int, float]]
+
+
+def _ranking(theme: Theme, rows: Sequence[Row], found: Mapping[str, Runs]) -> Ranking:
+    """Give the values by seed of the stationary cases, the best first."""
+    names = [row["controller"] for row in rows if row[theme.case]["stationary"]]
+    if theme.case == "beside" and len(rows) > 1:
+        # What standard TCP does to others is the reference, and 0 by definition.
+        names = [name for name in names if name != STANDARD]
+    values = {
+        name: {
+            seed: value
+            for seed, run in found[name][theme.case].items()
+            if (value := theme.value(run)) is not None
+        }
+        for name in names
+    }
+    known = [name for name in names if values[name]]
+    known.sort(key=lambda name: fmean(values[name].values()), reverse=theme.more_is_better)
+    return {name: values[name] for name in known}
+
+
+def _sentence(theme: Theme, ranking: Ranking, apart: Mapping[tuple[str, str], bool | None]) -> str:
+    """Name the best and the worst controller, or say that the runs cannot tell them apart."""
+    if not ranking:
+        return ""
+    names = list(ranking)
+    texts = {
+        name: theme.figure.format(theme.form(fmean(values.values())))
+        for name, values in ranking.items()
+    }
+    best, last = names[0], names[-1]
+    if len(names) == 1:
+        return f"{best} {theme.only}: {texts[best]}."
+    runs = min(len(values) for values in ranking.values())
+    means = ", ".join(f"{name} {texts[name]}" for name in names)
+    if runs < LEAST_RUNS:
+        seeds = "one seed says" if runs == 1 else f"{runs} seeds say"
+        return (
+            f"Which controller {theme.best}, {seeds} nothing about: {means}; a ranking requires at "
+            f"least {LEAST_RUNS} seeds."
+        )
+    if apart[best, last] is None:
+        return f"The runs do not show which controller {theme.best}: {means}."
+    ties = [name for name in names[1:-1] if apart[best, name] is None]
+    beside = f" or {' or '.join(ties)}" if ties else ""
+    return f"{best}{beside} {theme.best} ({texts[best]}), {last} {theme.last} ({texts[last]})."
+
+
+def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
+    """Name the cases that are not stationary, and the duration that each would need.
+
+    A controller that causes no losses, e.g. a delay-based one, never has enough loss events.
+    """
+    headings = {"alone": "alone", "beside": f"competing with {others_text(question)}"}
+    short = {
+        case: [row for row in rows if row[case] and not row[case]["stationary"]]
+        for case in headings
+    }
+    which = "; ".join(
+        f"{heading}, {', '.join(_wanted(row, case) for row in short[case])}"
+        for case, heading in headings.items()
+        if short[case]
+    )
+    wanted = [row[case]["wanted_duration_s"] for case in short for row in short[case]]
+    seeds = len(next(iter(done.measures.values())))
+    return (
+        f"Too short to say, and not ranked: {which}. In {duration_text(done.duration_s)}, one of "
+        f"their flows had fewer than {ENOUGH_LOSS_EVENTS} loss events, or fewer than "
+        f"{ENOUGH_ROUND_TRIPS} round trips were measured, so their figures hold for that time and "
+        f"not for the long term.{_advice(question, done.engine, wanted, seeds)}"
+    )
+
+
+def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], seeds: int) -> str:
+    """Say what budget would suffice."""
+    known = [length for length in wanted if length is not None]
+    text = ""
+    if known:
+        cost = duration_text(budget_s(question, max(known), seeds, engine) * (1 + 1 / seeds))
+        text = f" By these estimates, a budget of about {cost} (--budget) would suffice"
+        text += " for the cases with an estimate." if len(known) < len(wanted) else "."
+    if len(known) < len(wanted):
+        text += " Without a loss event there is no estimate; --duration sets any duration."
+    return text
+
+
+def _wanted(row: Row, case: str) -> str:
+    """Name a controller and the duration that it needs."""
+    wanted_s = row[case]["wanted_duration_s"]
+    needs = "no loss event yet" if wanted_s is None else f"needs about {duration_text(wanted_s)}"
+    return f"{row['controller']} ({needs})"
+
+
+def slowest(run: Row) -> float | None:
+    """Give the completion time of the slowest flow of a run; None if a flow never completes."""
+    times = [flow["completion_s"] for flow in run["flows"]]
+    return None if None in times else max(times)
+
+
+def others_text(question: Question) -> str:
+    """Name the competing flows, such as "4 reno"."""
+    others = question.others
+    return f"{others.count} {others.name}" if others is not None else "nothing"

@@ -1,0 +1,245 @@
+"""The runs of a comparison, and how long they last.
+
+All runs of a comparison are equally long, so that their figures are comparable. Short trial runs
+with one seed count loss events; the runs of all seeds are then long enough for the slowest flow to
+have enough of them, or as long as the budget allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN, measure
+from fairhaul.runs.runs import for_each, refuse_if_impossible
+from fairhaul.scenario.engines import FACTS, Engine
+from fairhaul.scenario.read import Scenario, ScenarioError, read_one, with_seeds
+from fairhaul.scenario.transport import STANDARD, Transport
+from fairhaul.studies.comparison.question import Question
+
+if TYPE_CHECKING:
+    from fairhaul.measures.types import RunFigures
+    from fairhaul.record.record import Record
+    from fairhaul.runs.runs import OnProgress
+
+PACKET_BYTES = 1000
+
+# The length of a trial run: this many of the longest round trips, and at least this many seconds.
+TRIAL_ROUND_TRIPS, TRIAL_S = 100, 10.0
+
+# What is measured has at least this many of the longest round trips, however many loss events.
+ENOUGH_ROUND_TRIPS = 200
+
+# Below this a run is over before its flows have left slow start.
+LEAST_ROUND_TRIPS = 20
+
+# Slow links cost few packets; their runs end here.
+LONGEST_S = 100_000.0
+
+# The part of a run that is its warm-up.
+WARMUP = 0.2
+
+LEAST_STEP, LARGEST_STEP = 1.5, 10.0
+LEAST_GAIN = 1.2
+
+# Durations are sums of binary fractions.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """The flows of a run: one of a controller per round-trip time, alone or beside the others."""
+
+    name: str
+    beside: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The measures of every case, one for each seed, and the cost of all runs."""
+
+    measures: Mapping[Case, Sequence[Mapping[str, Any]]]
+    duration_s: float
+    warmup_s: float
+    packets: int
+    cpu_s: float
+    stationary: bool
+    engine: Engine = "sim"
+
+
+def least_s(question: Question) -> float:
+    """How long runs have to be for enough round trips to be measured."""
+    return ENOUGH_ROUND_TRIPS * max(question.rtts_s) / (1 - WARMUP)
+
+
+def is_long_enough(question: Question, events: int, duration_s: float) -> bool:
+    """Whether runs can be judged in which the slowest flow had that number of loss events."""
+    return events >= ENOUGH_LOSS_EVENTS and duration_s >= least_s(question) * (1 - ROUNDING)
+
+
+def budget_s(question: Question, duration_s: float, seeds: int, engine: Engine = "sim") -> float:
+    """Give the processor time that runs of that duration count as."""
+    packets_per_s = question.rate_bps / 8 / PACKET_BYTES * len(_cases(question)) * seeds
+    return duration_s * packets_per_s / FACTS[engine].packets_per_cpu_s
+
+
+def run_cases(
+    question: Question,
+    *,
+    seeds: int,
+    jobs: int | None,
+    on_progress: OnProgress | None,
+    engine: Engine = "sim",
+) -> Done:
+    """Run every case of `question` long enough, or as long as its budget allows."""
+    transports = _cases(question)
+    tried = (_scenario(question, case, of, TRIAL_S) for case, of in transports.items())
+    refuse_if_impossible(engine, tried)
+
+    def run(duration_s: float, each: int) -> list[RunFigures]:
+        plan = [
+            seeded
+            for case, transport in transports.items()
+            for seeded in with_seeds(_scenario(question, case, transport, duration_s), each)
+        ]
+        return for_each(plan, _figures, jobs=jobs, on_progress=on_progress, engine=engine)
+
+    def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
+        events = min(least_loss_events(run) for run in results)
+        return Done(
+            measures={
+                case: results[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)
+            },
+            duration_s=duration_s,
+            warmup_s=WARMUP * duration_s,
+            packets=sum(int(run["packets"]) for run in cost),
+            cpu_s=sum(run["cpu_s"] or 0.0 for run in cost),
+            stationary=is_long_enough(question, events, duration_s),
+            engine=engine,
+        )
+
+    if question.duration_s is not None:
+        results = run(question.duration_s, seeds)
+        return done(results, results, question.duration_s)
+    left_s = _most_s(question, len(transports), seeds, engine)
+    duration_s = _tidy(min(_trial_s(question), left_s / (seeds + 1)))
+    cost: list[RunFigures] = []
+    each = 1
+    while True:
+        results = run(duration_s, each)
+        cost += results
+        left_s -= duration_s * each
+        events = min(least_loss_events(run) for run in results)
+        enough = is_long_enough(question, events, duration_s)
+        longer_s = duration_s if enough else _longer(question, duration_s, events)
+        longer_s = _tidy(min(longer_s, left_s / seeds))
+        # A run that would hardly be longer than the last shows nothing new.
+        if each == seeds and (enough or longer_s < LEAST_GAIN * duration_s):
+            return done(results, cost, duration_s)
+        # Without a loss event another trial costs little beside runs of all seeds.
+        knows = enough or events > 0 or longer_s * (seeds + LARGEST_STEP) > left_s
+        duration_s, each = longer_s, seeds if knows else 1
+
+
+def _trial_s(question: Question) -> float:
+    return max(TRIAL_S, TRIAL_ROUND_TRIPS * max(question.rtts_s))
+
+
+def _longer(question: Question, duration_s: float, events: int) -> float:
+    """How long runs should be after some of that duration."""
+    return max(duration_s * _step(events), MARGIN * least_s(question) if events else 0.0)
+
+
+def _figures(_: int, record: Record) -> RunFigures:
+    return measure(record)
+
+
+def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float:
+    """How long one run of each case may last in all, trial runs included, within the budget."""
+    packets = question.budget_s * FACTS[engine].packets_per_cpu_s
+    per_second = question.rate_bps / 8 / PACKET_BYTES * cases
+    left_s = min(packets / per_second, (seeds + 1) * LONGEST_S)
+    slowest_s = max(question.rtts_s)
+    each_s = left_s / (seeds + 1)
+    if each_s < LEAST_ROUND_TRIPS * slowest_s:
+        wanted_s = question.budget_s * LEAST_ROUND_TRIPS * slowest_s / each_s
+        raise ScenarioError(
+            f"--budget {question.budget_s:g}s: {cases} cases with {seeds} seeds would end after "
+            f"{each_s:.2g} s, too soon for a round-trip time of {slowest_s:g} s: compare fewer "
+            f"controllers, or at a lower rate, or with a budget of at least {wanted_s:.0f}s"
+        )
+    return left_s
+
+
+def least_loss_events(run: Mapping[str, Any]) -> int:
+    """The loss events of the flow that had the fewest."""
+    return min(int(flow["loss_events"]) for flow in run["flows"])
+
+
+def _step(events: int) -> float:
+    """How many times longer a run has to be whose slowest flow had `events` loss events."""
+    wanted = MARGIN * ENOUGH_LOSS_EVENTS / events if events else LARGEST_STEP
+    return min(max(wanted, LEAST_STEP), LARGEST_STEP)
+
+
+def _tidy(seconds: float) -> float:
+    """Round a length to two or three digits, so that it can be printed."""
+    step = 10.0 if seconds >= 1000 else 1.0 if seconds >= 10 else 0.01
+    return round(seconds // step * step, 2)
+
+
+def _cases(question: Question) -> dict[Case, Transport]:
+    """Every case with its transport; standard TCP always runs beside the others, too."""
+    controllers = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
+    if question.others is not None:
+        with_standard = {
+            **question.controllers,
+            STANDARD: Transport(
+                controller={"kind": STANDARD}, profile=question.profile, pacing=question.pacing
+            ),
+        }
+        controllers |= {Case(name=n, beside=True): c for n, c in with_standard.items()}
+    return controllers
+
+
+def _scenario(question: Question, case: Case, transport: Transport, duration_s: float) -> Scenario:
+    """Write the scenario of one case and read it.
+
+    The bottleneck has a quarter of the shortest round-trip time in each direction, and the access
+    links have the other half. Flows start within a second, at times that are drawn.
+    """
+    rtts = [_picoseconds(rtt) for rtt in question.rtts_s]
+    start = f"uniform 0 s..{min(1.0, duration_s / 20):g} s"
+    flows: list[dict[str, object]] = [
+        {"name": f"F{i + 1}", "rtt": f"{rtt} ps", "start": start, **transport.keys()}
+        for i, rtt in enumerate(rtts)
+    ]
+    if case.beside and question.others is not None:
+        others = {
+            "name": "others",
+            "role": "background",
+            "count": question.others.count,
+            "rtt": f"{min(rtts)} ps..{max(rtts)} ps",
+            "start": start,
+            **question.others.transport.keys(),
+        }
+        flows.append(others)
+    beside = "beside the others" if case.beside else "alone"
+    scenario = {
+        "title": f"{case.name} {beside}",
+        "duration": f"{duration_s:g} s",
+        "warmup": f"{WARMUP * duration_s:.6g} s",
+        "packet": f"{PACKET_BYTES} B",
+        "bottleneck": {
+            "rate": question.rate,
+            "delay": f"{min(rtts) // 4} ps",
+            "queue": {"kind": "droptail", "capacity": question.buffer},
+        },
+        "flow": flows,
+    }
+    return read_one(scenario)
+
+
+def _picoseconds(seconds: float) -> int:
+    return round(seconds * 1e12)

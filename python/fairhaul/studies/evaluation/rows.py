@@ -1,0 +1,169 @@
+"""The rows of an evaluation: one for each expectation, over all points of its scenario's sweep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairhaul.scenario.read import variant
+from fairhaul.studies.evaluation.criteria import HEADINGS
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Expectation, Verdict
+from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
+from fairhaul.studies.expectations.words import measured
+
+SOURCE = re.compile(r"RFC 9743, (\d+(?:\.\d+)+)")
+# Margins are drawn up to this number.
+MOST_MARGIN = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What was found for a row and a controller, at the point of the sweep where it is worst."""
+
+    verdict: Verdict
+    points: int
+    worst: Checked
+    point: str
+    """What the sweep set at the worst point; empty without a sweep."""
+
+    @property
+    def margin(self) -> tuple[float, float, float] | None:
+        """The mean and the ends of the interval over the bound, or the bound over them.
+
+        1 is the bound, and more than 1 is within it. None if there is no such number.
+        """
+        judged = next(iter(self.worst.by.values()), None)
+        if judged is None or judged.estimate is None:
+            return None
+        of, expectation = judged.estimate, self.worst.expectation
+        ends = of.ends() or (of.mean, of.mean)
+        low, high = sorted(_margin(value, expectation) for value in ends)
+        return _margin(of.mean, expectation), low, high
+
+    def text(self) -> str:
+        """Write what was measured by each engine, and where."""
+        by = self.worst.by.items()
+        parts = [
+            measured(judged) + (f" ({engine})" if len(by) > 1 else "") for engine, judged in by
+        ]
+        text = ", ".join(parts) or "not run"
+        if self.worst.engines_disagree:
+            text += "; the engines disagree"
+        return f"{text} at {self.point}" if self.point else text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the verdict, and the numbers of the worst point."""
+        return {
+            "verdict": self.verdict,
+            "points": self.points,
+            "worst_point": self.point or None,
+            **{"results": self.worst.to_dict()["results"]},
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """An expectation of a scenario, and what was found for each controller."""
+
+    section: str
+    label: str
+    """The section and a letter, such as `5.1.1a`."""
+    file: str
+    title: str
+    expectation: Expectation
+    found: Mapping[str, Found]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the row as it is printed in JSON."""
+        return {
+            "label": self.label,
+            "scenario": self.file,
+            **self.expectation.to_dict(),
+            "found": {name: of.to_dict() for name, of in self.found.items()},
+        }
+
+
+def _margin(value: float, expectation: Expectation) -> float:
+    if expectation.at_least is not None:
+        margin = value / expectation.at_least if expectation.at_least else MOST_MARGIN
+    else:
+        most = expectation.at_most or 0.0
+        margin = most / value if value else MOST_MARGIN
+    return min(max(margin, 0.0), MOST_MARGIN)
+
+
+def verdict_of(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """Combine verdicts: not met if one is, met if all are; None without any."""
+    if not verdicts:
+        return None
+    if NOT_MET in verdicts:
+        return NOT_MET
+    return MET if set(verdicts) == {MET} else UNDECIDED
+
+
+def rows_of(checks: Mapping[str, Check]) -> list[Row]:
+    """Give a row for each expectation of each file, in the order of the headings."""
+    first = next(iter(checks.values()))
+    found: list[tuple[str, CheckedCase, int, dict[str, Found]]] = []
+    for file, cases in _by_file(first):
+        for place, expectation in enumerate(cases[0].case.expectations):
+            each = {
+                name: _found(dict(_by_file(check))[file], place) for name, check in checks.items()
+            }
+            found.append((_section(file, expectation), cases[0], place, each))
+    order = [heading.section for heading in HEADINGS]
+    found.sort(key=lambda row: order.index(row[0]))
+    rows: list[Row] = []
+    for section, case, place, each in found:
+        letter = chr(ord("a") + sum(row.section == section for row in rows))
+        rows.append(
+            Row(
+                section=section,
+                label=f"{section}{letter}",
+                file=Path(case.case.file).name,
+                title=case.case.scenario.title,
+                expectation=case.case.expectations[place],
+                found=each,
+            )
+        )
+    return rows
+
+
+def _section(file: str, expectation: Expectation) -> str:
+    if (match := SOURCE.match(expectation.source)) is None:
+        raise ValueError(f"{file}: source = {expectation.source!r} does not begin with a section")
+    return match[1]
+
+
+def _by_file(check: Check) -> Iterator[tuple[str, list[CheckedCase]]]:
+    files = dict.fromkeys(case.case.file for case in check.cases)
+    for file in files:
+        yield file, [case for case in check.cases if case.case.file == file]
+
+
+def _found(cases: Sequence[CheckedCase], place: int) -> Found:
+    """Judge an expectation over all points of a sweep."""
+    worst = min(cases, key=lambda case: _rank(case.expectations[place]))
+    settings = {
+        key: value
+        for key, value in variant(worst.case.scenario).items()
+        if not key.startswith("flow.mine*")
+    }
+    verdict = verdict_of([case.expectations[place].verdict for case in cases])
+    assert verdict is not None, "a file has at least one point"
+    return Found(
+        verdict=verdict,
+        points=len(cases),
+        worst=worst.expectations[place],
+        point=", ".join(f"{key.rpartition('.')[2]} = {value}" for key, value in settings.items()),
+    )
+
+
+def _rank(checked: Checked) -> tuple[int, float]:
+    """Order points from the worst verdict and the smallest margin on."""
+    found = Found(verdict=checked.verdict, points=1, worst=checked, point="")
+    margin = found.margin
+    return (NOT_MET, UNDECIDED, MET).index(checked.verdict), margin[0] if margin else -1.0

@@ -1,0 +1,184 @@
+"""Expectations of a run: numbers of its figures, and the bounds within which they must be.
+
+They stand in a scenario as `[[expect]]`, which `docs/check.md` describes. `read_expectations` gives
+those of a scenario, `numbers` their values in one run, and `verdict` judges the values of several.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairhaul._core import Scenario, ScenarioError
+from fairhaul.measures.formula import Formula, FormulaError, read_formula
+from fairhaul.measures.lists import REPORTED_BY_PORT, check_lists, controllers_with_modes, lists_of
+from fairhaul.measures.measures import measure
+from fairhaul.measures.window import cut
+from fairhaul.record.columns import columns_of
+from fairhaul.record.record import Record
+from fairhaul.scenario.engines import FACTS, Engine
+from fairhaul.statistics.estimate import ANY, AT_LEAST_0, Bounds, Estimate, estimate
+from fairhaul.studies.expectations.verdicts import (
+    MET,
+    NOT_MET,
+    UNDECIDED,
+    Verdict,
+    disagree,
+    verdict,
+)
+
+Run = list[float | None] | str
+"""The numbers of the expectations of a scenario in a run, or why the run is not valid."""
+
+__all__ = [
+    "MET",
+    "NOT_MET",
+    "UNDECIDED",
+    "Expectation",
+    "Judged",
+    "Run",
+    "Verdict",
+    "disagree",
+    "expected",
+    "judge",
+    "numbers",
+    "read_expectations",
+    "verdict",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectation:
+    """One `[[expect]]` of a scenario."""
+
+    what: str
+    number: str
+    """The formula as it was written."""
+    formula: Formula
+    at_least: float | None
+    at_most: float | None
+    relative_to: str
+    """A setting: the number is divided by that of the run with it; empty for none."""
+    source: str
+    from_s: float
+    until_s: float
+    of_modes: frozenset[str]
+    """The controllers whose modes the number needs."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the keys that the file has."""
+        return {
+            "what": self.what,
+            "number": self.number,
+            "at_least": self.at_least,
+            "at_most": self.at_most,
+            "relative_to": self.relative_to,
+            "source": self.source,
+            "from_s": self.from_s,
+            "until_s": self.until_s,
+        }
+
+    def has_number_on(self, engine: Engine) -> bool:
+        """Whether records of an engine have what it needs.
+
+        Those of a kernel have modes only of controllers whose eBPF port reports them.
+        """
+        return not FACTS[engine].kernel or self.of_modes <= REPORTED_BY_PORT
+
+    @property
+    def bounds(self) -> Bounds:
+        """The smallest and the largest value that the number can have."""
+        if not self.relative_to:
+            return self.formula.bounds
+        return AT_LEAST_0 if self.formula.bounds.low == 0 else ANY
+
+    def bound(self) -> str:
+        """Say the bounds in a few characters: `0.9 to 1.1`, `>= 0.9`."""
+        if self.at_least is not None and self.at_most is not None:
+            if self.at_least == self.at_most:
+                return f"{self.at_least:g}"
+            return f"{self.at_least:g} to {self.at_most:g}"
+        return f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The verdict on an expectation, by the runs of one engine."""
+
+    verdict: Verdict
+    estimate: Estimate | None
+    """Of the number over the runs that have it; None if no run has it."""
+    values: tuple[float | None, ...]
+    """The number of each valid run; None where a run has no such number."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the verdict, the mean with its interval, and the value of each run."""
+        nothing = {"mean": None, "low": None, "high": None, "interval": None}
+        found = nothing if self.estimate is None else self.estimate.to_dict()
+        return {"verdict": self.verdict, **found, "values": list(self.values)}
+
+
+def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
+    """Give the expectations of a scenario, with their formulas read and checked.
+
+    Raises:
+        ScenarioError: formulas are wrong; `args` are all mistakes, each with `place`.
+    """
+    described: Mapping[str, Any] = json.loads(scenario.describe())
+    expectations, mistakes = [], []
+    for number, given in enumerate(scenario.expectations(), start=1):
+        try:
+            formula = read_formula(given["number"], records=True)
+            formula.check(described)
+            check_lists(formula, described)
+        except FormulaError as error:
+            mistakes.append(
+                f"{place or scenario.title}: expect[{number}].number ({given['what']}): {error}"
+            )
+        else:
+            of_modes = controllers_with_modes(formula, described)
+            expectations.append(Expectation(formula=formula, of_modes=of_modes, **given))
+    if mistakes:
+        raise ScenarioError(*mistakes)
+    return expectations
+
+
+def expected(scenario: Scenario, record: Record) -> Run:
+    """Compute the numbers of the expectations of a scenario in a run of it."""
+    trust = record.meta.get("trust", {"valid": True})
+    if not trust["valid"]:
+        return "; ".join(trust["reasons"])
+    return numbers(record, read_expectations(scenario))
+
+
+def numbers(record: Record, expectations: Sequence[Expectation]) -> list[float | None]:
+    """Give the number of each expectation in one run; None where a figure of it is missing.
+
+    A run with a kernel has no modes if the kernel refused the program that samples them.
+    """
+    events = columns_of(record.raw("event")).rows("kind")
+    kernel = FACTS[record.meta["engine"]].kernel
+    has_modes = not kernel or any(kind == "mode" for [kind] in events)
+    windows = {(of.from_s, of.until_s) for of in expectations}
+    found: dict[tuple[float, float], dict[str, Any]] = {}
+    for window in windows:
+        within = cut(record, *window)
+        formulas = [of.formula for of in expectations if (of.from_s, of.until_s) == window]
+        found[window] = {**measure(within), **lists_of(within, formulas)}
+    return [
+        None if of.of_modes and not has_modes else of.formula.of(found[of.from_s, of.until_s])
+        for of in expectations
+    ]
+
+
+def judge(expectation: Expectation, values: Sequence[float | None]) -> Judged:
+    """Judge an expectation by its numbers in the valid runs."""
+    given = [value for value in values if value is not None]
+    bounds = expectation.bounds
+    return Judged(
+        verdict=verdict(values, expectation.at_least, expectation.at_most, bounds),
+        estimate=estimate(given, bounds) if given else None,
+        values=tuple(values),
+    )

@@ -1,0 +1,382 @@
+"""`fairhaul check`: whether the runs of scenarios are as their `[[expect]]` say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairhaul._core import Scenario, ScenarioError
+from fairhaul.host.process import Refused
+from fairhaul.jobs.store import build_of, jobs_of
+from fairhaul.jobs.values import Keeping, values
+from fairhaul.runs.runs import OnProgress, refuse_if_impossible
+from fairhaul.scenario import own
+from fairhaul.scenario.engines import FACTS, Engine, in_order
+from fairhaul.scenario.read import Controllers, Settings, read_as_typed, titled, toml, variant
+from fairhaul.studies.expectations import (
+    MET,
+    NOT_MET,
+    UNDECIDED,
+    Expectation,
+    Judged,
+    Run,
+    Verdict,
+    disagree,
+    expected,
+    judge,
+    read_expectations,
+)
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["Case", "Check", "Checked", "check", "check_scenarios", "files_of", "read_cases"]
+
+SCHEMA = 1
+SEEDS = 5
+
+Path_ = str | PathLike[str]
+# The numbers in each of its valid runs.
+Runs = list[list[float | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A scenario with its expectations: a file, or a point of its sweep."""
+
+    file: str
+    scenario: Scenario
+    expectations: tuple[Expectation, ...]
+    references: Mapping[str, Scenario]
+    """The scenarios that numbers are relative to, by the setting that each has."""
+
+    @property
+    def runs(self) -> list[Scenario]:
+        """The scenario, and the scenarios that its numbers are relative to."""
+        return [self.scenario, *self.references.values()]
+
+    @property
+    def title(self) -> str:
+        """The title of the scenario, and what its sweep set."""
+        return titled(self.scenario.title, variant(self.scenario))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """An expectation of a case, and the verdict by the runs of each engine that ran it."""
+
+    expectation: Expectation
+    by: Mapping[Engine, Judged]
+
+    @property
+    def verdict(self) -> Verdict:
+        """`not met` if it is not met on some engine, `met` if it is met on all."""
+        verdicts = {judged.verdict for judged in self.by.values()}
+        if NOT_MET in verdicts:
+            return NOT_MET
+        return MET if verdicts == {MET} else UNDECIDED
+
+    @property
+    def engines_disagree(self) -> bool | None:
+        """Whether the intervals of two engines have no number in common; None with one engine."""
+        found = [
+            disagree(one.estimate, other.estimate)
+            for one, other in combinations(self.by.values(), 2)
+        ]
+        known = [one for one in found if one is not None]
+        return any(known) if known else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the expectation, its verdict, and the results of each engine."""
+        by = {engine: judged.to_dict() for engine, judged in self.by.items()}
+        both = {} if (differ := self.engines_disagree) is None else {"engines_disagree": differ}
+        return {**self.expectation.to_dict(), "verdict": self.verdict, "results": by, **both}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedCase:
+    """A case, the verdicts on its expectations, and why an engine could not run it."""
+
+    case: Case
+    expectations: tuple[Checked, ...]
+    refused: Mapping[Engine, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the case as it is printed in JSON."""
+        return {
+            "file": self.case.file,
+            "title": self.case.scenario.title,
+            "variant": variant(self.case.scenario),
+            "refused": dict(self.refused),
+            "expectations": [checked.to_dict() for checked in self.expectations],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """The verdicts on all expectations of several scenarios."""
+
+    cases: tuple[CheckedCase, ...]
+    engines: tuple[Engine, ...]
+    seeds: int
+
+    def count(self, verdict: Verdict) -> int:
+        """The number of expectations with this verdict."""
+        every = (checked for case in self.cases for checked in case.expectations)
+        return sum(checked.verdict == verdict for checked in every)
+
+    def passed(self, *, strict: bool = False) -> bool:
+        """Whether no expectation is `not met` or, with `strict`, all are `met`."""
+        return self.count(NOT_MET) == 0 and not (strict and self.count(UNDECIDED))
+
+    def to_dict(self, *, strict: bool = False) -> dict[str, Any]:
+        """Give the object that `fairhaul check --json` prints."""
+        return {
+            "schema": SCHEMA,
+            "passed": self.passed(strict=strict),
+            "counts": {verdict: self.count(verdict) for verdict in (MET, NOT_MET, UNDECIDED)},
+            "engines": list(self.engines),
+            "seeds": self.seeds,
+            "cases": [case.to_dict() for case in self.cases],
+        }
+
+
+def check(  # noqa: PLR0913
+    files: Path_ | Sequence[Path_],
+    overrides: Settings | None = None,
+    *,
+    seeds: int = SEEDS,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+    engine: Engine | Sequence[Engine] = "sim",
+    controllers: Controllers | None = None,
+    keeping: Keeping | None = None,
+) -> Check:
+    """Run scenarios, and judge their expectations by the 95 % intervals over the seeds.
+
+    Args:
+        files: scenario files, or folders of them; every file must have an `[[expect]]`.
+        overrides: keys to change, named as in `[sweep]`.
+        seeds: the number of runs of each scenario and point of a sweep; fewer than 5 decide
+            nothing.
+        jobs: the number of runs at a time; by default one per core, and one in the lab.
+        on_progress: called with the progress about ten times a second, in the calling thread.
+        engine: `"sim"`, `"linux"` or `"lab"`, or several of them.
+        controllers: controllers of your own, by the names that the scenarios use for them.
+        keeping: the store that keeps the numbers of runs in simulated time; what it has is not run
+            again.
+
+    Raises:
+        ScenarioError: a scenario or an expectation is wrong; `args` are all mistakes.
+        Refused: an engine can run none of the scenarios here.
+        RunError: a run failed; all others were stopped.
+    """
+    given = [files] if isinstance(files, str | PathLike) else list(files)
+    engines: tuple[Engine, ...] = (engine,) if isinstance(engine, str) else tuple(engine)
+    with own.known(controllers):
+        settings = [(key, toml(value)) for key, value in (overrides or {}).items()]
+        cases = read_cases(files_of(given), settings)
+    return check_scenarios(
+        cases, engines, seeds=seeds, jobs=jobs, on_progress=on_progress, keeping=keeping
+    )
+
+
+def files_of(given: Sequence[Path_]) -> list[Path]:
+    """Give the scenario files among `given`: each file, and those in each folder, by name.
+
+    Raises:
+        ScenarioError: a folder has no scenario file.
+    """
+    files: list[Path] = []
+    for path in map(Path, given):
+        inside = sorted(path.rglob("*.toml")) if path.is_dir() else [path]
+        if not inside:
+            raise ScenarioError(f"{path}: the folder has no scenario (*.toml)")
+        files += [file for file in inside if file not in files]
+    return files
+
+
+def read_cases(files: Sequence[Path], overrides: Sequence[tuple[str, str]]) -> list[Case]:
+    """Read scenarios and their expectations, and report the mistakes of all of them together.
+
+    Raises:
+        ScenarioError: `args` are all mistakes; a file without expectations is one.
+    """
+    cases: list[Case] = []
+    mistakes: list[str] = []
+    for file in files:
+        try:
+            cases += _cases_of(file, overrides)
+        except ScenarioError as error:
+            mistakes += error.args
+    if mistakes:
+        raise ScenarioError(*dict.fromkeys(mistakes))
+    return cases
+
+
+def _cases_of(file: Path, overrides: Sequence[tuple[str, str]]) -> list[Case]:
+    scenarios = read_as_typed(file, overrides)
+    # All points of a sweep have the same expectations.
+    expectations = tuple(read_expectations(scenarios[0], str(file)))
+    if not expectations:
+        raise ScenarioError(f"{file}: the scenario has no [[expect]] to check")
+    settings = dict.fromkeys(of.relative_to for of in expectations if of.relative_to)
+    others = {
+        setting: read_as_typed(file, [*overrides, _setting(file, setting)]) for setting in settings
+    }
+    return [
+        Case(
+            file=str(file),
+            scenario=scenario,
+            expectations=tuple(read_expectations(scenario, str(file))),
+            references={setting: points[index] for setting, points in others.items()},
+        )
+        for index, scenario in enumerate(scenarios)
+    ]
+
+
+def _setting(file: Path, text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ScenarioError(f"{file}: relative_to = {text!r}: wanted KEY=VALUE, as for --set")
+    return key.strip(), value.strip()
+
+
+def check_scenarios(
+    cases: Sequence[Case],
+    engines: Sequence[Engine],
+    *,
+    seeds: int = SEEDS,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+    keeping: Keeping | None = None,
+) -> Check:
+    """Run every case on every engine, and judge its expectations.
+
+    A case that an engine cannot run is judged by the others.
+    """
+    values: dict[Engine, list[Runs | str]] = {}
+    for engine in in_order(engines):
+        of_engine = _with_a_kernel if FACTS[engine].kernel else _run
+        kept = keeping if FACTS[engine].deterministic else None
+        values[engine] = of_engine(cases, engine, seeds, jobs, on_progress, kept)
+    done = []
+    for index, case in enumerate(cases):
+        runs = {engine: of_engine[index] for engine, of_engine in values.items()}
+        checked = tuple(
+            Checked(
+                expectation=expectation,
+                by={
+                    engine: judge(expectation, [run[place] for run in of_engine])
+                    for engine, of_engine in runs.items()
+                    if not isinstance(of_engine, str) and expectation.has_number_on(engine)
+                },
+            )
+            for place, expectation in enumerate(case.expectations)
+        )
+        refused = {engine: why for engine, why in runs.items() if isinstance(why, str)}
+        done.append(CheckedCase(case=case, expectations=checked, refused=refused))
+    return Check(cases=tuple(done), engines=tuple(engines), seeds=seeds)
+
+
+def _run(
+    cases: Sequence[Case],
+    engine: Engine,
+    seeds: int,
+    jobs: int | None,
+    on_progress: OnProgress | None,
+    keeping: Keeping | None = None,
+) -> list[Runs | str]:
+    """Give the numbers of each valid run of each case; why runs are not valid if none is."""
+    plan = [
+        job
+        for case in cases
+        for scenario in case.runs
+        for job in jobs_of(scenario, seeds, engine, _of(case.expectations), build_of(expected))
+    ]
+    runs = values(plan, expected, keeping, at_once=jobs, on_progress=on_progress, engine=engine)
+    parts = iter([runs[start : start + seeds] for start in range(0, len(runs), seeds)])
+    return [_compared(case, [next(parts) for _ in case.runs]) for case in cases]
+
+
+def _of(expectations: Sequence[Expectation]) -> str:
+    """Name the numbers of expectations: a store finds them by it."""
+    wanted = [(of.number, of.from_s, of.until_s) for of in expectations]
+    return f"expectations {hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
+
+
+def _compared(case: Case, parts: Sequence[Sequence[Run]]) -> Runs | str:
+    """Give the numbers of each valid run; relative ones are ratios of runs with the same seed."""
+    valid: Runs = []
+    reasons: list[str] = []
+    for runs in zip(*parts, strict=True):
+        own, *others = runs
+        reasons += [run for run in runs if isinstance(run, str)]
+        if isinstance(own, str) or any(isinstance(run, str) for run in others):
+            continue
+        by_setting = dict(zip(case.references, others, strict=True))
+        valid.append(
+            [
+                _ratio(number, by_setting[of.relative_to][place]) if of.relative_to else number
+                for place, (of, number) in enumerate(zip(case.expectations, own, strict=True))
+            ]
+        )
+    return valid or f"no run was valid: {'; '.join(dict.fromkeys(reasons))}"
+
+
+def _ratio(number: float | None, other: object) -> float | None:
+    if number is None or not isinstance(other, float | int):
+        return None
+    if number == other:
+        return 1.0
+    return number / other if other else None
+
+
+def _refused(cases: Sequence[Case], engine: Engine) -> dict[int, Refused]:
+    """Give the cases that an engine refuses at once, by their places."""
+    with suppress(Refused):
+        refuse_if_impossible(engine, [scenario for case in cases for scenario in case.runs])
+        return {}
+    refused = {}
+    for index, case in enumerate(cases):
+        try:
+            refuse_if_impossible(engine, case.runs)
+        except Refused as error:
+            refused[index] = error
+    return refused
+
+
+def _with_a_kernel(
+    cases: Sequence[Case],
+    engine: Engine,
+    seeds: int,
+    jobs: int | None,
+    on_progress: OnProgress | None,
+    keeping: Keeping | None = None,
+) -> list[Runs | str]:
+    """Give the same, or why the engine cannot run a case.
+
+    Raises:
+        Refused: it can run none of them.
+    """
+    refused = _refused(cases, engine)
+    left = [index for index in range(len(cases)) if index not in refused]
+    found: dict[int, Runs | str] = {index: str(error) for index, error in refused.items()}
+    # In real time a case is refused only when it runs, if this user is root.
+    for part in [[index] for index in left] if FACTS[engine].real_time else [left]:
+        own = [cases[index] for index in part]
+        try:
+            values_ = _run(own, engine, seeds, jobs, on_progress, keeping) if own else []
+        except Refused as error:
+            refused |= dict.fromkeys(part, error)
+            values_ = [str(error)] * len(part)
+        found |= dict(zip(part, values_, strict=True))
+    if refused and len(refused) == len(cases):
+        raise refused[max(refused)]
+    return [found[index] for index in range(len(cases))]

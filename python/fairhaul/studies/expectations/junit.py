@@ -1,0 +1,73 @@
+"""The verdicts of a check as JUnit XML, which CI systems show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from fairhaul.studies.expectations import NOT_MET, UNDECIDED
+from fairhaul.studies.expectations.words import outcome
+from fairhaul.text.printable import printable
+
+if TYPE_CHECKING:
+    from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
+
+
+def write_junit(done: Check, file: Path, *, strict: bool = False) -> None:
+    """Write the verdicts, a suite for each scenario and a test case for each expectation.
+
+    The file is written beside its place and then renamed, so that it is never incomplete. An
+    undecided expectation is a skipped test, with `strict` a failed one.
+    """
+    root = ET.Element("testsuites", name="fairhaul check")
+    totals = dict.fromkeys(("tests", "failures", "skipped"), 0)
+    for case in done.cases:
+        suite = _suite(case, strict=strict)
+        root.append(suite)
+        for key in totals:
+            totals[key] += int(suite.get(key, "0"))
+    for key, count in totals.items():
+        root.set(key, str(count))
+    ET.indent(root)
+    draft = file.with_name(f".{file.name}.draft")
+    try:
+        ET.ElementTree(root).write(draft, encoding="utf-8", xml_declaration=True)
+        draft.replace(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _suite(case: CheckedCase, *, strict: bool) -> ET.Element:
+    name = _text(case.case.title)
+    suite = ET.Element("testsuite", name=name, file=_text(case.case.file))
+    for checked in case.expectations:
+        suite.append(_test(checked, name, strict=strict))
+    suite.set("tests", str(len(case.expectations)))
+    for key, tag in (("failures", "failure"), ("skipped", "skipped")):
+        suite.set(key, str(len(suite.findall(f"testcase/{tag}"))))
+    for engine, why in case.refused.items():
+        ET.SubElement(suite, "system-out").text = _text(f"not run on {engine}: {why}")
+    return suite
+
+
+def _test(checked: Checked, suite: str, *, strict: bool) -> ET.Element:
+    test = ET.Element("testcase", classname=suite, name=_text(checked.expectation.what))
+    words = _text(outcome(checked))
+    if checked.verdict == NOT_MET or (strict and checked.verdict == UNDECIDED):
+        failure = ET.SubElement(test, "failure", message=words, type=checked.verdict)
+        failure.text = _text(
+            f"{checked.expectation.number}\nexpected: {checked.expectation.bound()}\n"
+            f"source: {checked.expectation.source or 'none'}"
+        )
+    elif checked.verdict == UNDECIDED:
+        ET.SubElement(test, "skipped", message=words)
+    else:
+        ET.SubElement(test, "system-out").text = words
+    return test
+
+
+def _text(text: str) -> str:
+    """Write control characters out, which XML cannot hold."""
+    return "\n".join(printable(line) for line in text.split("\n"))

@@ -1,0 +1,95 @@
+"""From the numbers of runs to the rows of charts: points with intervals, windows over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.figures.bins import level, tidy, whole_run
+from fairhaul.figures.charts import Curve, Look, Scale, Span
+from fairhaul.figures.charts import dots as draw_dots
+from fairhaul.figures.look import colour
+
+if TYPE_CHECKING:
+    from fairhaul.record.record import Record
+    from fairhaul.statistics.estimate import Estimate
+    from fairhaul.studies.papers.experiment import Key, Results
+
+INTERVALS = "Means over seeds with their 95 % intervals."
+BANDS = "Points are means over seeds, bands their 95 % intervals."
+GREY = "var(--quiet)"
+
+# The number of values of each flow for which a figure over time has room.
+MOST_BINS = 240
+
+
+def looks(labels: Sequence[str], grey: Sequence[str] = ("others", "F4")) -> list[Look]:
+    """Give each label a colour, and those of the background grey."""
+    return [
+        Look(label=label, colour=GREY if label in grey else colour(i))
+        for i, label in enumerate(labels)
+    ]
+
+
+def point(estimate: Estimate, **more: Any) -> dict[str, Any]:
+    """Give a mean and the ends of its interval, with the digits that a chart shows, and `more`."""
+    ends = {"low": estimate.low, "high": estimate.high}
+    tidied = {key: value if value is None else tidy(value) for key, value in ends.items()}
+    return {**more, "mean": tidy(estimate.mean), **tidied}
+
+
+def curve(results: Results, look: Look, points: Mapping[float, tuple[Key, str]]) -> Curve:
+    """Put a number of several cases on a line: for each x the case and the number's name."""
+    rows = [
+        point(estimate, x=x)
+        for x, (key, name) in points.items()
+        if key in results.runs and (estimate := results.estimate(key, name)) is not None
+    ]
+    return Curve(look=look, points=rows)
+
+
+def reference(label: str, points: Mapping[float, float]) -> Curve:
+    """Give a line of theory, to compare the others with."""
+    rows = [{"x": x, "mean": tidy(y), "low": None, "high": None} for x, y in points.items()]
+    return Curve(look=Look(label=label, colour=GREY, dash=(4, 4), thin=True), points=rows)
+
+
+def dots(
+    results: Results, cases: Mapping[Key, str], numbers: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Give the rows of `charts.dots`: for each case and each label the number of that name."""
+    rows: list[dict[str, Any]] = []
+    for key, row in cases.items():
+        for label, name in numbers.items():
+            estimate = results.estimate(key, name)
+            if estimate is not None:
+                rows.append(point(estimate, row=row, of=label))
+    return rows
+
+
+def engines(
+    by_engine: Mapping[str, Results], cases: Mapping[Key, str], number: str, x: Scale
+) -> Mapping[str, Any]:
+    """Draw a number of each case as a dot for each engine."""
+    of = looks(list(by_engine))
+    rows = [
+        row
+        for look, results in zip(of, by_engine.values(), strict=True)
+        for row in dots(results, cases, {look.label: number})
+    ]
+    return draw_dots(of, rows, list(cases.values()), x)
+
+
+def windows(record: Record, names: Sequence[str]) -> tuple[Span, list[dict[str, float]]]:
+    """Keep of a record the congestion windows of the flows `names` over time, packets."""
+    scenario = record.meta["scenario"]
+    flows = [flow["name"] for flow in scenario["flows"]]
+    bins = level(whole_run(record.flow_series, len(flows), scenario), "cwnd_packets", MOST_BINS)
+    rows = [
+        {
+            "t": tidy(t),
+            **{f"v{i}": tidy(bins.mean[flows.index(n)][k]) for i, n in enumerate(names)},
+        }
+        for k, t in enumerate(bins.middle_s)
+    ]
+    return Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"]), rows

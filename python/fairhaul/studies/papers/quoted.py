@@ -1,0 +1,77 @@
+"""Quantities of the scenarios that are run, in the texts of a paper.
+
+The same experiment may run at several rates: with Linux in simulated time at another one than in
+the lab, and in the short form at another one than in the full form. A text that names the rate
+therefore has `{rate}` for it, and likewise `{buffer}` and `{packet}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fairhaul.scenario.read import Scenario
+from fairhaul.studies.papers.experiment import Experiment, Results
+from fairhaul.studies.papers.section import Section
+from fairhaul.studies.papers.table import Table
+from fairhaul.text.phrases import listed, quantity
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def check_quantities(section: Section, texts: Mapping[str, Sequence[str]]) -> None:
+    """Note a mistake where a text, by its key in `section`, has an unknown placeholder."""
+    for key, each in texts.items():
+        for name in _PLACEHOLDER.findall(" ".join(each)):
+            section.one_of(key, name, list(QUANTITIES), "quantity")
+
+
+def quoted(experiment: Experiment, scenarios: Sequence[Scenario]) -> Experiment:
+    """Give an experiment whose texts have the quantities of the scenarios that are run."""
+    described = [json.loads(scenario.describe()) for scenario in scenarios]
+
+    def filled(text: str) -> str:
+        return _PLACEHOLDER.sub(lambda found: _of_all(found[1], described), text)
+
+    def tables(results: Results) -> list[Table]:
+        return [replace(table, title=filled(table.title)) for table in experiment.tables(results)]
+
+    return replace(
+        experiment,
+        heading=filled(experiment.heading),
+        about=filled(experiment.about),
+        chosen=[filled(text) for text in experiment.chosen],
+        tables=tables,
+    )
+
+
+def _of_all(name: str, described: Sequence[Mapping[str, Any]]) -> str:
+    """Write a quantity of all scenarios: `20 Mbit/s and 200 Mbit/s` where they differ."""
+    return listed(list(dict.fromkeys(QUANTITIES[name](scenario) for scenario in described)))
+
+
+def _slowest(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
+    link: Mapping[str, Any] = min(scenario["links"], key=lambda link: link["rate_bps"])
+    return link
+
+
+def _buffer(scenario: Mapping[str, Any]) -> str:
+    packets = _slowest(scenario)["capacity_packets"]
+    return "no limit" if packets is None else f"{packets} packets"
+
+
+def _packet(scenario: Mapping[str, Any]) -> str:
+    sizes = sorted({flow["packet_bytes"] for flow in scenario["flows"]})
+    return listed([f"{size} bytes" for size in sizes])
+
+
+# How each is written for a scenario as `describe` gives it; rate and buffer are those of the
+# slowest link.
+QUANTITIES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "rate": lambda scenario: quantity(_slowest(scenario)["rate_bps"], "bit/s"),
+    "buffer": _buffer,
+    "packet": _packet,
+}

@@ -1,0 +1,193 @@
+"""The report of a paper reproduced: its claims, its experiments, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fairhaul import _core, report
+from fairhaul.figures.figure import Figure, Section
+from fairhaul.studies.papers.experiment import Verdict
+from fairhaul.studies.papers.run import (
+    CHOSEN,
+    DIFFERS,
+    KNOWN,
+    SIMULATOR,
+    UNCOUNTED,
+    Part,
+    Reproduction,
+)
+from fairhaul.studies.papers.run import MISSED as MISSES
+from fairhaul.studies.papers.table import Cell, Table
+from fairhaul.text.durations import duration_text
+
+UNKNOWN = "The reason is undecided here."
+PAGE = "report.html"
+AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
+MISSED = {True: "✗ missed", False: "✓ as predicted", None: ""}
+PREDICTION = (
+    "The simulator's prediction was stored in prediction.json before the kernel ran. The ± after a "
+    "predicted mean gives the interval in which 95 of 100 means of the same number of kernel runs "
+    "would lie if real hosts behaved as predicted. Both engines run the same scenario. ✗ missed: "
+    "the kernel's mean lies outside that interval. The ± after a mean of the kernel is its 95 % "
+    "interval."
+)
+LEGEND = (
+    "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval (±); "
+    "≠ differs: it lies outside."
+)
+
+
+def write(done: Reproduction, out: Path) -> Path:
+    """Write the report into the directory `out`; give the path of its page."""
+    sections = [_claims(done), *(_part(part) for part in done.parts)]
+    sections += [_misses(done), _differences(done), _choices(done), _commands(done)]
+    return report.write(
+        out / PAGE,
+        f"{done.paper.title} [{done.paper.key}], reproduced",
+        done.paper.question,
+        done.answer(),
+        [section for section in sections if section is not None],
+    )
+
+
+def _claims(done: Reproduction) -> Section | None:
+    if not done.claims:
+        return None
+    rows = [
+        [claim.text, str(claim.verdict), " ".join(filter(None, (claim.reading, claim.numbers())))]
+        for claim in done.claims
+    ]
+    table = report.Table(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
+    text = [
+        "The comparisons of an experiment are judged together: the probability that any of them "
+        "is decided wrongly is at most 5 %. Without sufficient evidence, a claim is undecided."
+    ]
+    return Section(heading="What the paper claims", text=text, tables=[table])
+
+
+def _part(part: Part) -> Section:
+    experiment = part.experiment
+    text = [f"{experiment.about} {part.how()}."]
+    text += [_legend(part)]
+    return Section(
+        heading=experiment.heading,
+        text=[line for line in text if line],
+        tables=[table_of(table) for table in part.tables],
+        figures=_figures(part),
+    )
+
+
+def _legend(part: Part) -> str:
+    if part.kernels:
+        return PREDICTION
+    return LEGEND if any(row.has_paper() for t in part.tables for row in t.rows) else ""
+
+
+def _figures(part: Part) -> Sequence[Figure]:
+    """Draw the results; of two engines over each other, or one after the other."""
+    experiment = part.experiment
+    if not part.kernels:
+        return experiment.figures(part.results)
+    kernels = {kernel.name: kernel.results for kernel in part.kernels}
+    engines = {SIMULATOR: part.results, **kernels}
+    # A case without a valid run cannot be drawn; the tables name these runs.
+    engines = {name: results for name, results in engines.items() if all(results.runs.values())}
+    if experiment.overlay is not None:
+        return experiment.overlay(engines)
+    return [
+        replace(figure, name=f"{figure.name}-{name}", title=f"{figure.title} ({name})")
+        for name, results in engines.items()
+        for figure in experiment.figures(results)
+    ]
+
+
+def table_of(table: Table) -> report.Table:
+    """Lay out a table: for each row the paper, ours and the kernel, and whether they agree."""
+    paired = any(row.has_paper() or row.kernels() for row in table.rows)
+    rows: list[list[str]] = []
+    groups: list[int] = []
+    for row in table.rows:
+        groups.append(len(rows))
+        for number, (who, texts) in enumerate(row.lines()):
+            label = row.label if number == 0 else ""
+            rows.append([label, *([who] if paired else []), *map(_lines, texts)])
+        verdicts = [_verdict(cell) for cell in row.cells]
+        if any(verdicts):
+            rows.append(["", "", *verdicts])
+    return report.Table(
+        title=table.title,
+        columns=[table.parameter, *([""] if paired else []), *table.columns],
+        rows=rows,
+        words=2 if paired else 1,
+        groups=groups if paired else (),
+        notes=table.notes,
+    )
+
+
+def _lines(text: str) -> str:
+    """Put the two ends of a range below each other."""
+    return text.replace(" to ", " to\n")
+
+
+def _verdict(cell: Cell) -> str:
+    return MISSED[cell.missed()] if cell.kernels else AGREES[cell.agrees()]
+
+
+def _misses(done: Reproduction) -> Section | None:
+    """What the simulator did not predict, and the runs that are invalid."""
+    remarks = done.remarks()
+    if MISSES not in remarks:
+        return None
+    uncounted = [f"Invalid: {line}" for line in remarks[UNCOUNTED]]
+    compared = [c.missed() for t in done.tables for row in t.rows for c in row.cells]
+    judged = [missed for missed in compared if missed is not None]
+    text = [f"{MISSES}: {sum(judged)} of {len(judged)} numbers."]
+    if uncounted:
+        text.append(f"{UNCOUNTED}: {len(uncounted)}.")
+    text += [f"{KNOWN}: {line}" for line in remarks[KNOWN]]
+    points = [*remarks[MISSES], *uncounted]
+    return Section(heading="What the simulator missed", text=text, points=points)
+
+
+def _differences(done: Reproduction) -> Section | None:
+    text = [
+        f"{claim.verdict}: {claim.text}. {claim.why or UNKNOWN}"
+        for claim in done.claims
+        if claim.verdict in {Verdict.PART, Verdict.NOT}
+    ]
+    lines = done.differences()
+    if lines:
+        text.append(f"{DIFFERS}:")
+    return (
+        Section(heading="Differences and their reasons", text=text, points=lines) if text else None
+    )
+
+
+def _choices(done: Reproduction) -> Section | None:
+    lines = done.remarks()[CHOSEN]
+    text = ["No parameter is tuned to match the paper."]
+    return Section(heading=CHOSEN, text=text, points=lines) if lines else None
+
+
+def _commands(done: Reproduction) -> Section:
+    cost = done.cost
+    text = [
+        f"Fairhaul {_core.__version__}: {done.command}",
+        f"{done.how} Seeds are counted up from that of each scenario; the same version of the "
+        "simulator gives the same record, to the last bit, on every machine.",
+        f"{cost.runs} runs with {cost.packets / 1e6:.4g} million packets took "
+        f"{duration_text(cost.clock_s)}, and {duration_text(cost.cpu_s)} of processor time.",
+    ]
+    files = _files(done.parts)
+    return Section(heading="How to repeat it", text=text, tables=[files])
+
+
+def _files(parts: Sequence[Part]) -> report.Table:
+    rows = [
+        [part.name, str(len(part.scenarios)), str(part.seeds), part.how().rpartition(" of ")[2]]
+        for part in parts
+    ]
+    columns = ["experiment", "scenarios", "seeds", "simulated time of a run"]
+    return report.Table(columns=columns, rows=rows)

@@ -1,0 +1,252 @@
+"""How far a paper's claims and numbers depend on what it leaves open.
+
+A paper does not give all of its settings. Those of an experiment that are declared `open`, each
+with the range that the paper's words allow, are drawn from a Latin hypercube. Every setting is run
+once for each case, with a seed of its own. Nothing is tuned: all settings are shown.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import _core
+from fairhaul.scenario.read import ScenarioError, toml
+from fairhaul.statistics.estimate import LEAST_RUNS
+from fairhaul.statistics.splits import Split, best_split
+from fairhaul.studies.papers import work
+from fairhaul.studies.papers.experiment import Case, Experiment, Results, Verdict
+from fairhaul.studies.papers.work import Task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairhaul.runs.runs import OnProgress
+    from fairhaul.studies.papers.run import Paper
+    from fairhaul.studies.papers.work import Kept
+
+SETTINGS = 200
+# A number comes out if it is within this part of the paper's.
+NEAR = 0.1
+
+Setting = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustClaim:
+    """A claim, and in which settings it holds: wholly (true), or in part or not at all (false)."""
+
+    text: str
+    holds: Sequence[bool]
+    split: Split | None
+
+    @property
+    def part(self) -> float:
+        """The part of the settings in which it holds."""
+        return sum(self.holds) / len(self.holds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustNumber:
+    """A printed number of the paper, and ours in every setting; None where there is none."""
+
+    row: str
+    column: str
+    paper: float
+    ours: Sequence[float | None]
+
+    @property
+    def near(self) -> list[bool]:
+        """In which settings ours is within a tenth of the paper's."""
+        return [
+            value is not None and abs(value - self.paper) <= NEAR * abs(self.paper)
+            for value in self.ours
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robust:
+    """The result: settings, claims and numbers, and how far each setting is from all numbers.
+
+    A distance is the root mean square of the relative deviations from the printed numbers; it is
+    infinite where a number is missing.
+    """
+
+    paper: Paper
+    name: str
+    settings: Sequence[Setting]
+    claims: Sequence[RobustClaim]
+    numbers: Sequence[RobustNumber]
+    distances: Sequence[float]
+    runs: int
+    cpu_s: float
+
+    @property
+    def nearest(self) -> int:
+        """The setting that is nearest to all printed numbers together."""
+        return min(range(len(self.distances)), key=self.distances.__getitem__)
+
+    @property
+    def all_near(self) -> int:
+        """In how many settings all printed numbers come out."""
+        return sum(all(each) for each in zip(*(n.near for n in self.numbers), strict=True))
+
+    @property
+    def all_hold(self) -> int:
+        """In how many settings all claims hold."""
+        return sum(all(each) for each in zip(*(c.holds for c in self.claims), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the object that `--json` prints."""
+        return {
+            "paper": self.paper.name,
+            "experiment": self.name,
+            "settings": [dict(setting) for setting in self.settings],
+            "claims": [
+                {
+                    "claim": claim.text,
+                    "holds": list(claim.holds),
+                    "depends_on": claim.split and asdict(claim.split),
+                }
+                for claim in self.claims
+            ],
+            "numbers": [
+                {"row": n.row, "column": n.column, "paper": n.paper, "ours": list(n.ours)}
+                for n in self.numbers
+            ],
+            "distances": [None if math.isinf(d) else d for d in self.distances],
+            "nearest": self.nearest if self.distances else None,
+            "runs": self.runs,
+            "cpu_s": self.cpu_s,
+        }
+
+
+def draw(experiment: Experiment, count: int) -> list[dict[str, Any]]:
+    """Draw settings of what an experiment leaves open.
+
+    Raises:
+        ScenarioError: a range is wrong.
+    """
+    lines = [f"points = {count}", *(f"{toml(k)} = {toml(v)}" for k, v in experiment.open.items())]
+    rows = _core.drawn("\n".join(lines) + "\n", "open")
+    return [{key: tomllib.loads(f"x = {value}")["x"] for key, value in row} for row in rows]
+
+
+def robust(
+    paper: Paper,
+    name: str,
+    *,
+    settings: int = SETTINGS,
+    quick: bool = True,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+    out: Path | None = None,
+) -> Robust:
+    """Run the experiment `name` of a paper over settings of what it leaves open.
+
+    Args:
+        paper: the paper.
+        name: the name of an experiment that declares what is open.
+        settings: how many settings are drawn.
+        quick: runs of the short form's length.
+        jobs: the number of runs at a time; by default one per core.
+        on_progress: called with the progress of all runs.
+        out: the directory that keeps results, so that what was interrupted goes on.
+
+    Raises:
+        ScenarioError: the experiment leaves nothing open, or a range is wrong.
+        RunError: a run failed.
+    """
+    experiment = paper.experiments[name]
+    if not experiment.open:
+        open_ones = [other for other, of in paper.experiments.items() if of.open]
+        known = f"; these do: {', '.join(open_ones)}" if open_ones else ""
+        raise ScenarioError(f"{paper.name}: {name} declares no open settings{known}")
+    drawn = draw(experiment, settings)
+    # Figures over time are not drawn, so no records are kept.
+    bare = replace(experiment, keep=None)
+    tasks = [
+        _task(paper, name, number, bare, quick, setting) for number, setting in enumerate(drawn)
+    ]
+    runs = work.run(tasks, jobs, on_progress, out=out)
+    results = [_results(runs, task, experiment) for task in tasks]
+    numbers = _numbers(experiment, results)
+    return Robust(
+        paper=paper,
+        name=name,
+        settings=drawn,
+        claims=_claims(experiment, results, drawn),
+        numbers=numbers,
+        distances=_distances(numbers, len(drawn)),
+        runs=len(runs),
+        cpu_s=sum(run.cpu_s for run in runs),
+    )
+
+
+def _task(
+    paper: Paper, name: str, number: int, experiment: Experiment, quick: bool, setting: Setting
+) -> Task:
+    cases = [
+        Case(key=case.key, scenario=case.scenario.with_seed(number + 1))
+        for case in experiment.cases(quick, setting)
+    ]
+    return paper.task(f"{name}, setting {number + 1}", experiment, cases, 1)
+
+
+def _results(runs: Sequence[Kept], task: Task, experiment: Experiment) -> Results:
+    """Give the results of one setting, so that its claims are judged by its values alone.
+
+    A value that all runs of a case share is known without doubt, so the one run counts as several.
+    """
+    once = work.gather(runs, task.name, experiment.bounds)
+    return replace(
+        once,
+        runs={key: list(values) * LEAST_RUNS for key, values in once.runs.items()},
+        seeds={key: range(LEAST_RUNS) for key in once.seeds},
+    )
+
+
+def _claims(
+    experiment: Experiment, results: Sequence[Results], settings: Sequence[Setting]
+) -> list[RobustClaim]:
+    each = [experiment.claims(result) for result in results]
+    found = []
+    for claims in zip(*each, strict=True):
+        holds = [claim.verdict is Verdict.HOLDS for claim in claims]
+        split = best_split(settings, holds)
+        found.append(RobustClaim(text=claims[0].text, holds=holds, split=split))
+    return found
+
+
+def _numbers(experiment: Experiment, results: Sequence[Results]) -> list[RobustNumber]:
+    found: dict[tuple[str, str], tuple[float, list[float | None]]] = {}
+    for number, result in enumerate(results):
+        for table in experiment.tables(result):
+            for row in table.rows:
+                for column, cell in zip(table.columns, row.cells, strict=True):
+                    many = len(cell.paper)
+                    for place, paper in enumerate(cell.paper):
+                        name = f"{column}, {place + 1} of {many}" if many > 1 else column
+                        _, ours = found.setdefault((row.label, name), (paper, []))
+                        ours += [None] * (number - len(ours))
+                        ours.append(cell.ours[place].mean if place < len(cell.ours) else None)
+    return [
+        RobustNumber(row=row, column=column, paper=paper, ours=ours)
+        for (row, column), (paper, ours) in found.items()
+    ]
+
+
+def _distances(numbers: Sequence[RobustNumber], count: int) -> list[float]:
+    if not numbers:
+        return []
+    return [
+        math.sqrt(sum(_deviation(n.ours[i], n.paper) ** 2 for n in numbers) / len(numbers))
+        for i in range(count)
+    ]
+
+
+def _deviation(ours: float | None, paper: float) -> float:
+    return math.inf if ours is None or paper == 0 else (ours - paper) / paper

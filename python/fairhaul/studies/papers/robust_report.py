@@ -1,0 +1,231 @@
+"""The report of a robust reproduction: claims, numbers, the nearest setting, and all settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairhaul.figures.charts import Look, Panel, Scale, ends, panels, powers
+from fairhaul.figures.charts.fields import scattered
+from fairhaul.figures.figure import Figure, Section, Table
+from fairhaul.figures.look import colour
+from fairhaul.report import write as write_page
+from fairhaul.results.table import short
+from fairhaul.statistics.splits import number_of
+from fairhaul.studies.papers.quoted import quoted
+from fairhaul.studies.papers.robust import NEAR, Robust, RobustClaim, RobustNumber
+
+PAGE = "robust.html"
+MOST_PANELS = 4
+PER_CENT = f"{100 * NEAR:.0f} %"
+
+
+def answer(found: Robust) -> str:
+    """Answer in sentences: how often the claims hold, and whether the printed numbers come out."""
+    count = len(found.settings)
+    several = len(found.claims) > 1
+    claims = f"All claims hold in {found.all_hold} of {count} settings. " if several else ""
+    if not found.numbers:
+        return claims.strip()
+    near = found.all_near
+    where = f"in {near} of them" if near else "in none of them"
+    best = found.distances[found.nearest]
+    return (
+        f"{claims}All {len(found.numbers)} printed numbers come out within {PER_CENT} {where}; the "
+        f"nearest setting is {100 * best:.0f} % away from them (root mean square)."
+    )
+
+
+def claim_rows(found: Robust) -> list[list[str]]:
+    """Give a row for each claim: its text, where it holds, and what that depends on."""
+    return [[claim.text, f"{100 * claim.part:.0f} %", decided(claim)] for claim in found.claims]
+
+
+def decided(claim: RobustClaim) -> str:
+    """Say on which setting a claim depends most, if it does beyond chance."""
+    split = claim.split
+    if split is None or not split.is_beyond_chance:
+        return "no single setting"
+    (held, of), (others_held, others) = split.selected, split.others
+    return f"{split.key} {split.rule}: {held} of {of}; otherwise {others_held} of {others}"
+
+
+def number_rows(found: Robust) -> list[list[str]]:
+    """Give a row for each printed number: the paper's, ours over the settings, the nearest."""
+    return [
+        [
+            number.row,
+            number.column,
+            f"{number.paper:.3g}",
+            f"{middle:.3g} ({low:.3g} to {high:.3g})",
+            f"{100 * sum(number.near) / len(number.near):.0f} %",
+            _shown(number.ours[found.nearest]),
+        ]
+        for number in found.numbers
+        for low, middle, high in [percentiles(number)]
+    ]
+
+
+NUMBER_COLUMNS = (
+    *("case", "number", "paper", "ours: median (5 % to 95 %)"),
+    *(f"within {PER_CENT}", "nearest setting"),
+)
+
+
+def percentiles(number: RobustNumber) -> tuple[float, float, float]:
+    """Give the 5th, 50th and 95th percentile over the settings."""
+    known = sorted(value for value in number.ours if value is not None)
+    if not known:
+        return (float("nan"),) * 3
+    last = len(known) - 1
+    low, middle, high = (known[round(part * last)] for part in (0.05, 0.5, 0.95))
+    return low, middle, high
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
+
+
+def write(found: Robust, out: Path) -> Path:
+    """Write the page and its figures into a directory; give the path of the page."""
+    experiment = found.paper.experiments[found.name]
+    # The texts name the rates and sizes of the paper's own scenarios, around which the ranges lie.
+    cases = experiment.cases(False, {})
+    experiment = quoted(experiment, [case.scenario for case in cases])
+    count = len(found.settings)
+    sections = [
+        Section(
+            heading="Claims",
+            text=[
+                f"{experiment.about} {count} settings of what the paper leaves open were drawn "
+                "from a Latin hypercube over the ranges below, and each was run once for every "
+                "case. Nothing is tuned."
+            ],
+            tables=[
+                Table(
+                    columns=["claim", "holds in", "depends most on"],
+                    rows=claim_rows(found),
+                    words=3,
+                    prose=True,
+                )
+            ],
+        ),
+        Section(
+            heading="What is open",
+            tables=[
+                Table(
+                    columns=["setting", "range", "nearest to all printed numbers"],
+                    rows=[
+                        [key, _range(experiment.open[key]), str(value)]
+                        for key, value in found.settings[found.nearest].items()
+                    ],
+                    words=3,
+                )
+            ]
+            if found.numbers
+            else [],
+        ),
+    ]
+    if found.numbers:
+        sections.append(
+            Section(
+                heading="Printed numbers",
+                tables=[Table(columns=NUMBER_COLUMNS, rows=number_rows(found), words=2)],
+                figures=[_numbers(found), *_distances(found)],
+            )
+        )
+    sections.append(Section(heading="All settings", tables=[_settings(found)]))
+    title = f"{found.paper.title}: {experiment.heading}"
+    question = "In what part of what the paper leaves open do its claims and numbers hold?"
+    return write_page(out / PAGE, title, question, answer(found), sections)
+
+
+def _range(given: object) -> str:
+    if not isinstance(given, dict):
+        return str(given)
+    if "any" in given:
+        return ", ".join(map(str, given["any"]))
+    scale = ", evenly over the logarithm" if given.get("scale") == "log" else ""
+    return f"{given['from']} to {given['to']}{scale}"
+
+
+def _numbers(found: Robust) -> Figure:
+    by_column: dict[str, list[RobustNumber]] = {}
+    for number in found.numbers:
+        by_column.setdefault(number.column, []).append(number)
+    names = list(dict.fromkeys(number.row for number in found.numbers))
+    each = []
+    for column, numbers in by_column.items():
+        rows = []
+        for number in numbers:
+            low, middle, high = percentiles(number)
+            rows.append(
+                {"row": number.row, "mean": middle, "low": low, "high": high, "paper": number.paper}
+            )
+        values = [value for row in rows for value in row.values() if isinstance(value, float)]
+        low, high = ends(values)
+        each.append(Panel(scale=Scale(title=column, low=low, high=high), rows=rows))
+    return Figure(
+        name="numbers",
+        title="The printed numbers over the settings",
+        caption="Dots are medians over the settings, lines reach from the 5th to the 95th "
+        "percentile; a diamond is the paper's number.",
+        chart=panels(names, each),
+    )
+
+
+def _distances(found: Robust) -> list[Figure]:
+    keys = list(found.settings[0])
+    look = Look(label="", colour=colour(0))
+    sides = []
+    for key in keys:
+        numbers = [number_of(setting[key]) for setting in found.settings]
+        known = [number for number in numbers if number is not None]
+        if len(set(known)) < 5 or len(known) < len(numbers):
+            continue
+        unit = str(found.settings[0][key]).partition(" ")[2]
+        title = f"{short(key, keys)} ({unit})" if unit else short(key, keys)
+        log = min(known) > 0 and max(known) / min(known) > 8
+        low, high = ends(known)
+        x = powers(title, known) if log else Scale(title=title, low=low, high=high)
+        cloud = [
+            {"x": number, "mean": 100 * distance}
+            for number, distance in zip(known, found.distances, strict=True)
+        ]
+        sides.append((x, [(look, cloud)]))
+    if not sides:
+        return []
+    y = powers("Distance (%)", [100 * distance for distance in found.distances])
+    return [
+        Figure(
+            name=f"distances-{number + 1}",
+            title="Distance from all printed numbers, over what is open",
+            caption="Each point is one setting: the root mean square of the relative deviations.",
+            chart=scattered(part, y),
+        )
+        for number, part in enumerate(_parts(sides))
+    ]
+
+
+def _parts(
+    sides: Sequence[tuple[Scale, list[tuple[Look, list[dict[str, float]]]]]],
+) -> list[Sequence[tuple[Scale, list[tuple[Look, list[dict[str, float]]]]]]]:
+    return [sides[i : i + MOST_PANELS] for i in range(0, len(sides), MOST_PANELS)]
+
+
+def _settings(found: Robust) -> Table:
+    keys = list(found.settings[0])
+    claims = [f"claim {number + 1}" for number in range(len(found.claims))]
+    distance = ["distance %"] if found.numbers else []
+    rows = [
+        [str(setting[key]) for key in keys]
+        + ["yes" if claim.holds[i] else "no" for claim in found.claims]
+        + ([f"{100 * found.distances[i]:.0f}"] if found.numbers else [])
+        for i, setting in enumerate(found.settings)
+    ]
+    order = sorted(range(len(rows)), key=lambda i: found.distances[i] if found.distances else i)
+    return Table(
+        columns=[*(short(key, keys) for key in keys), *claims, *distance],
+        rows=[rows[i] for i in order],
+        words=len(keys),
+    )

@@ -1,0 +1,207 @@
+"""A score: one number for a controller over many drawn paths, with its parts.
+
+The files: `paths` draws the paths, `cases` runs flows over them, `parts` defines what is computed
+from the runs, `words` writes it. `docs/score.md` describes the score, and has the scores of all
+controllers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import index as whole
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import _core
+from fairhaul._core import ScenarioError
+from fairhaul.measures.types import SCHEMA
+from fairhaul.scenario import own
+from fairhaul.scenario.transport import PROFILES, read_transport
+from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
+from fairhaul.studies.scoring.cases import RIVALS, Figures, run_cases
+from fairhaul.studies.scoring.parts import PARTS, parts_of
+from fairhaul.studies.scoring.paths import PATHS, PUBLIC_DRAW, Path, drawn
+from fairhaul.text.nearest import hint
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fairhaul.measures.types import ScoredPath, ScoreResult
+    from fairhaul.runs.runs import OnProgress
+
+__all__ = ["PathScore", "Score", "score"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathScore:
+    """The parts over one path, and the figures that they are computed from."""
+
+    path: Path
+    parts: Mapping[str, float]
+    figures: Mapping[str, Figures]
+
+    def to_dict(self) -> ScoredPath:
+        """Give the path, its parts and its figures as they are printed in JSON."""
+        alone, pair = self.figures["alone"], self.figures["pair"]
+        found: Any = {
+            **self.path.to_dict(),
+            "parts": dict(self.parts),
+            "figures": {
+                "alone_goodput_bps": alone.goodputs_bps[0],
+                "alone_waiting_s": alone.waiting_s,
+                "alone_drop_rate": alone.drop_rate,
+                "pair_goodputs_bps": list(pair.goodputs_bps),
+                "pair_waiting_s": pair.waiting_s,
+                "pair_drop_rate": pair.drop_rate,
+                "pair_jain": pair.jain,
+                "pair_convergence_s": pair.convergence_s,
+                **{key: value for rival in RIVALS for key, value in self._beside(rival).items()},
+            },
+        }
+        scored: ScoredPath = found
+        return scored
+
+    def _beside(self, rival: str) -> dict[str, float]:
+        both = self.figures[f"beside {rival}"].goodputs_bps
+        own_bps, rival_bps = both if self.path.begins else reversed(both)
+        return {
+            f"beside_{rival}_own_bps": own_bps,
+            f"beside_{rival}_{rival}_bps": rival_bps,
+            f"beside_{rival}_due_bps": fmean(self.figures[f"pair of {rival}"].goodputs_bps),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """The score of a controller: `score` is one number from 0 to 1, and `parts` are its parts.
+
+    `estimate` has the 95 % interval of the score: how much other paths of the same ranges could
+    change it. `paths` has the parts and figures of each path.
+    """
+
+    controller: str
+    draw: int
+    profile: str | None
+    estimate: Estimate
+    parts: Mapping[str, Estimate]
+    paths: Sequence[PathScore]
+    packets: int
+    cpu_s: float
+
+    @property
+    def score(self) -> float:
+        """The geometric mean of the parts."""
+        return self.estimate.mean
+
+    def frame(self) -> pl.DataFrame:
+        """Give the paths as a polars frame, one row per path: what was drawn, and the parts."""
+        from fairhaul.record.frames import frame
+
+        return frame([{**of.path.to_dict(), **of.parts} for of in self.paths])
+
+    def to_dict(self) -> ScoreResult:
+        """Give the object that `fairhaul score --json` prints; keys carry their units."""
+        parts: Any = {name: of.to_dict() for name, of in self.parts.items()}
+        return {
+            "schema": SCHEMA,
+            "controller": self.controller,
+            "score": self.score,
+            "low": self.estimate.low,
+            "high": self.estimate.high,
+            "interval": self.estimate.interval,
+            "parts": parts,
+            "draw": self.draw,
+            "profile": self.profile,
+            "paths": [of.to_dict() for of in self.paths],
+            "engine": "sim",
+            "version": _core.__version__,
+            "packets": self.packets,
+            "cpu_s": self.cpu_s,
+        }
+
+    def _repr_html_(self) -> str:
+        from fairhaul.studies.scoring.words import COLUMNS, rows, title
+        from fairhaul.text.grid import Grid, html
+
+        return html([Grid(title=title(self), columns=COLUMNS, rows=rows(self))])
+
+
+def score(
+    controller: str | type[own.Controller],
+    *,
+    draw: int = PUBLIC_DRAW,
+    paths: int = PATHS,
+    profile: str | None = None,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Score:
+    """Score a controller over drawn paths: alone, beside itself, beside CUBIC, and beside Reno.
+
+    The same arguments always give the same score with the same build.
+
+    Args:
+        controller: a name such as `"fhstcp"` or `"fhstcp:c=20"`, or a class of your own.
+        draw: the seed of the draw of paths; 1 is the public one.
+        paths: the number of paths.
+        profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
+        jobs: the number of runs at a time; by default one per core.
+        on_progress: called with the progress of the runs.
+
+    Returns:
+        The score, its parts and the figures of every path.
+
+    Raises:
+        ScenarioError: `args` are all mistakes, one line each.
+        RunError: a run failed.
+
+    Source: Jain's index [JAIN]; time of convergence [BANSAL 2001, 4.2]; harm [WARE 2019], with
+    another reference.
+    """
+    over = drawn(whole(draw), whole(paths))
+    if profile is not None and profile not in PROFILES:
+        raise ScenarioError(f"profile {profile}: {hint(profile, PROFILES)}")
+    with own.named([controller]) as (name,):
+        transport = read_transport(name, profile)
+        found = run_cases(over, transport, jobs=jobs, on_progress=on_progress)
+    return combined(name, draw, profile, list(zip(over, found, strict=True)))
+
+
+def combined(
+    name: str, draw: int, profile: str | None, runs: Sequence[tuple[Path, Mapping[str, Figures]]]
+) -> Score:
+    """Compute the parts of each path, their means over the paths, and the score of the means."""
+    each = [
+        PathScore(path=path, parts=parts_of(path, figures), figures=figures)
+        for path, figures in runs
+    ]
+    parts = {part: estimate([of.parts[part] for of in each], FRACTION) for part in PARTS}
+    figures = [run for _, of_path in runs for run in of_path.values()]
+    return Score(
+        controller=name,
+        draw=draw,
+        profile=profile,
+        estimate=geometric([list(of.parts.values()) for of in each]),
+        parts=parts,
+        paths=each,
+        packets=sum(run.packets for run in figures),
+        cpu_s=math.fsum(run.cpu_s for run in figures),
+    )
+
+
+def geometric(rows: Sequence[Sequence[float]]) -> Estimate:
+    """Estimate the geometric mean of the means of columns; each row is one path.
+
+    The interval is by the delta method [CASELLA 2002, 5.5.4]: a path changes the logarithm of the
+    score by the mean of its values over the means of their columns.
+    """
+    means = [fmean(column) for column in zip(*rows, strict=True)]
+    if min(means) <= 0:
+        return estimate([0.0] * len(rows), FRACTION)
+    product = math.exp(fmean(math.log(mean) for mean in means))
+    linear = [
+        product * fmean(value / mean for value, mean in zip(row, means, strict=True))
+        for row in rows
+    ]
+    return estimate(linear, FRACTION)

@@ -1,0 +1,1 @@
+"""Texts: tables, digits, durations, and what a terminal may print."""

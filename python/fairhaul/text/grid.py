@@ -1,0 +1,126 @@
+"""Tables, which print themselves on a terminal and in a notebook.
+
+On a terminal no word, number or interval is broken, and a heading between its words alone. A table
+that is wider than the terminal becomes several below each other, each with the first columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from fairhaul.text.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.table import Table
+
+# Spaces between two columns; behind the last there is one less.
+BETWEEN = 2
+# Sentences in the first columns are broken into lines; a shorter cell is not.
+LONGEST_WORDS = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A table whose first `words` columns are words and the rest numbers."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """Lay the table out for the width of the console."""
+        for number, shown in enumerate(self.blocks(options.max_width)):
+            widths = self._widths(shown, options.max_width)
+            yield self._table(widths, self.title if number == 0 else "")
+
+    def _repr_html_(self) -> str:
+        def cells(tag: str, row: Sequence[str]) -> str:
+            sides = ["left"] * self.words + ["right"] * (len(row) - self.words)
+            return "".join(
+                f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
+                for cell, side in zip(row, sides, strict=True)
+            )
+
+        body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
+        return (
+            f"<table><caption style='text-align: left'><b>{escape(self.title)}</b></caption>"
+            f"<thead><tr>{cells('th', self.columns)}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def blocks(self, width: int) -> list[list[int]]:
+        """Give the columns of each table that fits into `width`, one of numbers at least."""
+        needed = [self._needed(column) + BETWEEN for column in range(len(self.columns))]
+        first = list(range(min(self.words, len(self.columns))))
+        room = width + BETWEEN - 1 - sum(needed[column] for column in first)
+        found: list[list[int]] = []
+        left = 0
+        for column in range(len(first), len(self.columns)):
+            if not found or needed[column] > left:
+                found.append([*first])
+                left = room
+            found[-1].append(column)
+            left -= needed[column]
+        return found or [first]
+
+    def _needed(self, column: int) -> int:
+        """The narrowest that a column can be."""
+        heading = max(map(len, self.columns[column].split()), default=0)
+        cells = [row[column] for row in self.rows]
+        if column < self.words:
+            widths = (
+                len(cell) if len(cell) <= LONGEST_WORDS else max(map(len, cell.split()), default=0)
+                for cell in cells
+            )
+        else:
+            widths = (max(map(len, cell.split("\n"))) for cell in cells)
+        return max(heading, max(widths, default=0))
+
+    def _widths(self, shown: Sequence[int], width: int) -> dict[int, int]:
+        """Give the columns their widths: what they need, and of the rest what they can use."""
+        widths = {column: self._needed(column) for column in shown}
+        left = width - sum(widths.values()) - BETWEEN * len(shown) + 1
+        whole = {
+            column: max(map(len, [self.columns[column], *(row[column] for row in self.rows)]))
+            for column in shown
+        }
+        for column in sorted(shown, key=lambda column: whole[column] - widths[column]):
+            more = min(max(0, left), max(0, whole[column] - widths[column]))
+            widths[column] += more
+            left -= more
+        return widths
+
+    def _table(self, widths: Mapping[int, int], title: str) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            title=Text(printable(title), style="bold") if title else None,
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
+        )
+        for column, width in widths.items():
+            is_word = column < self.words
+            table.add_column(
+                Text(printable(self.columns[column])),
+                justify="left" if is_word else "right",
+                overflow="fold",
+                width=width,
+            )
+        for row in self.rows:
+            table.add_row(*(Text(printable(row[column])) for column in widths))
+        return table
+
+
+def html(parts: Iterable[Grid | str]) -> str:
+    """Write tables, and sentences between them, as a notebook shows them."""
+    return "".join(
+        f"<p>{escape(part)}</p>" if isinstance(part, str) else part._repr_html_() for part in parts
+    )
