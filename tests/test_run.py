@@ -139,10 +139,9 @@ def test_answers_come_one_by_one_and_few_are_kept(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_interrupt_while_an_answer_is_awaited_stops_the_runs() -> None:
-    before = time.monotonic()
+    # Without the interrupt it would end by the limit of time of a test alone.
     with pytest.raises(KeyboardInterrupt):
         next(package.run_each(package.read(ENDLESS), on_progress=_interrupt))
-    assert time.monotonic() - before < 10
 
 
 def _interrupt(_: runs.Progress) -> None:
