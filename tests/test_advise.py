@@ -15,8 +15,9 @@ from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import estimate
 from fairhaul.studies import advice
 from fairhaul.studies.advice import words
+from fairhaul.studies.advice.changes import changes
 from fairhaul.studies.advice.path import Known, observed
-from fairhaul.studies.advice.tournament import TODAY, Entry, Run, _Rounds, changes
+from fairhaul.studies.advice.tournament import TODAY, Entry, Run, _Rounds
 from tests.kernel_host import needs_ports
 
 SS = """

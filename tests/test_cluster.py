@@ -169,7 +169,7 @@ def test_without_a_worker_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_store_needs_no_dask() -> None:
     code = "import sys; sys.modules['distributed'] = None\nimport fairhaul\n"
-    code += "from fairhaul.studies.sweep import run_sweep, cluster\nfrom pathlib import Path\n"
+    code += "from fairhaul.jobs import cluster\nfrom fairhaul.studies.sweep import run_sweep\n"
     code += "try: cluster.work_on_cluster([], None, 'tcp://x:1', None)\n"
     code += "except fairhaul.ScenarioError as error: print(error)\n"
     printed = subprocess.run(

@@ -60,6 +60,3 @@ def test_numbers_of_numpy_reach_the_kernel_as_those_of_python(
     assert asked[0]["twins"][0]["set"] == {"low_window": "38", "x": "0.5"}
     assert asked[1]["set"] == {"c": "20/s", "blocks": "true"}
     assert asked[2]["limits"] == {"packets": 10, "share": 0.01}
-    old: Any = kernel.status
-    with pytest.warns(DeprecationWarning, match="write on_event="):
-        old(tell=print)

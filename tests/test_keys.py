@@ -15,6 +15,7 @@ from fairhaul.record import outcome
 from fairhaul.studies import expectations, papers
 from fairhaul.studies.attack import figures as attack_figures
 from fairhaul.studies.cells import figures as cell_figures
+from fairhaul.studies.scoring import figures as score_figures
 
 PAPER = papers.paper_of("xcp-tcp")
 NUMBERS = next(iter(PAPER.experiments.values())).numbers
@@ -23,6 +24,9 @@ NUMBERS = next(iter(PAPER.experiments.values())).numbers
 STUDIES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "run": (outcome.record_of, "record/record.py", "measures/measures.py"),
     "sweep": (measures.figures, "measures/fairness.py", "figures/swept.py"),
+    "compare": (measures.figures, "measures/losses.py", "studies/comparison/plan.py"),
+    "advise": (measures.figures, "measures/losses.py", "studies/advice/tournament.py"),
+    "score": (score_figures.figures_of, "measures/dynamics.py", "studies/scoring/cases.py"),
     "check": (expectations.expected, "measures/formula.py", "studies/expectations/checking.py"),
     "attack": (attack_figures.figures_of, "measures/dynamics.py", "studies/attack/search.py"),
     "lab cells": (cell_figures.figures_of, "measures/losses.py", "studies/cells/agreement.py"),
@@ -83,6 +87,7 @@ def test_of_a_paper_its_own_files_count(tmp_path: Path) -> None:
         ("from fairhaul.measures.formula import read_formula", {"measures/formula.py"}),
         ("def f():\n    from fairhaul.record import record", {"record/record.py"}),
         ("import fairhaul\nfairhaul.read_record(1)", {"record/record.py"}),
+        ("from fairhaul import kernel", {"host/kernel.py"}),
         ("import fairhaul.studies.scoring.paths as paths", {"studies/scoring/paths.py"}),
         ("if TYPE_CHECKING:\n    from fairhaul.record import record", set()),
         ("import numpy\nfrom math import pi", set()),

@@ -9,11 +9,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from jsonschema import Draft202012Validator
 
 import fairhaul as package
 from fairhaul import _core
+from fairhaul.cli import fairhaul as commands
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
 from fairhaul.studies.papers.run import DIFFERS
@@ -21,6 +23,8 @@ from fairhaul.studies.papers.run import DIFFERS
 from .conftest import SMALL, Fairhaul
 
 SOURCE = Path(package.__file__).parent
+# Modules of which a command uses several functions.
+MODULES = {"flows", "studio"}
 
 
 def test_the_stub_lists_what_the_module_has() -> None:
@@ -179,6 +183,19 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
     # Ten seconds at a fiftieth of the rate are another question: most of the answers differ.
     assert done.remarks()[DIFFERS]
     json.dumps(done.to_dict(), allow_nan=False)
+
+
+# Commands whose function has another name, and those of a terminal alone.
+OTHERWISE = {"list": "catalogue", "report": "write_report", "suite": "tcpeval"}
+OF_A_TERMINAL = {"completion", "new-controller", "results"}
+
+
+@pytest.mark.parametrize("command", sorted(set(commands.commands) - OF_A_TERMINAL))
+def test_every_command_is_a_function_of_the_package_or_a_module_of_functions(command: str) -> None:
+    name = OTHERWISE.get(command, command)
+    assert name in package.__all__
+    there = getattr(package, name)
+    assert callable(there) or isinstance(commands.commands[command], click.Group) or name in MODULES
 
 
 def test_papers_are_listed(fairhaul: Fairhaul) -> None:

@@ -109,3 +109,30 @@ def test_a_paper_is_not_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("fairhaul.studies.papers.run.build_of", lambda *_: "changed")
     reproduce()
     assert ran[2] == ran[0], "other code computes the numbers"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compare cubic reno --rate 10Mbit/s --rtt 40ms --buffer 1bdp --duration 5s --seeds 2",
+        "score reno --paths 8",
+        "advise --rate 10Mbit/s --rtt 40ms --buffer 1bdp --budget 5s --only cubic --only reno",
+    ],
+)
+def test_a_study_with_a_directory_goes_on_with_the_runs_that_it_finds(
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = [*command.split(), "--json", "--out", str(tmp_path / "kept")]
+    assert cli.status_of(words) == 0
+    first = capsys.readouterr().out
+
+    def none_left(plan: list[object], *_: object, **__: object) -> list[object]:
+        assert plan == []
+        return []
+
+    monkeypatch.setattr("fairhaul.runs.runs.for_each", none_left)
+    assert cli.status_of(words) == 0
+    assert capsys.readouterr().out == first

@@ -31,7 +31,7 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     wheel = _build(tmp_path / "wheel")
     names = zipfile.ZipFile(wheel).namelist()
     folders = {name.split("/")[1] for name in names if "/" in name}
-    assert "papers" in folders
+    assert "studies" in folders
     assert not folders & {"gallery", "bench", "tools"}
     # Everything of ours that goes into Linux as a program.
     for file in (ROOT / "python/fairhaul/linux/kernel").iterdir():

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import fairhaul
+from fairhaul.jobs.values import Keeping
 from fairhaul.scenario.listings import needed_queue
 from fairhaul.studies.scoring.parts import PARTS
 from fairhaul.studies.scoring.paths import PUBLIC_DRAW
@@ -54,10 +57,16 @@ def rows_of_page() -> dict[str, list[str]]:
 
 def write(*, jobs: int | None = None, on_progress: OnProgress | None = None) -> None:
     """Score every controller and put the table into the page."""
-    both = [
-        [fairhaul.score(name, draw=draw, jobs=jobs, on_progress=on_progress) for name in scored()]
-        for draw in (PUBLIC_DRAW, SECOND_DRAW)
-    ]
+    with TemporaryDirectory() as folder:
+        keeping = Keeping(out=Path(folder) / "runs")  # the runs of the rivals are the same for all
+
+        def scores(draw: int) -> list[Score]:
+            return [
+                fairhaul.score(name, draw=draw, jobs=jobs, on_progress=on_progress, keeping=keeping)
+                for name in scored()
+            ]
+
+        both = [scores(draw) for draw in (PUBLIC_DRAW, SECOND_DRAW)]
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     middle = table(both[0], {of.controller: of for of in both[1]})

@@ -72,12 +72,14 @@ def python() -> str:
     """The names that the package exports, each with its docstring."""
     names = [name for name in fairhaul.__all__ if not name.startswith("_")]
     functions = [name for name in names if inspect.isfunction(getattr(fairhaul, name))]
+    modules = [name for name in names if inspect.ismodule(getattr(fairhaul, name))]
     errors = [name for name in names if _is_error(name)]
-    classes = [name for name in names if name not in {*functions, *errors}]
+    classes = [name for name in names if name not in {*functions, *modules, *errors}]
     entries = [
-        *_section("Functions", "autofunction", functions),
-        *_section("Classes", "autoclass", classes),
-        *_section("Errors", "autoexception", errors),
+        *_section("Functions", "autofunction", [f"fairhaul.{name}" for name in functions]),
+        *_section("Modules", "automodule", [getattr(fairhaul, name).__name__ for name in modules]),
+        *_section("Classes", "autoclass", [f"fairhaul.{name}" for name in classes]),
+        *_section("Errors", "autoexception", [f"fairhaul.{name}" for name in errors]),
     ]
     return "\n".join(entries)
 
@@ -90,5 +92,5 @@ def _is_error(name: str) -> bool:
 def _section(title: str, directive: str, names: list[str]) -> Iterator[str]:
     yield f"{title}\n{'-' * len(title)}\n"
     for name in names:
-        members = "   :members:\n" if directive == "autoclass" else ""
-        yield f".. {directive}:: fairhaul.{name}\n{members}"
+        members = "   :members:\n" if directive in {"autoclass", "automodule"} else ""
+        yield f".. {directive}:: {name}\n{members}"

@@ -12,7 +12,7 @@ from fairhaul._core import ScenarioError
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.cli.run import dask_option, jobs_option, json_option, kept_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,9 +85,10 @@ if TYPE_CHECKING:
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write report.html and its figures into this directory.",
+    help="Write report.html and its figures into this directory, and keep the runs in it.",
 )
 @jobs_option
+@dask_option
 @json_option
 def advise(
     from_: Any,
@@ -95,9 +96,8 @@ def advise(
     every: bool,
     only: tuple[str, ...],
     out: Path | None,
-    jobs: int | None,
     json_: bool,
-    **path: Any,
+    **how: Any,
 ) -> None:
     """Say which controller suits a transfer, with the commands.
 
@@ -113,9 +113,18 @@ def advise(
     found = ways()
     names = list(only) or words.candidates(found, every, tournament.CANDIDATES)
     seen = from_.read() if from_ else None
-    question, known = advice.read_path(names, seen, ways=found, **path)
+    keeping = kept_in(None if out is None else out / "runs", how.pop("dask"))
+    jobs = how.pop("jobs")
+    question, known = advice.read_path(names, seen, ways=found, **how)
     with progress() as on_progress:
-        done = advice.advise(question, known, most_harm=harm, jobs=jobs, on_progress=on_progress)
+        done = advice.advise(
+            question,
+            known,
+            most_harm=harm,
+            jobs=jobs,
+            on_progress=on_progress,
+            keeping=keeping,
+        )
     if json_:
         commands = [command for _, command in words.commands(done, found) if command]
         show.as_json(done.to_dict() | {"commands": commands})

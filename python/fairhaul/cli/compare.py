@@ -10,11 +10,20 @@ from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engine_option, kernel_option
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import controller_option, json_option
+from fairhaul.cli.run import (
+    controller_option,
+    dask_option,
+    jobs_option,
+    json_option,
+    kept_in,
+    store_option,
+)
 from fairhaul.results.figure_rows import linux_sender_line
 from fairhaul.scenario.engines import FACTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fairhaul.scenario.engines import Engine
     from fairhaul.studies.comparison import Comparison
     from fairhaul.studies.comparison.question import Question
@@ -75,12 +84,9 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Duration of each run, instead of a budget.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of runs at a time; by default one per core.",
-)
+@store_option
+@jobs_option
+@dask_option
 @engine_option(("sim", "linux"))
 @kernel_option
 @json_option
@@ -89,6 +95,8 @@ def compare(
     seeds: int,
     jobs: int | None,
     engine: Engine,
+    out: Path | None,
+    dask: str | None,
     controllers: tuple[str, ...],
     **path: Any,
 ) -> None:
@@ -106,7 +114,12 @@ def compare(
     question = read_question(controllers, **path)
     with progress() as on_progress:
         done = compare_read(
-            question, seeds=seeds, jobs=jobs, on_progress=on_progress, engine=engine
+            question,
+            seeds=seeds,
+            jobs=jobs,
+            on_progress=on_progress,
+            engine=engine,
+            keeping=kept_in(out, dask),
         )
     if json_:
         show.as_json(done.to_dict())

@@ -86,6 +86,12 @@ dask_option = click.option(
     metavar="ADDRESS",
     help="Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786.",
 )
+store_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Directory that keeps the runs: the same command goes on with what it finds there.",
+)
 json_option = click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
 )

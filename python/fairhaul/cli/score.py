@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.cli.run import dask_option, jobs_option, json_option, kept_in, store_option
 from fairhaul.results.figure_rows import linux_sender_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from fairhaul.studies.scoring import Score
 
@@ -70,16 +71,17 @@ own_controller_option = click.option(
     type=click.Choice(["plain", "linux"]),
     help="Sender of all flows; by default linux for BBR, plain for others.",
 )
+@store_option
 @jobs_option
+@dask_option
 @json_option
 def score(
     given: str | None,
     named: tuple[str, ...],
-    draw: int,
-    paths: int,
-    profile: str | None,
-    jobs: int | None,
+    out: Path | None,
+    dask: str | None,
     json_: bool,
+    **how: Any,
 ) -> None:
     """Score a controller: one number from 0 to 1, and its parts.
 
@@ -92,9 +94,7 @@ def score(
 
     controller = one_controller(given, named, "a score")
     with progress() as on_progress:
-        done = score_of(
-            controller, draw=draw, paths=paths, profile=profile, jobs=jobs, on_progress=on_progress
-        )
+        done = score_of(controller, on_progress=on_progress, keeping=kept_in(out, dask), **how)
     if json_:
         show.as_json(done.to_dict())
     else:

@@ -52,12 +52,15 @@ def values(
         RunError: a run failed. With a store, the values of all others are kept.
     """
     if keeping is None:
+        once = list({job.key: job for job in jobs}.values())
 
         def then(index: int, record: Record) -> Any:
-            return compute(jobs[index].scenario, record)
+            return compute(once[index].scenario, record)
 
-        plan = [job.scenario for job in jobs]
-        return for_each(plan, then, jobs=at_once, on_progress=on_progress, engine=engine)
+        plan = [job.scenario for job in once]
+        done = for_each(plan, then, jobs=at_once, on_progress=on_progress, engine=engine)
+        found = {job.key: value for job, value in zip(once, done, strict=True)}
+        return [found[job.key] for job in jobs]
     with Writer(keeping.out, " ".join(["fairhaul", *sys.argv[1:]])) as writer:
         left = missing(jobs, writer)
         if left and keeping.dask is not None:

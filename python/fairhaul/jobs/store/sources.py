@@ -92,7 +92,7 @@ def _public() -> dict[str, str]:
     """Give the modules of the names that the package itself has, as its imports for types say."""
     package = ast.parse((PACKAGE / "__init__.py").read_bytes())
     return {
-        name.asname or name.name: (node.module or "").partition(".")[2]
+        name.asname or name.name: f"{node.module}.{name.name}".partition(".")[2]
         for node in ast.walk(package)
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{ROOT.name}.")
         for name in node.names

@@ -14,7 +14,8 @@ from fairhaul.host.deployable import Way
 from fairhaul.report import write as write_page
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.advice import words
-from fairhaul.studies.advice.tournament import NAMES, Advice
+from fairhaul.studies.advice.changes import NAMES
+from fairhaul.studies.advice.tournament import Advice
 from fairhaul.text.phrases import quantity, rate_unit, size_text
 
 PAGE = "report.html"

@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.measures.measures import measure
+from fairhaul.jobs.store import build_of, jobs_of
+from fairhaul.jobs.values import values
+from fairhaul.measures.measures import figures
 from fairhaul.runs.cost import PACKETS_PER_CPU_S
-from fairhaul.runs.runs import for_each
 from fairhaul.scenario.read import Scenario, ScenarioError, read, variant
 from fairhaul.scenario.transport import Transport
 from fairhaul.statistics.estimate import ANY, Estimate, estimate
 from fairhaul.statistics.evidence import below, judge
-from fairhaul.statistics.splits import best_split
+from fairhaul.studies.advice.changes import changes
 from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.comparison.question import Question
 
 if TYPE_CHECKING:
+    from fairhaul.jobs.values import Keeping
     from fairhaul.measures.types import RunFigures
-    from fairhaul.record.record import Record
     from fairhaul.runs.runs import OnProgress
 
 # Settings of the two rounds. Those of the first are part of the second's.
@@ -147,6 +148,7 @@ def advise(
     most_harm: float,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
+    keeping: Keeping | None = None,
 ) -> Advice:
     """Find a controller for a transfer.
 
@@ -156,11 +158,13 @@ def advise(
         most_harm: the part of their goodput that competing flows may lose at most.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of each round.
+        keeping: the store that keeps the runs, so that what was interrupted goes on, and who runs
+            them; by default none, and this machine.
 
     Raises:
         ScenarioError: the budget is too small for this path.
     """
-    rounds = _Rounds(question, known, jobs, on_progress)
+    rounds = _Rounds(question, known, jobs, on_progress, keeping)
     first = rounds.play(question.controllers, FIRST, FIRST_PART)
     reference = first[TODAY]
     ranked = sorted(
@@ -196,8 +200,14 @@ class _Rounds:
     """Runs the rounds, each within its part of the budget."""
 
     def __init__(
-        self, question: Question, known: Known, jobs: int | None, on_progress: OnProgress | None
+        self,
+        question: Question,
+        known: Known,
+        jobs: int | None,
+        on_progress: OnProgress | None,
+        keeping: Keeping | None = None,
     ) -> None:
+        self._keeping = keeping
         self._question = question
         self._known = known
         self._jobs = jobs
@@ -218,8 +228,17 @@ class _Rounds:
         }
         self.settings = [variant(scenario) for scenario in plans[TODAY]]
         self.path_bytes = max(map(self._holds_bytes, plans[TODAY]))
-        flat = [scenario for scenarios in plans.values() for scenario in scenarios]
-        done = iter(for_each(flat, _figures, jobs=self._jobs, on_progress=self._on_progress))
+        by = build_of(figures)
+        plan = [
+            job
+            for scenarios in plans.values()
+            for scenario in scenarios
+            for job in jobs_of(scenario, 1, "sim", "figures", by)
+        ]
+        found = values(
+            plan, figures, self._keeping, at_once=self._jobs, on_progress=self._on_progress
+        )
+        done = iter(found)
         results = {name: [next(done) for _ in scenarios] for name, scenarios in plans.items()}
         self.packets += sum(run["packets"] for runs in results.values() for run in runs)
         return {name: [_run(run) for run in runs] for name, runs in results.items()}
@@ -279,10 +298,6 @@ class _Rounds:
         rate_bps = self._question.rate_bps
         policer = {"rate": f"{rate_bps:.0f} bit/s", "burst": self._known.policer}
         return {"rate": f"{POLICED * rate_bps:.0f} bit/s", "policer": policer}
-
-
-def _figures(_: int, record: Record) -> RunFigures:
-    return measure(record)
 
 
 def _run(run: RunFigures) -> Run:
@@ -349,43 +364,3 @@ def _faster(winner: Entry, entries: Sequence[Entry]) -> dict[str, bool | None]:
         ]
         evidence.append(below(estimate(ratios), 0.0))
     return dict(zip((other.name for other in others), judge(evidence), strict=True))
-
-
-def changes(
-    winner: Entry, allowed: Sequence[Entry], settings: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """Say where another allowed entry is faster, if one swept key separates these settings."""
-    found = []
-    for other in allowed:
-        if other is winner:
-            continue
-        wins = [
-            theirs.goodput_bps > 1.05 * ours.goodput_bps
-            for ours, theirs in zip(winner.runs, other.runs, strict=True)
-        ]
-        if sum(wins) > 0:
-            found.append(_where(other.name, winner.name, wins, settings))
-    return found
-
-
-def _where(
-    other: str, winner: str, wins: Sequence[bool], settings: Sequence[Mapping[str, Any]]
-) -> str:
-    """Describe the settings in which `other` is faster by the key that separates them best."""
-    best = best_split(settings, wins)
-    count = f"{other} is faster than {winner} in {sum(wins)} of {len(wins)} settings"
-    if best is None or not best.separates(SEPARATES):
-        return f"{count}; no single property of the path separates these settings."
-    return (
-        f"{count}: with {NAMES[best.key]} {best.rule}, a rule that is right for {best.right} of "
-        f"the {best.of} settings."
-    )
-
-
-NAMES = {
-    "bottleneck.queue.capacity": "a buffer",
-    "flow.cross.count": "a number of competing flows",
-    "bottleneck.loss": "a probability of loss",
-    "bottleneck.policer.burst": "a bucket",
-}
-SEPARATES = 0.8

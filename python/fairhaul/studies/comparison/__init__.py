@@ -23,6 +23,7 @@ from fairhaul.studies.comparison.plan import Done, run_cases
 from fairhaul.studies.comparison.question import BUDGET, Question, read_question
 
 if TYPE_CHECKING:
+    from fairhaul.jobs.values import Keeping
     from fairhaul.measures.types import ComparisonResult, ControllerRow
     from fairhaul.runs.runs import OnProgress
     from fairhaul.scenario.engines import Engine
@@ -99,13 +100,14 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
     engine: Engine = "sim",
+    keeping: Keeping | None = None,
 ) -> Comparison:
     """Compare congestion controllers over one DropTail bottleneck.
 
     Each controller runs alone, one flow for each round-trip time, and with `against` also beside
     those flows, whose round-trip times are spread evenly over the range of `rtt`. All runs last
     until the slowest flow has had 20 loss events and 200 round trips, or until all cost `budget`.
-    The result has the figures of each controller as `rows`, and the answer in a sentence.
+    Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
 
     Args:
         controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
@@ -122,12 +124,11 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs.
         engine: `"sim"`, or `"linux"`, Linux in simulated time.
+        keeping: the store that keeps the runs, and who runs them; by default none, and this host.
 
     Raises:
         ScenarioError: `args` are all mistakes of the question, one line each.
         Refused, RunError: Linux cannot run one of the cases, or a run failed.
-
-    Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
     """
     with _arguments_named(), own.named(controllers) as names:
         question = read_question(
@@ -142,7 +143,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
             budget=budget,
             duration=duration,
         )
-        return compare_read(question, seeds, jobs, on_progress, engine)
+        return compare_read(question, seeds, jobs, on_progress, engine, keeping)
 
 
 @contextmanager
@@ -160,12 +161,20 @@ def compare_read(
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
     engine: Engine = "sim",
+    keeping: Keeping | None = None,
 ) -> Comparison:
     """Answer a question that was read, as `compare` does."""
     seeds = whole(seeds)
     if seeds < 1:
         raise ScenarioError("--seeds: at least one is required")
-    done = run_cases(question, seeds=seeds, jobs=jobs, on_progress=on_progress, engine=engine)
+    done = run_cases(
+        question,
+        seeds=seeds,
+        jobs=jobs,
+        on_progress=on_progress,
+        engine=engine,
+        keeping=keeping,
+    )
     return _comparison(question, done, seeds)
 
 

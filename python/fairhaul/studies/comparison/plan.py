@@ -11,16 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN, measure
-from fairhaul.runs.runs import for_each, refuse_if_impossible
+from fairhaul.jobs.store import build_of, jobs_of
+from fairhaul.jobs.values import Keeping, values
+from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN, figures
+from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine
-from fairhaul.scenario.read import Scenario, ScenarioError, read_one, with_seeds
+from fairhaul.scenario.read import Scenario, ScenarioError, read_one
 from fairhaul.scenario.transport import STANDARD, Transport
 from fairhaul.studies.comparison.question import Question
 
 if TYPE_CHECKING:
     from fairhaul.measures.types import RunFigures
-    from fairhaul.record.record import Record
     from fairhaul.runs.runs import OnProgress
 
 PACKET_BYTES = 1000
@@ -91,19 +92,22 @@ def run_cases(
     jobs: int | None,
     on_progress: OnProgress | None,
     engine: Engine = "sim",
+    keeping: Keeping | None = None,
 ) -> Done:
     """Run every case of `question` long enough, or as long as its budget allows."""
-    transports = _cases(question)
+    transports, by = _cases(question), build_of(figures)
     tried = (_scenario(question, case, of, TRIAL_S) for case, of in transports.items())
     refuse_if_impossible(engine, tried)
 
     def run(duration_s: float, each: int) -> list[RunFigures]:
         plan = [
-            seeded
+            job
             for case, transport in transports.items()
-            for seeded in with_seeds(_scenario(question, case, transport, duration_s), each)
+            for job in jobs_of(
+                _scenario(question, case, transport, duration_s), each, engine, "figures", by
+            )
         ]
-        return for_each(plan, _figures, jobs=jobs, on_progress=on_progress, engine=engine)
+        return values(plan, figures, keeping, at_once=jobs, on_progress=on_progress, engine=engine)
 
     def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
         events = min(least_loss_events(run) for run in results)
@@ -149,10 +153,6 @@ def _trial_s(question: Question) -> float:
 def _longer(question: Question, duration_s: float, events: int) -> float:
     """How long runs should be after some of that duration."""
     return max(duration_s * _step(events), MARGIN * least_s(question) if events else 0.0)
-
-
-def _figures(_: int, record: Record) -> RunFigures:
-    return measure(record)
 
 
 def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float:

@@ -20,7 +20,8 @@ from fairhaul.measures.types import SCHEMA
 from fairhaul.scenario import own
 from fairhaul.scenario.transport import PROFILES, read_transport
 from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
-from fairhaul.studies.scoring.cases import RIVALS, Figures, run_cases
+from fairhaul.studies.scoring.cases import RIVALS, run_cases
+from fairhaul.studies.scoring.figures import Figures
 from fairhaul.studies.scoring.parts import PARTS, parts_of
 from fairhaul.studies.scoring.paths import PATHS, PUBLIC_DRAW, Path, drawn
 from fairhaul.text.nearest import hint
@@ -28,6 +29,7 @@ from fairhaul.text.nearest import hint
 if TYPE_CHECKING:
     import polars as pl
 
+    from fairhaul.jobs.values import Keeping
     from fairhaul.measures.types import ScoredPath, ScoreResult
     from fairhaul.runs.runs import OnProgress
 
@@ -136,6 +138,7 @@ def score(
     profile: str | None = None,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
+    keeping: Keeping | None = None,
 ) -> Score:
     """Score a controller over drawn paths: alone, beside itself, beside CUBIC, and beside Reno.
 
@@ -148,6 +151,8 @@ def score(
         profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs.
+        keeping: the store that keeps the runs, so that what was interrupted goes on, and who runs
+            them; by default none, and this machine.
 
     Returns:
         The score, its parts and the figures of every path.
@@ -164,7 +169,7 @@ def score(
         raise ScenarioError(f"profile {profile}: {hint(profile, PROFILES)}")
     with own.named([controller]) as (name,):
         transport = read_transport(name, profile)
-        found = run_cases(over, transport, jobs=jobs, on_progress=on_progress)
+        found = run_cases(over, transport, jobs=jobs, on_progress=on_progress, keeping=keeping)
     return combined(name, draw, profile, list(zip(over, found, strict=True)))
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
-from fairhaul.studies.scoring.cases import ENTERS, Figures
+from fairhaul.studies.scoring.cases import ENTERS
+from fairhaul.studies.scoring.figures import Figures
 from fairhaul.studies.scoring.paths import Path
 
 # The loss rate that counts as half.

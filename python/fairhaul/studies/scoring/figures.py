@@ -1,0 +1,67 @@
+"""What a score computes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.measures.dynamics import dynamics
+from fairhaul.measures.measures import measure
+from fairhaul.scenario.packets import PACKET_BYTES
+
+if TYPE_CHECKING:
+    from fairhaul._core import Scenario
+    from fairhaul.record.record import Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What a score needs of a run: goodputs in the order of the starts, and the link's figures.
+
+    `waiting_s` is the mean time that a packet waits in the queue, and `drop_rate` is the part of
+    the packets that the queue drops; random loss does not count. `jain`, `convergence_s` and
+    `window_s` are figures of two flows of the same controller; `convergence_s` is None if they were
+    not fair within the run.
+    """
+
+    goodputs_bps: tuple[float, ...]
+    waiting_s: float
+    drop_rate: float
+    jain: float | None
+    convergence_s: float | None
+    window_s: float
+    packets: int
+    cpu_s: float
+
+
+def figures_of(_scenario: Scenario, record: Record) -> dict[str, Any]:
+    """Compute the figures of a run, as the keys of `Figures`."""
+    run = measure(record)
+    goodputs: dict[str, float] = {}
+    for flow in run["flows"]:
+        group = flow["group"]
+        goodputs[group] = goodputs.get(group, 0.0) + flow["goodput_bps"]
+    link = run["links"][0]
+    # The packet that the link is sending does not wait.
+    waiting = max(link["queue_mean_packets"] - link["utilization"], 0.0)
+    described = record.meta["scenario"]["links"][0]
+    kinds = {flow["controller"] for flow in run["flows"]}
+    alike = dynamics(record) if len(goodputs) == 2 and len(kinds) == 1 else None
+    found = Figures(
+        goodputs_bps=tuple(goodputs.values()),
+        waiting_s=waiting * PACKET_BYTES * 8 / described["rate_bps"],
+        drop_rate=at_the_queue(link["drop_rate"] or 0.0, described["loss"]),
+        jain=run["fairness"]["jain"] if alike else None,
+        convergence_s=alike["convergence_s"] if alike else None,
+        window_s=alike["window_s"] if alike else 0.0,
+        packets=int(run["packets"]),
+        cpu_s=run["cpu_s"] or 0.0,
+    )
+    return asdict(found)
+
+
+def at_the_queue(drop_rate: float, loss: Mapping[str, float] | None) -> float:
+    """Give the part of the packets that the queue drops, without the random loss behind it."""
+    chance = loss["probability"] if loss else 0.0
+    return max((drop_rate - chance) / (1 - chance), 0.0)
