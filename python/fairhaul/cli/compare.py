@@ -134,8 +134,8 @@ def show_comparison(done: Comparison) -> None:
     from fairhaul.text.durations import duration_text
 
     screen = show.console()
-    for title, columns, rows in tables_of(done):
-        screen.print(show.table(title, columns, rows))
+    for table in tables_of(done):
+        screen.print(table)
     screen.print(done.answer)
     how = "one seed" if done.seeds == 1 else f"{done.seeds} seeds"
     if done.engine != "sim":

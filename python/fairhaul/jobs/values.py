@@ -80,10 +80,6 @@ def values(
             )
     if failures:
         raise RunError("\n".join(dict.fromkeys(failure.why for failure in failures)))
-    wanted = {job.key for job in jobs}
-    kept = {
-        result.key: result.decoded()
-        for result in Store(keeping.out).results()
-        if result.key in wanted
-    }
+    results = Store(keeping.out).results({job.key for job in jobs})
+    kept = {result.key: result.decoded() for result in results}
     return [kept[job.key] for job in jobs]

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from fairhaul import _core
-from fairhaul.jobs.store.sources import ROOT, digest, file_of
+from fairhaul.files.files import PACKAGE
+from fairhaul.jobs.store.sources import digest, file_of
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import Scenario
 
-RECORDED_BY = (ROOT / "record" / "outcome.py",)
+RECORDED_BY = (PACKAGE / "record" / "outcome.py",)
 
 
 def build_of(compute: Callable[..., Any], *files: Path) -> str:

@@ -90,7 +90,7 @@ def _source(name: str) -> Path | None:
 @cache
 def _public() -> dict[str, str]:
     """Give the modules of the names that the package itself has, as its imports for types say."""
-    package = ast.parse((PACKAGE / "__init__.py").read_bytes())
+    package = ast.parse((ROOT / "__init__.py").read_bytes())
     return {
         name.asname or name.name: f"{node.module}.{name.name}".partition(".")[2]
         for node in ast.walk(package)

@@ -80,6 +80,7 @@ class Trials:
     runs: int = 0
     _known: dict[str, Figures] = field(default_factory=dict)
     _counted: set[str] = field(default_factory=set)
+    _by: str = field(default_factory=lambda: build_of(figures_of))
     _writer: Writer | None = None
 
     def opened(self) -> AbstractContextManager[object]:
@@ -126,7 +127,7 @@ class Trials:
     def _job(self, place: Place, case: str, seed: int) -> Job:
         own, rival = self.attacked.transports(place, case)
         of = scenario(place, own, rival, self.attacked.title(place), seed)
-        (job,) = jobs_of(of, 1, "sim", OF, build_of(figures_of))
+        (job,) = jobs_of(of, 1, "sim", OF, self._by)
         return job
 
     def _fill(self, jobs: Mapping[str, Job]) -> None:

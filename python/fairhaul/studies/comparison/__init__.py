@@ -56,14 +56,10 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         from fairhaul.studies.comparison.tables import paced_line, tables_of
-        from fairhaul.text.grid import Grid, html
+        from fairhaul.text.grid import html
 
-        tables = [
-            Grid(title=title, columns=columns, rows=rows)
-            for title, columns, rows in tables_of(self)
-        ]
         paced = [paced_line(self.question)] if self.question.pacing else []
-        return html([*tables, self.answer, *paced])
+        return html([*tables_of(self), self.answer, *paced])
 
     def to_dict(self) -> ComparisonResult:
         """Give the object that `fairhaul compare --json` prints; keys carry their units."""

@@ -10,6 +10,7 @@ from fairhaul.scenario.transport import STANDARD
 from fairhaul.studies.comparison.answer import others_text
 from fairhaul.text.durations import duration_text
 from fairhaul.text.durations import rough_duration_text as half
+from fairhaul.text.grid import Grid
 from fairhaul.text.phrases import size_text
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from fairhaul.studies.comparison.question import Question
 
 Columns = dict[str, tuple[str, Number]]
-TitledRows = tuple[str, list[str], list[list[str]]]
-"""A title, headings and rows."""
 
 
 def paced_line(question: Question) -> str:
@@ -37,8 +36,8 @@ def paced_line(question: Question) -> str:
     )
 
 
-def tables_of(done: Comparison) -> list[TitledRows]:
-    """Give the tables of a comparison: title, headings and rows."""
+def tables_of(done: Comparison) -> list[Grid]:
+    """Give the tables of a comparison."""
     columns = _columns(done)
     tables = [_table("Alone, one flow per round-trip time", done, columns, "alone")]
     if done.question.others is not None:
@@ -68,7 +67,7 @@ def _table(
     done: Comparison,
     columns: Mapping[str, tuple[str, Number]],
     case: str,
-) -> TitledRows:
+) -> Grid:
     controllers: Sequence[Mapping[str, Any]] = done.rows
     rows = [
         [
@@ -82,7 +81,8 @@ def _table(
     ]
     marked = any(not row[case]["stationary"] for row in controllers)
     header = ["controller", *(heading for heading, _ in columns.values())]
-    return f"{title}{' (* too short: not ranked)' if marked else ''}", header, rows
+    title = f"{title}{' (* too short: not ranked)' if marked else ''}"
+    return Grid(title=title, columns=header, rows=rows)
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

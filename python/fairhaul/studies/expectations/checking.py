@@ -294,11 +294,12 @@ def _run(
     keeping: Keeping | None = None,
 ) -> list[Runs | str]:
     """Give the numbers of each valid run of each case; why runs are not valid if none is."""
+    by = build_of(expected)
     plan = [
         job
         for case in cases
         for scenario in case.runs
-        for job in jobs_of(scenario, seeds, engine, _of(case.expectations), build_of(expected))
+        for job in jobs_of(scenario, seeds, engine, _of(case.expectations), by)
     ]
     runs = values(plan, expected, keeping, at_once=jobs, on_progress=on_progress, engine=engine)
     parts = iter([runs[start : start + seeds] for start in range(0, len(runs), seeds)])

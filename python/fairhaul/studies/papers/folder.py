@@ -143,7 +143,7 @@ def _read(name: str, place: Place) -> Paper:
             for experiment, table in tables.items()
         },
         argument=place.argument,
-        files=[file for end in ("py", "toml") for file in place.file.parent.rglob(f"*.{end}")],
+        folder=place.file.parent,
     )
     if not experiments.content:
         section.wrong("experiment", "at least one [experiment.NAME] is required")

@@ -167,10 +167,8 @@ def robust(
         raise ScenarioError(f"{paper.name}: {name} declares no open settings{known}")
     drawn = draw(experiment, settings)
     # Figures over time are not drawn, so no records are kept.
-    bare = replace(experiment, keep=None)
-    tasks = [
-        _task(paper, name, number, bare, quick, setting) for number, setting in enumerate(drawn)
-    ]
+    bare = paper.task(name, replace(experiment, keep=None), [], 1)
+    tasks = [_task(bare, number, quick, setting) for number, setting in enumerate(drawn)]
     runs = work.run(tasks, jobs, on_progress, out=out)
     results = [_results(runs, task, experiment) for task in tasks]
     numbers = _numbers(experiment, results)
@@ -186,14 +184,12 @@ def robust(
     )
 
 
-def _task(
-    paper: Paper, name: str, number: int, experiment: Experiment, quick: bool, setting: Setting
-) -> Task:
+def _task(bare: Task, number: int, quick: bool, setting: Setting) -> Task:
     cases = [
         Case(key=case.key, scenario=case.scenario.with_seed(number + 1))
-        for case in experiment.cases(quick, setting)
+        for case in bare.experiment.cases(quick, setting)
     ]
-    return paper.task(f"{name}, setting {number + 1}", experiment, cases, 1)
+    return replace(bare, name=f"{bare.name}, setting {number + 1}", cases=cases)
 
 
 def _results(runs: Sequence[Kept], task: Task, experiment: Experiment) -> Results:

@@ -39,7 +39,7 @@ class Paper:
     """A paper: its title, its key among the sources, its question and its experiments.
 
     `argument` is what the command line takes for it: the name of a paper that comes with Fairhaul,
-    or a folder; `files` are those of its folder that compute numbers.
+    or a folder. What is in `folder` computes numbers.
     """
 
     name: str
@@ -48,11 +48,12 @@ class Paper:
     question: str
     experiments: Mapping[str, Experiment]
     argument: str
-    files: Sequence[Path]
+    folder: Path
 
     def task(self, name: str, experiment: Experiment, cases: Sequence[Case], seeds: int) -> Task:
         """Plan an experiment, which may differ from the paper's own of this name."""
-        by = build_of(experiment.numbers, *self.files)
+        files = (file for end in ("py", "toml") for file in self.folder.rglob(f"*.{end}"))
+        by = build_of(experiment.numbers, *files)
         return Task(
             paper=self.name, name=name, experiment=experiment, cases=cases, seeds=seeds, by=by
         )
