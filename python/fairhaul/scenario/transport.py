@@ -226,14 +226,15 @@ class Reading:
         """Read `kind` or `kind:key=value,key=value`."""
         controller, wrong = keyed(text)
         self.mistakes += [f"{place}: {mistake}" for mistake in wrong]
-        before = len(self.mistakes)
-        self._read(place, "flow.F1.controller", toml(controller), {})
         needed = needed_queue(str(controller["kind"]))
-        if len(self.mistakes) == before and needed and not self._queue.startswith(needed):
+        if needed and not self._queue.startswith(needed):
             self.mistakes.append(
-                f"{place}: requires the queue {needed}, but a comparison uses droptail; "
-                f'write a scenario with queue = {{ kind = "{needed}", capacity = "1 bdp" }}'
+                f'{place}: "{needed}" needs routers that assign its rate, and no path of this '
+                f"command has their queue; write a scenario with queue = "
+                f'{{ kind = "{needed}", capacity = "1 bdp" }}, for fairhaul run'
             )
+        else:
+            self._read(place, "flow.F1.controller", toml(controller), {})
         return controller
 
     def _read(
