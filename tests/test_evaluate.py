@@ -10,7 +10,7 @@ import pytest
 
 import fairhaul
 from fairhaul import ScenarioError, cli
-from fairhaul.studies.evaluation import SCENARIOS, Evaluation, evaluate, markdown, report, words
+from fairhaul.studies.evaluation import SCENARIOS, Evaluation, evaluate, report, words
 from fairhaul.studies.evaluation import rows as rows_module
 from fairhaul.studies.evaluation.criteria import HEADINGS
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
@@ -75,11 +75,11 @@ def test_a_controller_that_hardly_gives_way_is_found_out(few: Evaluation) -> Non
 
 def test_it_is_written_as_page_markdown_and_json(few: Evaluation, tmp_path: Path) -> None:
     page = report.write(few, tmp_path).read_text(encoding="utf-8")
-    text = markdown.write(few, tmp_path / "evaluation.md").read_text(encoding="utf-8")
+    text = (tmp_path / report.TEXT).read_text(encoding="utf-8")
     for heading in HEADINGS:
         assert f"{heading.section} {heading.title}" in text
         assert heading.title in page
-    assert "Not evidenced here: connections here have one path." in text
+    assert "7.10 Multipath transport: not evidenced, connections here have one path." in text
     command = words.commands(few)[0]
     assert command in text
     assert "--set 'flow.mine*.controller=\"cubic\"' --seeds 5" in command

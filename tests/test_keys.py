@@ -16,6 +16,7 @@ from fairhaul.studies import expectations, papers
 from fairhaul.studies.attack import figures as attack_figures
 from fairhaul.studies.cells import figures as cell_figures
 from fairhaul.studies.scoring import figures as score_figures
+from fairhaul.studies.tcpeval import measures as suite_measures
 
 PAPER = papers.paper_of("xcp-tcp")
 NUMBERS = next(iter(PAPER.experiments.values())).numbers
@@ -30,6 +31,11 @@ STUDIES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "check": (expectations.expected, "measures/formula.py", "studies/expectations/checking.py"),
     "attack": (attack_figures.figures_of, "measures/dynamics.py", "studies/attack/search.py"),
     "lab cells": (cell_figures.figures_of, "measures/losses.py", "studies/cells/agreement.py"),
+    "evaluate --suite": (
+        suite_measures.central_link,
+        "measures/measures.py",
+        "studies/tcpeval/template.py",
+    ),
     "reproduce": (NUMBERS, "measures/loss_sync.py", "cli/reproduce.py"),
 }
 

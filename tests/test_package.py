@@ -186,7 +186,7 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
 
 
 # Commands whose function has another name, and those of a terminal alone.
-OTHERWISE = {"list": "catalogue", "report": "write_report", "suite": "tcpeval"}
+OTHERWISE = {"list": "catalogue", "report": "write_report"}
 OF_A_TERMINAL = {"completion", "new-controller", "results"}
 
 

@@ -1,23 +1,28 @@
-"""`fairhaul suite tcpeval`: its traffic, its networks, its measures, and the command."""
+"""`fairhaul evaluate --suite tcpeval`: its traffic, its networks, its measures, and the command."""
 
 from __future__ import annotations
 
 import json
+import tomllib
+from collections.abc import Sequence
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from fairhaul import ScenarioError, cli
-from fairhaul.scenario.read import read_one
-from fairhaul.studies.tcpeval import TESTS, tcpeval
-from fairhaul.studies.tcpeval.cases import STANDARD, Effort
+from fairhaul import Scenario, ScenarioError, cli, evaluate, for_each
+from fairhaul.jobs.store import Store
+from fairhaul.scenario.read import read as read_scenarios
+from fairhaul.studies.tcpeval import suite
 from fairhaul.studies.tcpeval.generator import connections_per_s, generate
 from fairhaul.studies.tcpeval.load import BALANCE, NEAR, Wanted, offer
-from fairhaul.studies.tcpeval.network import PATHS
-from fairhaul.studies.tcpeval.report import PAGE
-from fairhaul.studies.tcpeval.tables import COLUMNS, rows
-from fairhaul.studies.tcpeval.traffic import Traffic
+from fairhaul.studies.tcpeval.measures import MEASURES, SIZES
+from fairhaul.studies.tcpeval.report import PAGE, TEXT
+from fairhaul.studies.tcpeval.tables import FORMS, Column, rows_of
+from fairhaul.studies.tcpeval.template import FOLDER, Template
+from fairhaul.studies.tcpeval.traffic import PATHS, Traffic
 from fairhaul.studies.tcpeval.vectors import LARGE, SMALL, read
 
 TMIX = """\
@@ -75,7 +80,7 @@ def test_a_wrong_line_of_a_trace_is_named(tmp_path: Path, rng: np.random.Generat
 
 def test_a_missing_trace_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"r4s1\.org is missing; wanted the nine files"):
-        tcpeval(["cubic"], out=tmp_path, quick=True, only=["impact"], vectors=tmp_path)
+        evaluate(["cubic"], suite="tcpeval", quick=True, only=["impact"], vectors=tmp_path)
 
 
 def test_the_generator_has_the_load_and_the_sizes_that_it_states(rng: np.random.Generator) -> None:
@@ -109,84 +114,135 @@ def test_traffic_is_scaled_balanced_and_prefilled(rng: np.random.Generator) -> N
     assert 0 <= starts.min() <= starts.max() < offered.length_s
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_the_scenarios_of_every_test_are_valid(tmp_path: Path, test: str) -> None:
-    # A hundredth of the times, and links of at most 100 Mbit/s: traffic of faster ones takes long.
-    effort = Effort(seeds=1, shorter=100.0, only=(test,))
-    traffic = Traffic(tmp_path, None)
-    names = {STANDARD: STANDARD, "fhstcp": {"kind": "fhstcp", "c": 20}}
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [
+        ("basic", 18),
+        ("tradeoff", 5),
+        ("ramp-up", 6),
+        ("transients", 3),
+        ("impact", 2),
+        ("fairness", 72),
+        ("bottlenecks", 3),
+    ],
+)
+def test_the_scenarios_of_every_test_are_valid(tmp_path: Path, name: str, points: int) -> None:
+    # A hundredth of the times; those of links of 1 Gbit/s are not read, which would take long.
+    traffic, test = Traffic(tmp_path, None), suite().tests[name]
     found = 0
-    for case in TESTS[test](names, traffic, effort):
-        found += 1
-        if "1 Gbit/s" in case.text.split("[[flow]]", maxsplit=1)[0].split("access_rate")[0]:
-            continue
-        case.file(tmp_path).write_text(case.text)
-        scenario = json.loads(read_one(case.file(tmp_path)).describe())
-        assert scenario["source"] == "TCPEVAL"
-        assert {flow["controller"] for flow in scenario["flows"]} <= {"reno", "fhstcp", "none"}
-    assert (
-        found
-        == {
-            "basic": 36,
-            "tradeoff": 10,
-            "ramp-up": 12,
-            "transients": 6,
-            "impact": 4,
-            "fairness": 144,
-            "bottlenecks": 6,
-        }[test]
-    )
+    for template in test.scenarios:
+        for written in Template(template).write(traffic, 1, 100.0):
+            content = tomllib.loads(written.file.read_text(encoding="utf-8"))
+            assert content["source"].startswith("TCPEVAL, ")
+            found += prod(map(len, content.get("sweep", {}).values()))
+            if content.get("bottleneck", {}).get("rate") == "1 Gbit/s":
+                continue
+            mine = {f"flow.{test.mine}.controller": {"kind": "fhstcp", "c": 20}}
+            for scenario in read_scenarios(written.file, mine):
+                flows = json.loads(scenario.describe())["flows"]
+                by = {flow["controller"] for flow in flows}
+                assert by - {"none"} == ({"reno", "fhstcp"} if name == "impact" else {"fhstcp"})
+    assert found == points
 
 
+def test_the_suite_names_templates_measures_and_numbers_that_exist() -> None:
+    named = [template for test in suite().tests.values() for template in test.scenarios]
+    assert sorted(named) == sorted(file.stem for file in FOLDER.glob("*.toml"))
+    assert {test.measure for test in suite().tests.values()} == set(MEASURES)
+    assert {column.form for test in suite().tests.values() for column in test.columns} == set(FORMS)
+    sizes = [column.key for column in suite().tests["ramp-up"].columns]
+    assert sizes == [f"s_to_{size}_bytes" for size in SIZES]
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a quick suite take a hundredth of the draft's times."""
+    monkeypatch.setattr("fairhaul.studies.tcpeval.QUICK", 100.0)
+
+
+@pytest.mark.usefixtures("short")
 def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fairhaul.studies.tcpeval.QUICK", 100.0)
-    command = ["suite", "tcpeval", "--cc", "scalable", "--quick", "--only", "impact"]
+    command = ["evaluate", "scalable", "--suite", "tcpeval", "--quick", "--only", "impact"]
     command += ["--out", str(tmp_path)]
-    with pytest.raises(SystemExit, match="0"):
-        cli.main(command)
+    assert cli.status_of(command) == 0
     shown = capsys.readouterr().out
     assert "Impact on standard TCP" in shown
     assert "for a first look" in shown
-    page = (tmp_path / PAGE).read_text(encoding="utf-8")
-    assert "Gain and loss" in page
-    kept = (tmp_path / "results.json").read_bytes()
+    assert "Gain and loss" in (tmp_path / PAGE).read_text(encoding="utf-8")
+    assert "## Impact on standard TCP" in (tmp_path / TEXT).read_text(encoding="utf-8")
+    kept = [result.key for result in Store(tmp_path / "runs").results()]
+    assert len(kept) == 4
 
-    monkeypatch.setattr("fairhaul.studies.tcpeval.for_each", None)  # nothing is left to run
-    with pytest.raises(SystemExit, match="0"):
-        cli.main([*command, "--json"])
+    planned: list[Sequence[Scenario]] = []
+
+    def nothing(plan: Sequence[Scenario], *_: Any, **__: Any) -> list[Any]:
+        planned.append(plan)
+        return []
+
+    monkeypatch.setattr("fairhaul.runs.runs.for_each", nothing)
+    assert cli.status_of([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (tmp_path / "results.json").read_bytes() == kept
+    assert json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8")) == found
+    assert [result.key for result in Store(tmp_path / "runs").results()] == kept
+    assert planned == [[]]
     full = found["tests"]["impact"][1]
     assert full["point"] == ["100 %"]
     # Scalable TCP gives way less than standard TCP, so camp A loses.
     assert full["figures"]["loss"]["mean"] < 1 < full["figures"]["gain"]["mean"]
 
 
-def test_gain_and_loss_are_relative_to_two_camps_of_standard_tcp(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fairhaul.studies.tcpeval.QUICK", 100.0)
-    done = tcpeval(["aimd"], out=tmp_path, quick=True, only=["impact"])
-    for row in rows(done, "impact"):
-        gains = [row.figures[column.key] for column in COLUMNS["impact"]]
-        assert [gain.mean for gain in gains if gain is not None] == [1.0, 1.0]
+@pytest.mark.usefixtures("short")
+def test_a_written_scenario_repeats_the_run_of_a_table(tmp_path: Path) -> None:
+    done = evaluate(["scalable"], suite="tcpeval", quick=True, only=["transients"], folder=tmp_path)
+    row = next(of for of in done.rows["transients"] if of.cells([])[:2] == ["increase", "scalable"])
+    mine = {"flow.test.controller": "scalable"}
+    [scenario] = read_scenarios(tmp_path / "transient-increase_1.toml", mine)
+    measure = MEASURES["after_the_step"]
+    [figures] = for_each([scenario], lambda _, record: measure(scenario, record))
+    number = row.figures["dropped_packets"]
+    assert number is not None
+    assert number.mean == figures["dropped_packets"]
+
+
+@pytest.mark.usefixtures("short")
+def test_gain_and_loss_are_relative_to_two_camps_of_standard_tcp() -> None:
+    done = evaluate(["aimd"], suite="tcpeval", quick=True, only=["impact"])
+    for row in done.rows["impact"]:
+        assert [gain.mean for gain in row.figures.values() if gain is not None] == [1.0, 1.0]
+
+
+def test_a_number_that_a_run_lacks_is_no_mean() -> None:
+    columns = [Column(key=key, head="", form="number") for key in ("ratio", "gain")]
+    [row] = rows_of(columns, {(("x",), "reno"): [{"ratio": 2.0}, {"ratio": None}]})
+    assert row.figures == {"ratio": None}
+    assert row.cells(columns) == ["x", "reno", "-", "-"]
 
 
 @pytest.mark.parametrize(
-    ("more", "wanted"),
+    ("given", "wanted"),
     [
-        ([], "--cc is missing; for example: fairhaul suite tcpeval --cc cubic"),
-        (["--cc", "cubik"], 'did you mean "cubic"?'),
-        (["--cc", "4xreno"], "name one controller, not parallel TCP"),
-        (["--cc", "cubic", "--only", "basics"], "did you mean 'basic'?"),
+        ([], "CC... is missing"),
+        (["cubik"], 'did you mean "cubic"?'),
+        (["4xreno"], "name one controller, not parallel TCP"),
+        (["xcp"], "needs routers that assign its rate"),
+        (["cubic", "--only", "basics"], "did you mean 'basic'?"),
+        (["cubic", "--engine", "sim,lab"], "runs in the simulator alone"),
+        (["cubic", "--suite", "tcpevl"], "'rfc9743', 'tcpeval'"),
+        (["cubic", "--suite", "rfc9743", "--only", "basic"], "is an option of --suite tcpeval"),
+        (["cubic", "--dask", "tcp://localhost:1"], "--dask requires --out"),
     ],
 )
 def test_bad_input_is_explained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], wanted: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], wanted: str
 ) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["suite", "tcpeval", "--out", str(tmp_path / "out"), *more])
+    out = [] if "--dask" in given else ["--out", str(tmp_path / "out")]
+    assert cli.status_of(["evaluate", "--suite", "tcpeval", *out, *given]) == 2
     assert wanted in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_suite_has_a_name() -> None:
+    with pytest.raises(ScenarioError, match="unknown suite 'tcpevl'; did you mean 'tcpeval'"):
+        evaluate(["cubic"], suite="tcpevl")  # type: ignore[call-overload]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from fairhaul.studies.report import write_report
     from fairhaul.studies.scoring import Score, score
     from fairhaul.studies.sweep import Sweep, sweep
-    from fairhaul.studies.tcpeval import tcpeval
+    from fairhaul.studies.tcpeval import SuiteResult
 
 __all__ = [
     "Advice",
@@ -66,6 +66,7 @@ __all__ = [
     "Score",
     "Simulation",
     "Stopped",
+    "SuiteResult",
     "Sweep",
     "__version__",
     "advise",
@@ -93,7 +94,6 @@ __all__ = [
     "score",
     "studio",
     "sweep",
-    "tcpeval",
     "write_record",
     "write_report",
 ]
@@ -113,6 +113,7 @@ _HOME = {
     "Refused": ("host.process", "Refused"),
     "Score": ("studies.scoring", "Score"),
     "Simulation": ("runs.simulation", "Simulation"),
+    "SuiteResult": ("studies.tcpeval", "SuiteResult"),
     "Sweep": ("studies.sweep", "Sweep"),
     "advise": ("studies.advice", "advise"),
     "attack": ("studies.attack", "attack"),
@@ -139,7 +140,6 @@ _HOME = {
     "score": ("studies.scoring", "score"),
     "studio": ("studio", ""),
     "sweep": ("studies.sweep", "sweep"),
-    "tcpeval": ("studies.tcpeval", "tcpeval"),
     "write_record": ("record.record", "write"),
     "write_report": ("studies.report", "write_report"),
 }

@@ -31,7 +31,7 @@ QUESTIONS: Mapping[str, str] = {
     "evaluate": "evaluate cubic --seeds 1 --out {out}",
     "check": "check {examples}/../conformance --seeds 2",
     "attack": "attack cubic --objective waste --budget 8s --out {out}",
-    "suite": "suite tcpeval --cc cubic --quick --seeds 1 --only basic --out {out}",
+    "suite": "evaluate cubic --suite tcpeval --quick --only impact --out {out}",
     "reproduce": "reproduce xcp-tcp --quick --seeds 2 --out {out}",
     "cells": "lab cells --engine sim --cells reno-20M-20ms-1bdp --out {out}",
 }

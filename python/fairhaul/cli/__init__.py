@@ -37,7 +37,6 @@ from fairhaul.cli.results import results
 from fairhaul.cli.run import run
 from fairhaul.cli.score import score
 from fairhaul.cli.studio import studio
-from fairhaul.cli.suite import suite
 from fairhaul.cli.sweep import sweep
 from fairhaul.host.process import Refused
 from fairhaul.text.printable import printable
@@ -66,7 +65,6 @@ for command in (
     evaluate,
     check,
     attack,
-    suite,
     reproduce,
     report,
     kernel,

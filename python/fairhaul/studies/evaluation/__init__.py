@@ -1,18 +1,20 @@
-"""`fairhaul evaluate`: the criteria of RFC 9743 for controllers, by scenarios with expectations.
+"""`fairhaul evaluate`: controllers by the scenarios of a suite.
 
-The scenarios are those of `scenarios/evaluation`, in which the flows `mine*` get the controller.
-The files: `criteria` (the headings of the document), `rows` (what is found for each), `words`,
-`markdown` and `report` (how it is written). `docs/evaluate.md` describes it.
+The suite `rfc9743` has the criteria of RFC 9743, as scenarios with expectations. They are those of
+`scenarios/evaluation`, in which the flows `mine*` get the controller. The files: `criteria` (the
+headings of the document), `rows` (what is found for each), `words` and `report` (how it is
+written). The suite `tcpeval` is `studies/tcpeval`. `docs/evaluate.md` describes both.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from fairhaul._core import ScenarioError
 from fairhaul.files.files import PACKAGE
 from fairhaul.scenario import own
 from fairhaul.scenario.read import toml
@@ -20,6 +22,8 @@ from fairhaul.scenario.transport import read_transport
 from fairhaul.studies.evaluation.criteria import HEADINGS
 from fairhaul.studies.evaluation.rows import Row, rows_of, verdict_of
 from fairhaul.studies.expectations.checking import Check, check_scenarios, files_of, read_cases
+from fairhaul.studies.tcpeval import SuiteResult, evaluate_by_tcpeval
+from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
     from fairhaul.jobs.values import Keeping
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
     from fairhaul.studies.expectations import Verdict
 
-__all__ = ["QUICK", "SCENARIOS", "SEEDS", "Evaluation", "evaluate"]
+__all__ = ["QUICK", "SCENARIOS", "SEEDS", "SUITES", "Evaluation", "SuiteResult", "evaluate"]
 
 SCHEMA = 1
 SCENARIOS = PACKAGE / "scenarios" / "evaluation"
@@ -78,31 +82,77 @@ class Evaluation:
         }
 
 
+@overload
 def evaluate(
     controllers: Sequence[str | type[own.Controller]],
     *,
-    seeds: int = SEEDS,
+    suite: Literal["rfc9743"] = ...,
+    quick: bool = ...,
+    seeds: int | None = ...,
+    engines: Sequence[Engine] = ...,
+    keeping: Keeping | None = ...,
+    jobs: int | None = ...,
+    on_progress: OnProgress | None = ...,
+) -> Evaluation: ...
+
+
+@overload
+def evaluate(
+    controllers: Sequence[str | type[own.Controller]],
+    *,
+    suite: Literal["tcpeval"],
+    quick: bool = ...,
+    seeds: int | None = ...,
+    only: Sequence[str] = ...,
+    vectors: Path | None = ...,
+    folder: Path | None = ...,
+    keeping: Keeping | None = ...,
+    jobs: int | None = ...,
+    on_progress: OnProgress | None = ...,
+) -> SuiteResult: ...
+
+
+def evaluate(
+    controllers: Sequence[str | type[own.Controller]], *, suite: str = "rfc9743", **options: Any
+) -> Evaluation | SuiteResult:
+    """Run the scenarios of a suite with each controller, and say what they found.
+
+    Args:
+        controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
+        suite: `"rfc9743"`, the criteria of RFC 9743, each with a verdict; or `"tcpeval"`, the
+            Common TCP Evaluation Suite, whose tables have no verdicts.
+        options: of both suites: `quick` (5 seeds instead of 20, or in `"tcpeval"` one seed instead
+            of 3 and a tenth of the times), `seeds` (another number of runs of each scenario; fewer
+            than 5 decide nothing), `keeping` (the store that keeps the numbers of runs in simulated
+            time; what it has is not run again), `jobs` (the number of runs at a time, by default
+            one per core), and `on_progress` (called with the progress of the runs of one controller
+            or, in `"tcpeval"`, of one test after the other). Of `"rfc9743"`: `engines` (`"sim"`,
+            `"linux"` or `"lab"`, or several of them). Of `"tcpeval"`: `only` (the tests, by default
+            all), `vectors` (the directory of the nine traces; by default traffic is generated), and
+            `folder` (where scenarios and their traffic are written; by default nowhere).
+
+    Raises:
+        ScenarioError: a controller is wrong, or the name of the suite or of a test.
+        Refused: an engine can run none of the scenarios here.
+        RunError: a run failed.
+    """
+    if suite not in SUITES:
+        raise ScenarioError(f"unknown suite {suite!r}; {hint(suite, SUITES)}")
+    return SUITES[suite](controllers, **options)
+
+
+def evaluate_by_rfc9743(
+    controllers: Sequence[str | type[own.Controller]],
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
     engines: Sequence[Engine] = ("sim",),
     keeping: Keeping | None = None,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
-    """Run the scenarios of the evaluation with each controller, and judge their expectations.
-
-    Args:
-        controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
-        seeds: the number of runs of each scenario; fewer than 5 decide nothing.
-        engines: `"sim"`, `"linux"` or `"lab"`, or several of them.
-        keeping: the store that keeps the numbers of runs in simulated time; what it has is not run
-            again.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of the runs of one controller after the other.
-
-    Raises:
-        ScenarioError: a controller is wrong.
-        Refused: an engine can run none of the scenarios here.
-        RunError: a run failed.
-    """
+    """Run the scenarios of the criteria with each controller, and judge their expectations."""
+    number = seeds or (QUICK if quick else SEEDS)
     files = files_of([SCENARIOS])
     with own.named(controllers) as names:
         settings = [_settings(name) for name in names]
@@ -111,7 +161,7 @@ def evaluate(
             check_scenarios(
                 cases,
                 tuple(engines),
-                seeds=seeds,
+                seeds=number,
                 jobs=jobs,
                 on_progress=on_progress,
                 keeping=keeping,
@@ -120,11 +170,17 @@ def evaluate(
         ]
     return Evaluation(
         controllers=tuple(names),
-        seeds=seeds,
+        seeds=number,
         engines=tuple(engines),
         rows=tuple(rows_of(dict(zip(names, checks, strict=True)))),
         settings=tuple(tuple(f"{key}={value}" for key, value in pairs) for pairs in settings),
     )
+
+
+SUITES: Mapping[str, Callable[..., Evaluation | SuiteResult]] = {
+    "rfc9743": evaluate_by_rfc9743,
+    "tcpeval": evaluate_by_tcpeval,
+}
 
 
 def _settings(name: str) -> list[tuple[str, str]]:

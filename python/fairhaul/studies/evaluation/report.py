@@ -1,4 +1,4 @@
-"""An evaluation as a page."""
+"""An evaluation as a page, and as a Markdown file."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from pathlib import Path
 
 from fairhaul.figures.charts import Panel, Scale, panels
 from fairhaul.figures.figure import Figure, Section, Table
+from fairhaul.report import markdown
 from fairhaul.report import write as write_page
 from fairhaul.studies.evaluation import Evaluation, words
 from fairhaul.studies.evaluation.criteria import HEADINGS, Heading
 from fairhaul.studies.evaluation.rows import MOST_MARGIN, Row
 
-PAGE = "report.html"
+PAGE, TEXT = "report.html", "evaluation.md"
 PARTS = {
     "5.1": "Single algorithm",
     "5.2": "Mixed algorithms",
@@ -22,7 +23,7 @@ PARTS = {
 
 
 def write(done: Evaluation, out: Path) -> Path:
-    """Write the page and its figures into a directory; give the path of the page."""
+    """Write the page, its figures and the file into a directory; give the path of the page."""
     sections = [
         Section(
             heading="All criteria",
@@ -43,13 +44,10 @@ def write(done: Evaluation, out: Path) -> Path:
         ),
         *(_part(done, part) for part in PARTS),
     ]
-    return write_page(
-        out / PAGE,
-        f"Evaluation of {', '.join(done.controllers)}",
-        "Which criteria of RFC 9743 are met?",
-        words.answer(done),
-        sections,
-    )
+    title, answer = f"Evaluation of {', '.join(done.controllers)} by RFC 9743", words.answer(done)
+    markdown.write(out / TEXT, title, answer, sections)
+    question = "Which criteria of RFC 9743 are met?"
+    return write_page(out / PAGE, title, question, answer, sections)
 
 
 def _part(done: Evaluation, part: str) -> Section:

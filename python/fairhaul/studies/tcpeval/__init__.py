@@ -1,132 +1,164 @@
-"""`fairhaul suite tcpeval`: the Common TCP Evaluation Suite [TCPEVAL].
+"""`fairhaul evaluate --suite tcpeval`: the Common TCP Evaluation Suite [TCPEVAL].
 
-The files: `vectors`, `generator`, `load` and `traffic` (what is offered), `network` and `links`
-(where), `basic`, `latency` and `fairness` (the tests), `cases` (a run), `results` (what was
-measured, kept so that an interrupted suite goes on), `tables`, and `report` (how it is written).
-`docs/suite.md` describes it.
+Its tests are data: `suite.toml` has their tables, and `scenarios` their networks. The files:
+`vectors`, `generator`, `load` and `traffic` (what is offered), `template` (a scenario with its
+traffic), `measures` (what is measured in a run), `tables`, and `report` (how they are written).
+`docs/evaluate.md` describes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul._core import ScenarioError
-from fairhaul.files.files import replace
+from fairhaul.jobs.store import Job, build_of, jobs_of
+from fairhaul.jobs.values import values
 from fairhaul.measures.types import SCHEMA
-from fairhaul.runs.runs import for_each
 from fairhaul.scenario import own
-from fairhaul.scenario.read import read_one
-from fairhaul.scenario.transport import read_transport
-from fairhaul.studies.tcpeval import basic, fairness, latency
-from fairhaul.studies.tcpeval.cases import STANDARD, Case, Effort, Figures
-from fairhaul.studies.tcpeval.results import Results
+from fairhaul.scenario.read import read_as_typed, toml, variant
+from fairhaul.scenario.transport import STANDARD, read_transport
+from fairhaul.studies.tcpeval.measures import MEASURES
+from fairhaul.studies.tcpeval.tables import Column, Row, rows_of
+from fairhaul.studies.tcpeval.template import Template
 from fairhaul.studies.tcpeval.traffic import Made, Traffic
 from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
+    from fairhaul.jobs.values import Keeping
     from fairhaul.runs.runs import OnProgress
 
-__all__ = ["TESTS", "Done", "tcpeval"]
+__all__ = ["Suite", "SuiteResult", "SuiteTest", "evaluate_by_tcpeval", "suite"]
 
-Cases = Callable[[Mapping[str, Any], Traffic, Effort], Iterator[Case]]
-
-TESTS: Mapping[str, Cases] = {
-    "basic": basic.basic,
-    "tradeoff": basic.tradeoff,
-    "ramp-up": latency.ramp_up,
-    "transients": latency.transients,
-    "impact": basic.impact,
-    "fairness": fairness.fairness,
-    "bottlenecks": fairness.bottlenecks,
-}
 SEEDS, QUICK_SEEDS = 3, 1
 # How much shorter the times of a quick suite are.
 QUICK = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
-    """The results of a suite."""
+class SuiteTest:
+    """A test of the suite, as `suite.toml` has it."""
+
+    name: str
+    title: str
+    what: str
+    points: tuple[str, ...]
+    """The heads of the columns of its points."""
+    measure: str
+    """The function of `MEASURES`."""
+    mine: str
+    """The flows that get the controller."""
+    scenarios: Mapping[str, str]
+    """The templates, and what the first column says of each; empty without such a column."""
+    columns: tuple[Column, ...]
+    relative: bool = False
+    """Whether numbers are relative to those of standard TCP."""
+
+    def heads(self, columns: Sequence[Column]) -> list[str]:
+        """Give the heads of the columns of its table."""
+        return [*self.points, "controller", *(column.head for column in columns)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """The suite: its document, its tests by name, and what differs from the document."""
+
+    document: str
+    departures: tuple[str, ...]
+    tests: Mapping[str, SuiteTest]
+
+
+@cache
+def suite() -> Suite:
+    """Read the suite."""
+    content = tomllib.loads(Path(__file__).with_name("suite.toml").read_text(encoding="utf-8"))
+    tests = {
+        name: SuiteTest(
+            **{**keys, "name": name, "points": tuple(keys["points"])}
+            | {"columns": tuple(Column(**column) for column in keys["columns"])}
+        )
+        for name, keys in content["test"].items()
+    }
+    departures = tuple(content["departures"])
+    return Suite(document=content["document"], departures=departures, tests=tests)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteResult:
+    """What the tests of the suite found for controllers."""
 
     controllers: tuple[str, ...]
     """What is under test; `reno` was run in the same places for comparison."""
-    effort: Effort
-    cases: Mapping[str, tuple[Case, ...]]
+    seeds: int
+    shorter: float
+    """The factor by which times are shorter than the draft's."""
+    rows: Mapping[str, Sequence[Row]]
     """By test."""
-    figures: Mapping[str, Figures]
-    """By the name of the case."""
+    runs: int
     traffic: Mapping[str, Made]
     """By the folder of the traffic."""
     generated: bool
     """Whether the traffic was generated, and not that of the user's traces."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the object that `fairhaul suite tcpeval --json` prints."""
-        from fairhaul.studies.tcpeval.tables import rows
-
+        """Give the object that `fairhaul evaluate --suite tcpeval --json` prints."""
         return {
             "schema": SCHEMA,
-            "document": "draft-irtf-iccrg-tcpeval-01",
+            "document": suite().document,
             "controllers": list(self.controllers),
-            "seeds": self.effort.seeds,
-            "shorter": self.effort.shorter,
+            "seeds": self.seeds,
+            "shorter": self.shorter,
             "traffic": "generated" if self.generated else "traces",
-            "tests": {test: [row.to_dict() for row in rows(self, test)] for test in self.cases},
+            "tests": {test: [row.to_dict() for row in rows] for test, rows in self.rows.items()},
         }
 
 
-def tcpeval(  # noqa: PLR0913
+def evaluate_by_tcpeval(  # noqa: PLR0913
     controllers: Sequence[str | type[own.Controller]],
     *,
-    out: Path,
     quick: bool = False,
     seeds: int | None = None,
     only: Sequence[str] = (),
     vectors: Path | None = None,
+    folder: Path | None = None,
+    keeping: Keeping | None = None,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
-) -> Done:
+) -> SuiteResult:
     """Run the suite for controllers, and for standard TCP beside them.
 
-    Args:
-        controllers: names such as `"cubic"` and `"fhstcp:c=20"`, or classes of your own.
-        out: the directory of scenarios, traffic and results. Runs that it has are not repeated.
-        quick: a tenth of the draft's times, and one seed instead of three.
-        seeds: the number of seeds.
-        only: the tests, by default all of `TESTS`.
-        vectors: the directory of the nine traces; by default traffic is generated.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of the runs of one test after the other.
-
-    Raises:
-        ScenarioError: a controller, a test or a trace is wrong.
-        RunError: a run failed; the results of those before it are kept.
+    The arguments are those of `fairhaul.evaluate`.
     """
-    for test in only:
-        if test not in TESTS:
-            raise ScenarioError(f"--only {test}: no test of the suite; {hint(test, list(TESTS))}")
-    number = seeds or (QUICK_SEEDS if quick else SEEDS)
-    effort = Effort(
-        seeds=number,
-        shorter=QUICK if quick else 1.0,
-        only=tuple(test for test in TESTS if not only or test in only),
-    )
-    cases: dict[str, tuple[Case, ...]] = {}
-    with own.named(controllers) as names:
-        by_name = {name: _controller(name) for name in [STANDARD, *names]}
-        traffic, results = Traffic(out, vectors), Results(out)
-        for test in effort.only:
-            cases[test] = tuple(TESTS[test](by_name, traffic, effort))
-            _run(cases[test], out, results, jobs, on_progress)
-    return Done(
+    tests = suite().tests
+    for name in only:
+        if name not in tests:
+            raise ScenarioError(f"--only {name}: no test of the suite; {hint(name, tests)}")
+    number, shorter = seeds or (QUICK_SEEDS if quick else SEEDS), QUICK if quick else 1.0
+    rows, count = {}, 0
+    with own.named(controllers) as names, tempfile.TemporaryDirectory() as nowhere:
+        kinds = {name: _controller(name) for name in [STANDARD, *names]}
+        traffic = Traffic((folder or Path(nowhere)).resolve(), vectors)
+        for test in (test for test in tests.values() if not only or test.name in only):
+            cases = list(_cases(test, kinds, traffic, number, shorter))
+            plan = [job for _, _, job in cases]
+            compute = MEASURES[test.measure]
+            found = values(plan, compute, keeping, at_once=jobs, on_progress=on_progress)
+            runs: dict[tuple[tuple[str, ...], str], list[Any]] = {}
+            for (point, name, _), figures in zip(cases, found, strict=True):
+                runs.setdefault((point, name), []).append(figures)
+            rows[test.name] = rows_of(test.columns, runs, STANDARD if test.relative else "")
+            count += len(cases)
+    return SuiteResult(
         controllers=tuple(names),
-        effort=effort,
-        cases=cases,
-        figures=results.figures,
+        seeds=number,
+        shorter=shorter,
+        rows=rows,
+        runs=count,
         traffic=traffic.made,
         generated=vectors is None,
     )
@@ -143,20 +175,22 @@ def _controller(name: str) -> Any:
     return controller["kind"] if len(controller) == 1 else controller
 
 
-def _run(
-    cases: Sequence[Case],
-    out: Path,
-    results: Results,
-    jobs: int | None,
-    on_progress: OnProgress | None,
-) -> None:
-    for case in cases:
-        replace(case.file(out), case.text.encode())
-    missing = [case for case in cases if not results.has(case)]
-    plan = [read_one(case.file(out)) for case in missing]
-
-    def then(index: int, record: Record) -> None:
-        results.add(missing[index], missing[index].measure(record))
-
-    if plan:
-        for_each(plan, then, jobs=jobs, on_progress=on_progress)
+def _cases(
+    test: SuiteTest, kinds: Mapping[str, Any], traffic: Traffic, seeds: int, shorter: float
+) -> Iterator[tuple[tuple[str, ...], str, Job]]:
+    """Give each run of a test: its point, its controller, and the job."""
+    by = build_of(MEASURES[test.measure])
+    for name, title in test.scenarios.items():
+        first = (title,) if title else ()
+        for written in Template(name).write(traffic, seeds, shorter):
+            read = {
+                name: read_as_typed(
+                    str(written.file), [(f"flow.{test.mine}.controller", toml(kind))]
+                )
+                for name, kind in kinds.items()
+            }
+            for point in zip(*read.values(), strict=True):
+                for controller, scenario in zip(read, point, strict=True):
+                    [job] = jobs_of(scenario, 1, "sim", f"tcpeval {test.measure}", by)
+                    settings = tuple(map(str, variant(scenario).values()))
+                    yield (*first, *written.point, *settings), controller, job

@@ -1,4 +1,4 @@
-"""The results of a suite as a page, and in sentences."""
+"""The results of the suite as a page, as a Markdown file, and in sentences."""
 
 from __future__ import annotations
 
@@ -9,46 +9,24 @@ from typing import Any
 from fairhaul.figures.charts import Curve, Look, Scale, bars, curves
 from fairhaul.figures.figure import Figure, Section, Table
 from fairhaul.figures.look import colour, dash
+from fairhaul.report import markdown
 from fairhaul.report import write as write_page
+from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import Estimate, legend
-from fairhaul.studies.tcpeval import Done
-from fairhaul.studies.tcpeval.cases import STANDARD, percent
-from fairhaul.studies.tcpeval.latency import SIZES, size_key
-from fairhaul.studies.tcpeval.links import BASIC
-from fairhaul.studies.tcpeval.tables import COLUMNS, POINTS, TITLES, Row, heads, rows
+from fairhaul.studies.tcpeval import SuiteResult, suite
+from fairhaul.studies.tcpeval.measures import SIZES
+from fairhaul.studies.tcpeval.tables import Row
+from fairhaul.studies.tcpeval.template import percent
 
-PAGE = "report.html"
-WHAT = {
-    "basic": "The central link in the direction of most data, with nine pairs of hosts. The last "
-    "two columns are the median times of transfers by their size; those upwards are of the other "
-    "direction.",
-    "tradeoff": "The access link at a load of 85 %, with buffers from 10 to 200 % of the product "
-    "of the rate and 100 ms.",
-    "ramp-up": "Seconds until a new flow has received this number of bytes. It begins without slow "
-    "start, beside an endless flow and other traffic of half the link. The round trips are those "
-    "of the flow that is there and of the new one; - where the run ended before.",
-    "transients": "One flow of 100 ms over 100 Mbit/s. Datagrams of 75 Mbit/s end (decrease): "
-    "seconds until the window reaches parts of the path, and its largest change within a round "
-    "trip. Datagrams begin, at once (increase) or 2.5 Mbit/s more each second (steps): how many of "
-    "them were dropped.",
-    "impact": "Two camps of equal connections on the access link: A has standard TCP, B the "
-    "controller. G is the goodput of B, and L that of A, relative to both camps with standard TCP.",
-    "fairness": "The ratio of the goodput of two flows of a controller over other traffic of half "
-    "the link. The round trips are those of the first and of the second flow.",
-    "bottlenecks": "A parking lot: goodput of the sources that cross one bottleneck, relative to "
-    "that of the source that crosses three.",
-}
+PAGE, TEXT = "report.html", "evaluation.md"
 LOAD_OFF = 0.02
 
 
-def answer(done: Done) -> str:
+def answer(done: SuiteResult) -> str:
     """Say in a sentence for each controller what it costs standard TCP, or what was run."""
-    number = sum(len(cases) for cases in done.cases.values())
-    ran = f"{number} runs of {len(done.cases)} of the {len(TITLES)} tests of the suite."
-    if "impact" not in done.cases:
-        return ran
+    ran = f"{done.runs} runs of {len(done.rows)} of the {len(suite().tests)} tests of the suite."
     sentences = []
-    for row in rows(done, "impact"):
+    for row in done.rows.get("impact", ()):
         gain, loss = row.figures["gain"], row.figures["loss"]
         if gain is not None and loss is not None:
             sentences.append(
@@ -59,7 +37,7 @@ def answer(done: Done) -> str:
     return " ".join([*sentences, ran])
 
 
-def method(done: Done) -> list[str]:
+def method(done: SuiteResult) -> list[str]:
     """Say how the numbers came about."""
     traffic = (
         "Traffic is generated, because the traces of the suite are not distributed with it."
@@ -71,61 +49,45 @@ def method(done: Done) -> list[str]:
         for folder, made in sorted(done.traffic.items())
         if abs(made.load / made.wanted - 1) > LOAD_OFF
     ]
+    runs = "one run" if done.seeds == 1 else f"{done.seeds} runs"
     lines = [
-        f"Common TCP Evaluation Suite (draft-irtf-iccrg-tcpeval-01), {_runs(done.effort.seeds)} "
-        f"of each point. Standard TCP is {STANDARD}. {traffic}",
-        legend(done.effort.seeds) if done.effort.seeds > 1 else "A single run has no interval.",
+        f"Common TCP Evaluation Suite ({suite().document}), {runs} of each point. Standard TCP is "
+        f"{STANDARD}. {traffic}",
+        legend(done.seeds) if done.seeds > 1 else "A single run has no interval.",
     ]
-    if done.effort.shorter > 1:
+    if done.shorter > 1:
         lines.append(
-            f"Times are up to {done.effort.shorter:g} times as short as the draft's: numbers are "
-            "for a first look."
+            f"Times are up to {done.shorter:g} times as short as the draft's: numbers are for a "
+            "first look."
         )
     if far:
         lines.append(f"More than 2 % away from the requested load: {', '.join(far)}.")
     return lines
 
 
-def _runs(seeds: int) -> str:
-    return "one run" if seeds == 1 else f"{seeds} runs"
-
-
-def departures() -> list[str]:
-    """Say what differs from the draft."""
-    links = [f"{of.title}: {of.departure}." for of in BASIC if of.departure]
-    return [
-        "Each request and each response has a connection of its own, which costs a round trip more "
-        "than in one that stays open.",
-        *links,
-        "Two camps: their load is together that of the draft's link of 100 Mbit/s.",
-        "Several bottlenecks: the draft does not say how large buffers are; they hold 100 ms.",
-        "Ramp-up, transients and fairness: edges are at least ten times as fast as the link. Edges "
-        "of its rate, whose queues have no limit here, would hold the queue of an endless flow.",
+def write(done: SuiteResult, out: Path) -> Path:
+    """Write the page, its figures and the file into a directory; give the path of the page."""
+    sections = [
+        *(_section(test, rows) for test, rows in done.rows.items()),
+        Section(heading="Method", text=method(done), points=suite().departures),
     ]
+    names = ", ".join(done.controllers)
+    title = f"Common TCP Evaluation Suite: {names}"
+    markdown.write(out / TEXT, title, answer(done), sections)
+    question = f"What do the tests of the suite find for {names}?"
+    return write_page(out / PAGE, title, question, answer(done), sections)
 
 
-def write(done: Done, out: Path) -> Path:
-    """Write the page and its figures into a directory; give the path of the page."""
-    sections = [_section(done, test) for test in done.cases]
-    sections.append(Section(heading="Method", text=method(done), points=departures()))
-    return write_page(
-        out / PAGE,
-        f"Common TCP Evaluation Suite: {', '.join(done.controllers)}",
-        f"What do the tests of the suite find for {', '.join(done.controllers)}?",
-        answer(done),
-        sections,
-    )
-
-
-def _section(done: Done, test: str) -> Section:
-    found, columns = rows(done, test), COLUMNS[test]
-    words = len(POINTS[test]) + 1
+def _section(name: str, rows: Sequence[Row]) -> Section:
+    test = suite().tests[name]
     table = Table(
-        columns=heads(test, columns), rows=[row.cells(columns) for row in found], words=words
+        columns=test.heads(test.columns),
+        rows=[row.cells(test.columns) for row in rows],
+        words=len(test.points) + 1,
     )
     figures = {"tradeoff": _tradeoff, "impact": _impact, "ramp-up": _ramp_up}
-    drawn = figures[test](found) if test in figures else []
-    return Section(heading=TITLES[test], text=[WHAT[test]], tables=[table], figures=drawn)
+    drawn = figures[name](rows) if name in figures else []
+    return Section(heading=test.title, text=[test.what], tables=[table], figures=drawn)
 
 
 def _looks(found: Sequence[Row]) -> list[Look]:
@@ -177,17 +139,19 @@ def _impact(found: Sequence[Row]) -> list[Figure]:
 
 def _ramp_up(found: Sequence[Row]) -> list[Figure]:
     figures = []
-    for number, link in enumerate(dict.fromkeys(row.point[0] for row in found)):
-        of = [row for row in found if row.point == (link, "80, 80 ms")]
+    for number, link in enumerate(dict.fromkeys(row.point[1] for row in found)):
+        of = [row for row in found if row.point == ("80, 80 ms", link)]
         lines, times = [], []
         for look, row in zip(_looks(of), of, strict=True):
             points = [
                 {"x": size, **_mark(value)}
                 for size in SIZES
-                if (value := row.figures[size_key(size)]) is not None
+                if (value := row.figures[f"s_to_{size}_bytes"]) is not None
             ]
             lines.append(Curve(look=look, points=points))
             times += [point["mean"] for point in points]
+        if not times:
+            continue
         x = Scale(title="Bytes", low=SIZES[0], high=SIZES[-1], log=True, form="~s")
         y = Scale(title="Time (s)", low=min(times) / 2, high=2 * max(times), log=True, form="~s")
         chart = curves(lines, x, y)

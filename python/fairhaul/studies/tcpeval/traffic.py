@@ -11,10 +11,11 @@ import numpy as np
 from fairhaul._core import ScenarioError
 from fairhaul.studies.tcpeval.generator import connections_per_s, generate
 from fairhaul.studies.tcpeval.load import Wanted, offer
-from fairhaul.studies.tcpeval.network import PATHS
 from fairhaul.studies.tcpeval.vectors import Trace, read
 
 FOLDER = "traffic"
+# `rAsI` is the path of initiator I on the left and acceptor A on the right [TCPEVAL, 4.1].
+PATHS = tuple(f"r{acceptor}s{initiator}" for acceptor in (4, 5, 6) for initiator in (1, 2, 3))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,10 +49,6 @@ class Trace:
     body: Sequence[str]
     """The lines of its file that say what it writes."""
 
-    def __len__(self) -> int:
-        """Give the number of connections."""
-        return len(self.start_s)
-
     def taken(self, which: NDArray[np.int64], start_s: Floats) -> Trace:
         """Give some of the connections, with other starts, in the order of these."""
         order = np.argsort(start_s, kind="stable")
