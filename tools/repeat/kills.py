@@ -28,6 +28,8 @@ PARTS: Sequence[Part] = ("terminal", "command", "host", "program", "child")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 # How long what is stopped may take to end, and a command that nothing stops may run.
 ENDS_S, ENDLESS_S = 60.0, 120.0
+# A run that has not ended so long after it lost a process goes on without it.
+GOES_ON_S = 20.0
 # A run takes some tenths of a second to start, and then goes on for minutes.
 LATEST_S = 2.0
 
@@ -143,6 +145,7 @@ def tried(trial: Trial, program: Program) -> Result:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=ENDLESS_S)
                 status = process.returncode
+                endless = [] if status is not None else [_state(one) for one in of(place)]
             finally:
                 process.kill()
                 process.wait()
@@ -158,7 +161,7 @@ def tried(trial: Trial, program: Program) -> Result:
         return Result(
             trial=trial,
             status=status,
-            said=text,
+            said="\n".join([text, *endless]),
             processes=[f"process {number}, {name}" for number, name in left.items()],
             files=files,
         )
@@ -189,14 +192,19 @@ def _stop(trial: Trial, process: subprocess.Popen[bytes], place: Path) -> None:
 
     _until(found, ENDS_S)
     time.sleep(trial.after_s)
-    # Others may have taken the place of what was found, and a process may end now.
-    if found() and chosen:
+    # Others may have taken the place of what was found, and a process may end now. While a program
+    # starts it has children that it soon does without: a run that goes on has lost one of these.
+    end = time.monotonic() + ENDLESS_S
+    while found() and chosen and time.monotonic() < end:
         number = chosen[int(trial.pick * len(chosen))]
         with suppress(ProcessLookupError):
             if trial.part == "terminal":
                 os.killpg(number, trial.how)
             else:
                 os.kill(number, trial.how)
+        if trial.part != "child":
+            return
+        _until(lambda: process.poll() is not None, GOES_ON_S)
 
 
 def _has_begun(process: int) -> bool:
@@ -229,6 +237,17 @@ def of(place: Path) -> dict[int, str]:
             if str(place).encode() in (folder / "environ").read_bytes() or place in program.parents:
                 found[int(folder.name)] = program.name
     return found
+
+
+def _state(process: int) -> str:
+    """Describe a process that goes on: its parent, what it does, and the signals that wait."""
+    lines = [f"process {process}"]
+    with suppress(OSError):
+        status = Path(f"/proc/{process}/status").read_text().splitlines()
+        wanted = ("Name", "State", "PPid", "TracerPid", "SigPnd", "ShdPnd", "SigBlk", "SigCgt")
+        lines += [line.replace("\t", " ") for line in status if line.partition(":")[0] in wanted]
+        lines.append(f"waits in {Path(f'/proc/{process}/wchan').read_text()}")
+    return ", ".join(lines)
 
 
 def _parent(process: int) -> int | None:
