@@ -11,13 +11,15 @@ import pytest
 import fairhaul
 from fairhaul import cli
 from fairhaul.host.deployable import Way, pacing_command
+from fairhaul.jobs.values import Running
 from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import estimate
 from fairhaul.studies import advice
 from fairhaul.studies.advice import words
 from fairhaul.studies.advice.changes import changes
 from fairhaul.studies.advice.path import Known, observed
-from fairhaul.studies.advice.tournament import TODAY, Entry, Run, _Rounds
+from fairhaul.studies.advice.tournament import CANDIDATES, TODAY, Advice, Entry, Run, _Rounds, play
+from fairhaul.studies.comparison.question import Question
 from tests.kernel_host import needs_ports
 
 SS = """
@@ -30,6 +32,11 @@ ESTAB 0 0 10.0.0.1:5002 10.0.0.2:44013
 PATH = {"rate": "50 Mbit/s", "rtt": "20 ms", "size": "10 GB", "budget": "20 s"}
 # For what does not depend on the goodput of anything.
 QUICK = {**PATH, "budget": "1 s"}
+
+
+def advised(question: Question, known: Known, most_harm: float) -> Advice:
+    """Give the advice for a host that has none of the controllers."""
+    return play(question, known, Running(), most_harm=most_harm, ways={})
 
 
 def test_connections_show_rate_round_trip_and_loss() -> None:
@@ -63,14 +70,14 @@ def test_what_is_not_known_is_drawn() -> None:
 
 def test_a_controller_that_takes_everything_is_not_recommended() -> None:
     question, known = advice.read_path(["cubic", "scalable", "reno", "bic"], **PATH)  # type: ignore[arg-type]
-    strict = advice.advise(question, known, most_harm=0.15)
+    strict = advised(question, known, 0.15)
     assert strict.winner.allowed
     assert strict.winner.harm.mean <= 0.15
-    free = advice.advise(question, known, most_harm=1.0)
+    free = advised(question, known, 1.0)
     assert free.winner.goodput.mean >= strict.winner.goodput.mean
     assert free.entries[0].name == free.winner.name, "without a limit the fastest wins"
     assert len(free.settings) == 12
-    again = advice.advise(question, known, most_harm=1.0)
+    again = advised(question, known, 1.0)
     assert again.to_dict() == free.to_dict(), "the same question has the same answer"
 
 
@@ -108,11 +115,11 @@ def test_when_the_answer_changes_is_a_rule_that_separates() -> None:
 
 def test_commands_fit_the_winner_and_the_host() -> None:
     question, known = advice.read_path(["cubic", "4xcubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
-    done = advice.advise(question, known, most_harm=1.0)
+    done = advised(question, known, 1.0)
     kind = controller_of(done.winner.name)
-    of_kernel = dict(words.commands(done, {kind: Way.KERNEL}))
+    of_kernel = dict(words.commands(replace(done, ways={kind: Way.KERNEL})))
     assert of_kernel["a test with iperf3"].startswith(f"iperf3 -c FAR -C {kind}")
-    nowhere = words.commands(done, {})
+    nowhere = words.commands(done)
     assert nowhere[-1] == (f"on the sender: {kind} is not available on this host", "")
     # 50 Mbit/s for 20 ms are 125 kB, and up to 250 kB wait. Four times 375 kB are 1.43 MiB, and
     # four times what is under way alone are less than one.
@@ -120,18 +127,18 @@ def test_commands_fit_the_winner_and_the_host() -> None:
     assert words.buffer_bytes(done) == 2 << 20
     far = replace(done, path_bytes=625e6)
     assert words.buffer_bytes(far) == (1 << 31) - (1 << 20), "a signed integer of 32 bits"
-    assert "the largest of Linux" in words.commands(far, {})[0][0]
+    assert "the largest of Linux" in words.commands(far)[0][0]
 
 
 def test_the_scenario_of_every_candidate_has_the_pacing_that_a_command_sets() -> None:
     names = ["cubic", "4xreno", "bbr3", "fhstcp:c=20"]
     question, known = advice.read_path(names, **QUICK)  # type: ignore[arg-type]
-    rounds = _Rounds(question, known, None, None)
+    rounds = _Rounds(question, known, Running())
     rounds.duration_s = 10.0
-    done = advice.advise(question, known, most_harm=1.0)
+    done = advised(question, known, 1.0)
     for name, transport in question.controllers.items():
         (chosen,) = (entry for entry in done.entries if entry.name == name)
-        commands = [text for _, text in words.commands(replace(done, winner=chosen), {})]
+        commands = [text for _, text in words.commands(replace(done, winner=chosen))]
         paced = [text.split()[-1] for text in commands if " qdisc " in text]
         for scenario in rounds._scenarios(name, transport):
             flows = json.loads(scenario.describe())["flows"]
@@ -141,7 +148,7 @@ def test_the_scenario_of_every_candidate_has_the_pacing_that_a_command_sets() ->
     # One value is the source of both: without it, neither the key nor the command is left.
     unpaced = {name: replace(of, pacing=None) for name, of in question.controllers.items()}
     done = replace(done, question=replace(question, controllers=unpaced))
-    assert not any(" qdisc " in text for _, text in words.commands(done, {}))
+    assert not any(" qdisc " in text for _, text in words.commands(done))
     scenario = rounds._scenarios("cubic", unpaced["cubic"])[0]
     assert not any("pacing" in flow for flow in json.loads(scenario.describe())["flows"])
 
@@ -154,20 +161,20 @@ def test_only_the_queue_fq_has_a_command() -> None:
 
 def test_harm_is_compared_with_a_flow_of_today() -> None:
     question, known = advice.read_path(["cubic", "reno"], **QUICK)  # type: ignore[arg-type]
-    played = _Rounds(question, known, None, None).play(question.controllers, 4, 1.0)
+    played = _Rounds(question, known, Running()).play(question.controllers, 4, 1.0)
     unpaced = {"cubic": replace(question.controllers["cubic"], pacing=None)}
-    alone = _Rounds(question, known, None, None).play({**unpaced, "reno": unpaced["cubic"]}, 4, 1.0)
+    alone = _Rounds(question, known, Running()).play({**unpaced, "reno": unpaced["cubic"]}, 4, 1.0)
     assert played[TODAY] == alone["cubic"], "the reference is not paced"
     assert played[TODAY] != played["cubic"], "the candidate is"
-    done = advice.advise(question, known, most_harm=1.0)
+    done = advised(question, known, 1.0)
     assert words.simulated(done).startswith("Every candidate was simulated with fq on the sender.")
-    assert done.to_dict()["question"]["pacing"] == "fq"
+    assert done.values()["question"]["pacing"] == "fq"
     assert done.today.mean > 0
 
 
 def test_competing_flows_have_the_parameters_of_the_question() -> None:
     question, known = advice.read_path(["cubic"], cross="2x4xfhstcp:c=20", **QUICK)  # type: ignore[arg-type]
-    rounds = _Rounds(question, known, None, None)
+    rounds = _Rounds(question, known, Running())
     rounds.duration_s = 10.0
     described = json.loads(rounds._scenarios("cubic", question.controllers["cubic"])[0].describe())
     others = [flow for flow in described["flows"] if flow["role"] == "background"]
@@ -179,11 +186,11 @@ def test_competing_flows_have_the_parameters_of_the_question() -> None:
 def test_the_commands_install_what_was_simulated() -> None:
     name = "2xfhstcp:c=20,eta_floor=false"
     question, known = advice.read_path([name, "cubic"], **QUICK)  # type: ignore[arg-type]
-    done = advice.advise(question, known, most_harm=1.0)
+    done = advised(question, known, 1.0)
     (simulated,) = (entry for entry in done.entries if entry.name == name)
     done = replace(done, winner=simulated)
     assert words.answer(done).startswith("Use fhstcp:c=20,eta_floor=false over 2 connections")
-    explained = dict(words.commands(done, {"fhstcp": Way.PORT}))
+    explained = dict(words.commands(replace(done, ways={"fhstcp": Way.PORT})))
     assert "or for all connections to the other site, 2 for each transfer" in explained
     commands = list(explained.values())
     assert "sudo fairhaul kernel install fhstcp --set c=20/s --set eta_floor=off" in commands
@@ -195,13 +202,13 @@ def test_a_port_is_simulated_by_its_rule_and_a_module_by_the_kernels() -> None:
     def variant(way: Way, name: str = "bic") -> tuple[str, list[str]]:
         ways = {"bic": way}
         question, known = advice.read_path([name, "cubic"], **QUICK, ways=ways)  # type: ignore[arg-type]
-        done = advice.advise(question, known, most_harm=1.0)
+        done = advised(question, known, 1.0)
         (simulated,) = (entry for entry in done.entries if entry.name == name)
         done = replace(done, winner=simulated)
-        scenario = _Rounds(question, known, None, None)
+        scenario = _Rounds(question, known, Running())
         scenario.duration_s = 10.0
         described = json.loads(scenario._scenarios(name, question.controllers[name])[0].describe())
-        commands = [text for _, text in words.commands(done, ways)]
+        commands = [text for _, text in words.commands(replace(done, ways=ways))]
         return described["flows"][0]["parameters"]["variant"], commands
 
     rule, commands = variant(Way.PORT)
@@ -219,9 +226,8 @@ def test_a_port_is_simulated_by_its_rule_and_a_module_by_the_kernels() -> None:
 
 def test_candidates_are_what_the_host_can_use() -> None:
     ways = {"reno": Way.KERNEL, "fhstcp": Way.PORT}
-    names = ("cubic", "reno", "bbr3", "fhstcp")
-    assert words.candidates(ways, False, names) == ["cubic", "reno", "fhstcp", "4xcubic"]
-    assert words.candidates(ways, True, names) == [*names, "4xcubic"]
+    assert advice.usable(ways, every=False) == ["cubic", "reno", "fhstcp", "4xcubic"]
+    assert advice.usable(ways, every=True) == [*CANDIDATES, "4xcubic"]
 
 
 def test_the_command_prints_advice_and_writes_a_report(
@@ -229,7 +235,7 @@ def test_the_command_prints_advice_and_writes_a_report(
 ) -> None:
     path = [item for key, value in PATH.items() for item in (f"--{key}", value)]
     only = ["--only", "cubic", "--only", "reno"]
-    assert cli.status_of(["advise", *path, *only, "--out", str(tmp_path)]) == 0
+    assert cli.status_of(["advise", *path, *only, "--out", str(tmp_path), "--report"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("Use ")
     assert printed.endswith(f"Report: {tmp_path}/report.html\n")

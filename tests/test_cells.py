@@ -62,10 +62,10 @@ class Engines:
         self.invalid: set[int] = set()
         monkeypatch.setattr(work, "predicted", lambda *_: {"cycle_s": cycle_s})
         monkeypatch.setattr(work, "figures_of", self._figures)
-        monkeypatch.setattr("fairhaul.runs.runs.for_each", self._for_each)
+        monkeypatch.setattr("fairhaul.jobs.values.for_each", self._for_each)
         monkeypatch.setattr("fairhaul.runs.lab.refuse_if_impossible", lambda _: None)
 
-    def _for_each(self, plan: Any, then: Any, *, engine: str, **_: Any) -> None:
+    def _for_each(self, plan: Any, then: Any, *, engine: str, **_: Any) -> list[None]:
         if engine == "lab" and plan:
             kept = Store(self.out)
             assert {"cell prediction", "cell figures"} == set(kept.column("result", "of"))
@@ -77,8 +77,9 @@ class Engines:
             then(index, Ran(told | ({"trust": trust} if engine == "lab" else {})))
             of = f"{engine} {scenario.duration_s:g} s"
             self.calls.append((of, scenario.title, scenario.seed))
+        return []
 
-    def _figures(self, record: Ran, _: Any) -> dict[str, float | None]:
+    def _figures(self, _: Any, record: Ran) -> dict[str, float | None]:
         return FIGURES | {"rtt_ms": 30.0 + record.meta["seed"]}
 
     def told(self) -> dict[tuple[str, str], int]:
@@ -92,7 +93,7 @@ def test_what_the_simulator_says_is_stored_before_the_kernel_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     engines = Engines(monkeypatch, 1.0, tmp_path)
-    one, two = cells.compare([NAME, OTHER], out=tmp_path)
+    one, two = cells.compare([NAME, OTHER], out=tmp_path).cells
     assert engines.told() == {
         ("sim 310 s", NAME): 1,
         ("sim 310 s", OTHER): 1,
@@ -109,21 +110,21 @@ def test_what_the_simulator_says_is_stored_before_the_kernel_runs(
 
 def test_what_is_there_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engines = Engines(monkeypatch, 1.0, tmp_path)
-    first = cells.compare([NAME], out=tmp_path, repeats=2)
+    first = cells.compare([NAME], out=tmp_path, seeds=2)
     engines.told()
-    again = cells.compare([NAME], out=tmp_path, repeats=2)
+    again = cells.compare([NAME], out=tmp_path, seeds=2)
     assert engines.told() == {}
-    assert [one.to_dict() for one in first] == [one.to_dict() for one in again]
-    cells.compare([NAME], out=tmp_path, repeats=3)
+    assert first.to_dict() == again.to_dict()
+    cells.compare([NAME], out=tmp_path, seeds=3)
     assert engines.told() == {("lab 40 s", NAME): 1}
 
 
 def test_another_build_runs_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engines = Engines(monkeypatch, 1.0, tmp_path)
-    cells.compare([NAME], out=tmp_path, repeats=2)
+    cells.compare([NAME], out=tmp_path, seeds=2)
     first = engines.told()
     monkeypatch.setattr(_core, "__version__", "99.0")
-    cells.compare([NAME], out=tmp_path, repeats=2)
+    cells.compare([NAME], out=tmp_path, seeds=2)
     assert engines.told() == first
 
 
@@ -142,14 +143,14 @@ def test_a_long_cycle_is_measured_for_longer_and_one_of_over_20_s_by_the_simulat
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     engines = Engines(monkeypatch, 8.1, tmp_path / "long")
-    cells.compare([NAME], out=tmp_path / "long", repeats=1)
+    cells.compare([NAME], out=tmp_path / "long", seeds=1)
     assert engines.told() == {
         ("sim 310 s", NAME): 1,
         ("sim 60 s", NAME): 5,
         ("lab 60 s", NAME): 1,
     }
     engines = Engines(monkeypatch, 20.5, tmp_path / "longer")
-    (done,) = cells.compare([NAME], out=tmp_path / "longer")
+    (done,) = cells.compare([NAME], out=tmp_path / "longer").cells
     assert engines.told() == {("sim 310 s", NAME): 1, ("sim 120 s", NAME): 5}
     assert done.by["lab"] is None
     assert done.ratio("rtt_ms") is None
@@ -160,16 +161,16 @@ def test_an_invalid_run_is_neither_averaged_nor_kept(
 ) -> None:
     engines = Engines(monkeypatch, 1.0, tmp_path)
     engines.invalid = {1}
-    (done,) = cells.compare([NAME], out=tmp_path, repeats=3)
+    (done,) = cells.compare([NAME], out=tmp_path, seeds=3).cells
     assert done.by["lab"]
     assert done.by["lab"]["rtt_ms"] == [31.0, 33.0]
     engines.told()
     engines.invalid = {0}
     with pytest.raises(RunError, match="no run is valid: late"):
-        cells.compare([OTHER], out=tmp_path, repeats=1)
+        cells.compare([OTHER], out=tmp_path, seeds=1)
     engines.told()
     engines.invalid = set()
-    (done,) = cells.compare([NAME], out=tmp_path, repeats=3)
+    (done,) = cells.compare([NAME], out=tmp_path, seeds=3).cells
     assert engines.told() == {("lab 40 s", NAME): 1}
     assert done.by["lab"]
     assert done.by["lab"]["rtt_ms"] == [31.0, 32.0, 33.0]
@@ -181,8 +182,8 @@ def test_a_cell_without_a_valid_run_is_named_and_leaves_the_others_alone(
     engines = Engines(monkeypatch, 1.0, tmp_path)
     engines.invalid = {0}
     told: list[str] = []
-    done = cells.compare([NAME, OTHER], out=tmp_path, repeats=1, on_event=told.append)
-    assert [one.by["lab"] is None for one in done] == [True, False]
+    done = cells.compare([NAME, OTHER], out=tmp_path, seeds=1, on_event=told.append)
+    assert [one.by["lab"] is None for one in done.cells] == [True, False]
     assert told[-1] == f"{NAME}: no run is valid: late"
 
 
@@ -213,7 +214,7 @@ def test_goodput_is_held_against_what_full_packets_carry(monkeypatch: pytest.Mon
     monkeypatch.setattr(figures, "cycle_s", lambda _: 3.0)
     for engine, payload in (("lab", 1448), ("sim", 1460)):
         record: Any = run(engine, payload)
-        found = figures.figures_of(record, CELLS[NAME])
+        found = figures.figures_of(read_one(CELLS[NAME].scenario(30.0)), record)
         assert found["link_share"] == pytest.approx(1.0)
         assert found["cycle_s"] == 3.0
 

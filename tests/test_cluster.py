@@ -19,7 +19,9 @@ import fairhaul
 from fairhaul import _core, cli
 from fairhaul.jobs import cluster
 from fairhaul.jobs.plan import planned
-from fairhaul.jobs.store import Job, Store, Writer
+from fairhaul.jobs.store import Job, Store
+from fairhaul.jobs.values import Running, attempt
+from fairhaul.measures.measures import figures
 from fairhaul.studies.sweep import run_sweep
 from tests.linux_program import needs_linux
 from tests.test_sweep import SWEEP, file_of, values
@@ -79,9 +81,10 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, workers: Any) -> 
     text = SWEEP.replace('"2 s"', '"20 s"').replace("20 Mbit/s", "200 Mbit/s")
     scenarios = fairhaul.read(text)
     done: list[object] = []
+    there = Running(out=tmp_path / "s", dask=workers.scheduler_address)
 
     def sweep() -> None:
-        done.append(run_sweep(scenarios, tmp_path / "s", seeds=8, dask=workers.scheduler_address))
+        done.append(run_sweep(scenarios, there, seeds=8))
 
     thread = threading.Thread(target=sweep)
     thread.start()
@@ -96,7 +99,7 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, workers: Any) -> 
     assert kills == 3
     keys = Store(tmp_path / "s").column("result", "key")
     assert len(keys) == len(set(keys)) == 48
-    run_sweep(scenarios, tmp_path / "here", seeds=8)
+    run_sweep(scenarios, Running(out=tmp_path / "here"), seeds=8)
     assert values(tmp_path / "s") == values(tmp_path / "here")
 
 
@@ -106,8 +109,8 @@ def test_jobs_that_no_worker_survives_fail_alone(
     jobs = jobs_of(SWEEP, 1)
     bad = jobs[2].scenario.seed, dict(jobs[2].scenario.variant)
     monkeypatch.setattr(cluster, "run_task", deadly(bad))
-    with Writer(tmp_path / "s") as writer:
-        failures = cluster.work_on_cluster(jobs, writer, workers.scheduler_address, None)
+    there = Running(out=tmp_path / "s", dask=workers.scheduler_address)
+    _, failures = attempt(jobs, figures, there)
     assert [failure.job.key for failure in failures] == [jobs[2].key]
     assert "every worker that ran it died" in failures[0].why
     assert len(Store(tmp_path / "s")) == 5
@@ -129,11 +132,9 @@ def test_a_worker_of_another_build_is_refused(
     tmp_path: Path, workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_core, "__version__", "0.9.9")
-    with (
-        Writer(tmp_path / "s") as writer,
-        pytest.raises(fairhaul.ScenarioError, match="has another build of Fairhaul"),
-    ):
-        cluster.work_on_cluster(jobs_of(SWEEP, 1), writer, workers.scheduler_address, None)
+    there = Running(out=tmp_path / "s", dask=workers.scheduler_address)
+    with pytest.raises(fairhaul.ScenarioError, match="has another build of Fairhaul"):
+        attempt(jobs_of(SWEEP, 1), figures, there)
 
 
 def test_without_a_scheduler_the_address_is_named(
@@ -141,11 +142,9 @@ def test_without_a_scheduler_the_address_is_named(
 ) -> None:
     monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):
-        with (
-            Writer(tmp_path / "s") as writer,
-            pytest.raises(fairhaul.ScenarioError, match=f"--dask {address}: no scheduler"),
-        ):
-            cluster.work_on_cluster(jobs_of(SWEEP, 1), writer, address, None)
+        there = Running(out=tmp_path / "s", dask=address)
+        with pytest.raises(fairhaul.ScenarioError, match=f"--dask {address}: no scheduler"):
+            attempt(jobs_of(SWEEP, 1), figures, there)
 
 
 def test_tasks_take_about_a_second() -> None:
@@ -158,19 +157,19 @@ def test_tasks_take_about_a_second() -> None:
 
 def test_without_a_worker_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_S", 2.0)
+    jobs = jobs_of(SWEEP, 1)
     with (
         LocalCluster(n_workers=0, dashboard_address=":0") as empty,  # type: ignore[no-untyped-call]
         Client(empty),  # type: ignore[no-untyped-call]
-        Writer(tmp_path / "s") as writer,
         pytest.raises(fairhaul.ScenarioError, match="the cluster has no worker"),
     ):
-        cluster.work_on_cluster(jobs_of(SWEEP, 1), writer, empty.scheduler_address, None)
+        attempt(jobs, figures, Running(out=tmp_path / "s", dask=empty.scheduler_address))
 
 
 def test_the_store_needs_no_dask() -> None:
     code = "import sys; sys.modules['distributed'] = None\nimport fairhaul\n"
     code += "from fairhaul.jobs import cluster\nfrom fairhaul.studies.sweep import run_sweep\n"
-    code += "try: cluster.work_on_cluster([], None, 'tcp://x:1', None)\n"
+    code += "try: cluster.work_on_cluster([], None, 'tcp://x:1', None, {})\n"
     code += "except fairhaul.ScenarioError as error: print(error)\n"
     printed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

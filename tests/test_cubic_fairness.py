@@ -14,9 +14,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from fairhaul import report
 from fairhaul.record.record import Record
 from fairhaul.studies import papers
-from fairhaul.studies.papers import report
 from fairhaul.studies.papers.cubic_fairness.pair import variation
 from fairhaul.studies.papers.experiment import Results
 
@@ -168,7 +168,7 @@ def test_every_experiment_has_its_section_table_and_figure(tmp_path: Path) -> No
         "flow.*.start": "uniform 0 s..1 s",
     }
     done = papers.reproduce("cubic-fairness", quick=True, seeds=2, overrides=short)
-    path = report.write(done, tmp_path)
+    path = report.write(tmp_path / "report.html", done)
     page = read(path)
     html = path.read_text(encoding="utf-8")
     sections = re.findall(r"<section.*?</section>", html, re.S)

@@ -15,7 +15,7 @@ from fairhaul.record.record import Record
 from fairhaul.studies.papers import paper_of, reproduce
 from fairhaul.studies.papers.experiment import Results
 from fairhaul.studies.papers.filling import time_to_fill
-from fairhaul.studies.papers.run import CHOSEN
+from fairhaul.studies.papers.outcome import CHOSEN, remarks
 
 from . import short
 
@@ -150,7 +150,7 @@ def test_experiments_are_chosen_and_explained() -> None:
     assert titles[0].startswith("Figure 3")
     assert titles[2].startswith("Ablation")
     assert all("synchronisation" in title for title in titles[1::2])
-    assert "HighSpeed" in " ".join(done.remarks()[CHOSEN])
+    assert "HighSpeed" in " ".join(remarks(done)[CHOSEN])
     assert "figure3: 2 seeds of 20 s" in done.how
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["numbers"]
     with pytest.raises(ValueError, match="did you mean 'figure3'"):

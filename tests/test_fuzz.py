@@ -60,7 +60,7 @@ def test_a_record_with_a_bit_flipped_or_its_end_cut_off_is_an_error_or_the_same(
     for name in (*(f"{table}.parquet" for table in record.TABLES), "meta.json"):
         for number in range(20):
             folder = tmp_path / f"{name}-{number}"
-            record.write(whole, folder)
+            record.write_record(whole, folder)
             data = bytearray((folder / name).read_bytes())
             if number < 15:
                 data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
@@ -68,7 +68,7 @@ def test_a_record_with_a_bit_flipped_or_its_end_cut_off_is_an_error_or_the_same(
                 del data[chance.randrange(len(data)) :]
             (folder / name).write_bytes(data)
             try:
-                found = record.read(folder)
+                found = record.read_record(folder)
             except (OSError, ValueError):
                 told += 1
                 continue

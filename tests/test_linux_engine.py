@@ -23,7 +23,7 @@ from fairhaul.host.process import Refused
 from fairhaul.jobs import cluster
 from fairhaul.jobs.store import jobs_of
 from fairhaul.linux import run as linux
-from fairhaul.record.record import read
+from fairhaul.record.record import read_record
 from fairhaul.runs.run_pool import RunPool
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import ENGINES, FACTS, in_order, read_engines
@@ -178,7 +178,8 @@ def test_several_engines_are_side_by_side_and_in_folders_of_their_names(
         ["far", "reno", "sim"],
         ["far", "reno", "linux"],
     ]
-    assert [read(out / engine).meta["engine"] for engine in ("sim", "linux")] == ["sim", "linux"]
+    ran = [read_record(out / engine).meta["engine"] for engine in ("sim", "linux")]
+    assert ran == ["sim", "linux"]
     found = answer(capsys, "run", file, "--engine", "sim,linux", "--seeds", "2")
     assert list(found["engines"]) == ["sim", "linux"]
     assert [len(of["runs"]) for of in found["engines"].values()] == [2, 2]
@@ -197,7 +198,7 @@ def test_a_trace_is_beside_the_record_of_each_engine(
     places = [f"{engine}/00{n}-two-flows-seed-{n}" for engine in ("sim", "linux") for n in (1, 2)]
     for place in places:
         assert (out / place / "far.csv").stat().st_size > 1000
-        assert read(out / place).meta["trace_is_full"] is False
+        assert read_record(out / place).meta["trace_is_full"] is False
     assert (out / "report.html").is_file()
     (record,) = for_each([read_one(file)], lambda _, record: record, trace="near", engine="linux")
     assert record.trace is not None
@@ -354,7 +355,7 @@ def test_the_same_run_gives_the_same_files(tmp_path: Path) -> None:
         options = ["--engine", "linux", "--seeds", "1", "--set", "duration=3 s", "--out", str(out)]
         subprocess.run([*command, *options, "--set", "warmup=1 s"], check=True, cwd=out.parent)
     assert same(one, other)
-    meta = read(one).meta
+    meta = read_record(one).meta
     assert meta["engine"] == "linux"
     assert meta["trust"]["valid"]
 

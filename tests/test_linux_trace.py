@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fairhaul.record.record import Record, write
+from fairhaul.record.record import Record, write_record
 from fairhaul.record.trace import traced
 from fairhaul.record.trace import write as write_trace
 from fairhaul.runs.runs import for_each
@@ -134,7 +134,7 @@ def test_the_record_is_the_same_with_a_trace_and_the_trace_every_time(
 ) -> None:
     records = {"without": recorded(trace=None), "with": lossy, "again": recorded()}
     for name, record in records.items():
-        write(record, tmp_path / name)
+        write_record(record, tmp_path / name)
         if record.trace is not None:
             write_trace(record, "near", "csv", tmp_path / f"{name}.csv")
     assert same(tmp_path / "without", tmp_path / "with")

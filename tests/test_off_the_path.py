@@ -7,6 +7,7 @@ beside the simulator.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import fairhaul
@@ -29,7 +30,7 @@ def unmet(found: Check) -> list[str]:
 def test_every_expectation_off_the_clean_path_is_met_with_five_seeds() -> None:
     found = fairhaul.check(CASES, seeds=5)
     assert len({case.case.file for case in found.cases}) == len(list(CASES.glob("*.toml")))
-    assert found.passed(strict=True), "\n".join(unmet(found))
+    assert replace(found, strict=True).passed(), "\n".join(unmet(found))
 
 
 def test_what_is_not_met_is_named_with_its_file_and_its_number() -> None:

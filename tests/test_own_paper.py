@@ -381,11 +381,22 @@ def test_no_name_of_an_experiment_leads_elsewhere(folder: Path) -> None:
     assert any("becomes the name of a file" in one for one in found)
 
 
+def outcome(title: str, *sections: report.Section) -> report.Outcome:
+    return report.Outcome(
+        study="mine",
+        title=title,
+        question="",
+        answer="",
+        evidence=lambda: sections,
+        values=dict,
+    )
+
+
 def test_a_figure_of_a_function_cannot_leave_the_report(tmp_path: Path) -> None:
     figure = report.Figure(name="../escape", title="t", caption="", chart={})
     section = report.Section(heading="h", figures=[figure])
     with pytest.raises(ScenarioError, match="leads out of the report"):
-        page.write(tmp_path / "r" / "report.html", "t", "q", "a", [section], Renderer())
+        page.write(tmp_path / "r" / "report.html", outcome("t", section), Renderer())
     assert not list(tmp_path.iterdir())
 
 
@@ -398,9 +409,10 @@ def test_a_page_shows_control_characters_and_does_not_have_them() -> None:
     template = page._template()
     shown = page._page(
         template,
-        {"title": "a\x1b[31mb\x9b", "question": "", "answer": "", "studio": ""},
+        outcome("a\x1b[31mb\x9b"),
         [],
         {},
+        "",
         "auto",
     )
     assert "a\\x1b[31mb\\x9b" in shown

@@ -18,7 +18,7 @@ from fairhaul import _core
 from fairhaul.cli import fairhaul as commands
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
-from fairhaul.studies.papers.run import DIFFERS
+from fairhaul.studies.papers.outcome import DIFFERS, remarks
 
 from .conftest import SMALL, Fairhaul
 
@@ -174,14 +174,14 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
     done = papers.reproduce("fhstcp", quick=True, seeds=5, overrides=slower, only=["table1"])
     table, _ = done.tables
     assert [row.label for row in table.rows] == ["5", "10", "20"]
-    first = done.to_dict()["tables"][0]["rows"][0]
+    first = done.values()["tables"][0]["rows"][0]
     assert first["F1"]["paper"] == 29.79
     assert first["background loss"]["paper"] == [7e-5, 1e-4]
     shares = [first[name]["ours"]["mean"] for name in ("F1", "F2", "F3", "F4")]
     assert sum(shares) == pytest.approx(first["total"]["ours"]["mean"])
     assert 50 < sum(shares) < 97
     # Ten seconds at a fiftieth of the rate are another question: most of the answers differ.
-    assert done.remarks()[DIFFERS]
+    assert remarks(done)[DIFFERS]
     json.dumps(done.to_dict(), allow_nan=False)
 
 

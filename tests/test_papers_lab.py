@@ -11,18 +11,17 @@ from typing import Any
 
 import pytest
 
-from fairhaul import Scenario, _core
+from fairhaul import Scenario, _core, report
 from fairhaul.cli import status_of
 from fairhaul.host.process import Refused
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
-from fairhaul.studies.papers import report
 from fairhaul.studies.papers.experiment import Results
+from fairhaul.studies.papers.outcome import MISSED, UNCOUNTED, remarks
 from fairhaul.studies.papers.prediction import FILE, beside, predicted
 from fairhaul.studies.papers.quoted import quoted
-from fairhaul.studies.papers.run import MISSED, UNCOUNTED
 from fairhaul.studies.papers.table import Cell, Row, Table
 from tests.kernel_host import locked, needs_kernel
 from tests.linux_program import pretended
@@ -120,14 +119,14 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
     stored = Pretended.told[0]["predicted"]["kernel"]
     assert [row["flows"] for row in stored[0]["rows"]] == ["c = 5", "c = 10", "c = 20", "HSTCP"]
     [kernel] = part.kernels
-    shown = done.to_dict()["tables"][0]["rows"][0]["F1"]
+    shown = done.values()["tables"][0]["rows"][0]["F1"]
     assert shown["ours"] == stored[0]["rows"][0]["F1"]["ours"]
     assert shown["kernel"]["mean"] == kernel.results.mean(("c = 5",), "F1")
     # Of each two runs one does not count.
     assert all(len(runs) == 1 for runs in kernel.results.runs.values())
-    assert len(done.remarks()[UNCOUNTED]) == 4
-    assert MISSED in done.remarks()
-    page = read(report.write(done, tmp_path))
+    assert len(remarks(done)[UNCOUNTED]) == 4
+    assert MISSED in remarks(done)
+    page = read(report.write(tmp_path / "report.html", done))
     said = "fairhaul reproduce fhstcp --engine sim,lab --quick --only kernel --seeds 2"
     assert said in page.text
     assert "Kernel: Table 1 beside HSTCP at 10 Mbit/s" in page.text
@@ -154,7 +153,7 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
             out=tmp_path,
         )
         assert not any(done.parts[0].kernels[0].results.runs.values())
-        assert "nan" not in read(report.write(done, tmp_path)).text
+        assert "nan" not in read(report.write(tmp_path / "report.html", done)).text
     # The last claims nothing, and has numbers.
     assert done.answer() == "These runs are too few to compare the paper's numbers with."
     (part,) = done.parts
@@ -244,7 +243,7 @@ def test_linux_stands_beside_the_prediction_and_beside_the_lab(
     assert len(part.kernels[0].results.runs["c = 5",]) == 2
     assert "2 runs of Linux in simulated time, 2 runs of the kernel (packets late" in part.how()
     assert {"ours", "linux", "kernel", "missed"} <= set(row.cells[0].to_dict())
-    page = read(report.write(done, tmp_path))
+    page = read(report.write(tmp_path / "report.html", done))
     assert "fairhaul reproduce fhstcp --engine sim,linux,lab --quick" in page.text
 
 

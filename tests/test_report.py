@@ -192,17 +192,28 @@ def test_what_is_no_record_is_refused(small: Path, fairhaul: Fairhaul) -> None:
     assert list(empty.iterdir()) == []
 
 
+def outcome(question: str, section: report.Section) -> report.Outcome:
+    return report.Outcome(
+        study="mine",
+        title="T",
+        question=question,
+        answer="Yes.",
+        evidence=lambda: [section],
+        values=dict,
+    )
+
+
 def test_any_question_can_be_laid_out(tmp_path: Path) -> None:
     table = report.Table(columns=["c", "index"], rows=[["<5>", "0.90"]])
     section = report.Section(heading="One & all", text=["It says a < b."], tables=[table])
-    path = report.write(tmp_path / "new" / "a.html", "T", "Is 1 < 2?", "Yes.", [section])
+    path = report.write(tmp_path / "new" / "a.html", outcome("Is 1 < 2?", section))
     page = read(path)
     for word in ("Is 1 < 2?", "One & all", "<5>", "0.90", "a < b"):
         assert word in page.text
     assert [file.name for file in path.parent.iterdir()] == ["a.html"]
     figure = report.Figure(name="a", title="A", caption="", chart={})
     with pytest.raises(ValueError, match="same name"):
-        report.write(path, "T", "Q", "A", [report.Section(heading="H", figures=[figure, figure])])
+        report.write(path, outcome("Q", report.Section(heading="H", figures=[figure, figure])))
 
 
 def test_the_page_of_ten_minutes_at_1_gbit_s_stays_small(tmp_path: Path) -> None:

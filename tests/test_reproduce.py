@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from fairhaul import report
 from fairhaul.cli import status_of
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.statistics.evidence import judge
 from fairhaul.studies import papers
-from fairhaul.studies.papers import report
 from fairhaul.studies.papers.experiment import (
     Claim,
     Key,
@@ -42,7 +42,7 @@ def done() -> Reproduction:
 def test_every_experiment_has_its_section_table_and_figure(
     done: Reproduction, tmp_path: Path
 ) -> None:
-    path = report.write(done, tmp_path / "out" / "fhstcp-report")
+    path = report.write(tmp_path / "out" / "fhstcp-report" / "report.html", done)
     html = path.read_text(encoding="utf-8")
     page = read(path)
     assert all(found.startswith(("#", "figures/")) for found in page.fetched)
@@ -83,7 +83,7 @@ def test_one_seed_leaves_every_claim_undecided(tmp_path: Path) -> None:
     done = papers.reproduce("fhstcp", quick=True, seeds=1, overrides=SHORT, only=only)
     assert {claim.verdict for claim in done.claims} == {Verdict.OPEN}
     one = replace(done, parts=done.parts[-1:])
-    assert report.write(one, tmp_path).is_file()
+    assert report.write(tmp_path / "report.html", one).is_file()
 
 
 def test_the_command_says_where_the_report_is(
@@ -99,10 +99,10 @@ def test_the_command_says_where_the_report_is(
     assert capsys.readouterr().out.endswith("\nReport: fhstcp-report/report.html\n")
     monkeypatch.setattr(papers, "PAPERS", ("fhstcp",))
     assert status_of(["reproduce", "all", "--out", "all", "--json"]) == 0
-    paper, *others = json.loads(capsys.readouterr().out)["papers"]
+    paper, *others = json.loads(capsys.readouterr().out)["outcomes"]
     assert len(others) == len(papers.PAPERS) - 1
-    assert paper["report"] == "all/fhstcp-report/report.html"
-    assert Path(paper["report"]).is_file()
+    assert paper["values"]["paper"] == "fhstcp"
+    assert Path("all/fhstcp-report/report.html").is_file()
 
 
 def test_a_paper_is_printed_and_its_report_written_before_the_next_one_runs(

@@ -14,7 +14,7 @@ import pytest
 
 from fairhaul import cli
 from fairhaul.jobs.store import Store
-from fairhaul.record.record import read
+from fairhaul.record.record import read_record
 from fairhaul.runs import runs
 from fairhaul.studies import papers
 from fairhaul.studies.papers import work
@@ -46,13 +46,14 @@ def test_complete_runs_are_kept_and_not_run_again(tmp_path: Path, how: int) -> N
     process.send_signal(how)
     _, err = process.communicate(timeout=20)
     assert ("the same command goes on" in err) == (how == signal.SIGINT)
-    before = {file.parent.name: read(file.parent).meta for file in draft.glob("*/meta.json")}
+    before = {file.parent.name: read_record(file.parent).meta for file in draft.glob("*/meta.json")}
     assert 2 <= len(before) < 12
     again = run(tmp_path)
     _, err = again.communicate(timeout=60)
     assert again.returncode == 0
     assert f"{len(before)} of 12 runs are complete already" in err
-    after = {file.parent.name: read(file.parent).meta for file in tmp_path.glob("out/*/meta.json")}
+    files = tmp_path.glob("out/*/meta.json")
+    after = {file.parent.name: read_record(file.parent).meta for file in files}
     assert len(after) == 12
     for name, meta in before.items():
         assert after[name] == meta, "it was run again"
@@ -76,7 +77,7 @@ def test_a_record_of_another_scenario_is_not_taken(
     assert cli.status_of([*command, "--set", "bottleneck.rate=21 Mbit/s"]) == 0
     assert "complete already" not in capsys.readouterr().err
     rates = {
-        read(file.parent).meta["scenario"]["links"][0]["rate_bps"]
+        read_record(file.parent).meta["scenario"]["links"][0]["rate_bps"]
         for file in tmp_path.glob("out/*/meta.json")
     }
     assert rates == {21_000_000}

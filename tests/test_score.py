@@ -12,7 +12,7 @@ import fairhaul
 from fairhaul import cli
 from fairhaul.scenario.own import Controller, Event, Round, Window
 from fairhaul.scenario.transport import Transport
-from fairhaul.studies.scoring import cases, geometric, parts, words
+from fairhaul.studies.scoring import cases, geometric, parts
 from fairhaul.studies.scoring.figures import Figures, at_the_queue
 from fairhaul.studies.scoring.paths import PATHS, Path, drawn
 from tools import scores
@@ -252,7 +252,7 @@ def test_the_command_prints_the_parts(capsys: pytest.CaptureFixture[str]) -> Non
     assert 'The weakest part is "' in printed
     assert "geometric mean" in printed
     done = fairhaul.score("reno", paths=FEW, draw=5)
-    assert "(draw 5)" in words.title(done)
+    assert "(draw 5)" in done.outcome().answer
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ import pytest
 
 import fairhaul
 from fairhaul import cli
-from fairhaul.jobs.local import shard, work
 from fairhaul.jobs.plan import planned, read_plan, rows
-from fairhaul.jobs.store import Store, Writer
+from fairhaul.jobs.store import Store
+from fairhaul.jobs.values import Running, attempt, shard
+from fairhaul.measures.measures import figures
 from fairhaul.results.precision import Precision
 from fairhaul.results.table import flows_frame, points_frame
 from fairhaul.runs.run_pool import RunPool
@@ -196,8 +197,7 @@ def test_a_scenario_has_one_identity_in_every_process(tmp_path: Path) -> None:
 
 def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: Path) -> None:
     plan, jobs = planned(fairhaul.read(file_of(tmp_path)), [2] * 6, "sim")
-    with Writer(tmp_path / "s") as writer:
-        work(jobs[:3], writer, at_once=1, on_progress=None)
+    attempt(jobs[:3], figures, Running(out=tmp_path / "s", jobs=1))
     table = rows(plan, Store(tmp_path / "s"))
     assert [len(row.runs) for row in table] == [2, 1, 0, 0, 0, 0]
     frame = points_frame(table)

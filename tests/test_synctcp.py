@@ -14,7 +14,7 @@ import pytest
 from fairhaul.record.record import Record
 from fairhaul.studies.papers import paper_of, reproduce
 from fairhaul.studies.papers.experiment import Results
-from fairhaul.studies.papers.run import CHOSEN
+from fairhaul.studies.papers.outcome import CHOSEN, remarks
 from fairhaul.studies.papers.synctcp.start import reached
 
 from . import short
@@ -132,7 +132,7 @@ def test_a_window_is_there_once_it_was_for_a_whole_bin() -> None:
 def test_experiments_are_chosen_and_explained() -> None:
     done = reproduce("synctcp", quick=True, seeds=2, only=["start"], overrides={"duration": "5 s"})
     assert done.tables[0].title.split(":")[0] == "Table 1, Figure 2"
-    assert "1500 B" in " ".join(done.remarks()[CHOSEN])
+    assert "1500 B" in " ".join(remarks(done)[CHOSEN])
     assert len(done.claims) == 5
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["tables"][0]["notes"]
     assert {

@@ -19,7 +19,6 @@ from fairhaul.studies.tcpeval import suite
 from fairhaul.studies.tcpeval.generator import connections_per_s, generate
 from fairhaul.studies.tcpeval.load import BALANCE, NEAR, Wanted, offer
 from fairhaul.studies.tcpeval.measures import MEASURES, SIZES
-from fairhaul.studies.tcpeval.report import PAGE, TEXT
 from fairhaul.studies.tcpeval.tables import FORMS, Column, rows_of
 from fairhaul.studies.tcpeval.template import FOLDER, Template
 from fairhaul.studies.tcpeval.traffic import PATHS, Traffic
@@ -166,13 +165,14 @@ def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
 ) -> None:
     command = ["evaluate", "scalable", "--suite", "tcpeval", "--quick", "--only", "impact"]
     command += ["--out", str(tmp_path)]
-    assert cli.status_of(command) == 0
+    written = ["--report", "--markdown"]
+    assert cli.status_of([*command, *written]) == 0
     shown = capsys.readouterr().out
     assert "Impact on standard TCP" in shown
     assert "for a first look" in shown
-    assert "Gain and loss" in (tmp_path / PAGE).read_text(encoding="utf-8")
-    assert "## Impact on standard TCP" in (tmp_path / TEXT).read_text(encoding="utf-8")
-    kept = [result.key for result in Store(tmp_path / "runs").results()]
+    assert "Gain and loss" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "## Impact on standard TCP" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    kept = [result.key for result in Store(tmp_path).results()]
     assert len(kept) == 4
 
     planned: list[Sequence[Scenario]] = []
@@ -181,13 +181,12 @@ def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
         planned.append(plan)
         return []
 
-    monkeypatch.setattr("fairhaul.runs.runs.for_each", nothing)
+    monkeypatch.setattr("fairhaul.jobs.values.for_each", nothing)
     assert cli.status_of([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8")) == found
-    assert [result.key for result in Store(tmp_path / "runs").results()] == kept
+    assert [result.key for result in Store(tmp_path).results()] == kept
     assert planned == [[]]
-    full = found["tests"]["impact"][1]
+    full = found["values"]["tests"]["impact"][1]
     assert full["point"] == ["100 %"]
     # Scalable TCP gives way less than standard TCP, so camp A loses.
     assert full["figures"]["loss"]["mean"] < 1 < full["figures"]["gain"]["mean"]
@@ -195,10 +194,10 @@ def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
 
 @pytest.mark.usefixtures("short")
 def test_a_written_scenario_repeats_the_run_of_a_table(tmp_path: Path) -> None:
-    done = evaluate(["scalable"], suite="tcpeval", quick=True, only=["transients"], folder=tmp_path)
+    done = evaluate(["scalable"], suite="tcpeval", quick=True, only=["transients"], out=tmp_path)
     row = next(of for of in done.rows["transients"] if of.cells([])[:2] == ["increase", "scalable"])
     mine = {"flow.test.controller": "scalable"}
-    [scenario] = read_scenarios(tmp_path / "transient-increase_1.toml", mine)
+    [scenario] = read_scenarios(tmp_path / "scenarios" / "transient-increase_1.toml", mine)
     measure = MEASURES["after_the_step"]
     [figures] = for_each([scenario], lambda _, record: measure(scenario, record))
     number = row.figures["dropped_packets"]

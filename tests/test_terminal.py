@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 import fairhaul as package
-from fairhaul.cli import show, watch
+from fairhaul.cli import watch
 from fairhaul.cli.progress import described
 from fairhaul.record.record import TABLES
 from fairhaul.results import figure_rows
@@ -22,14 +22,14 @@ from fairhaul.results.summary import summary
 from fairhaul.runs.run_pool import Progress
 from fairhaul.statistics.estimate import Estimate, text
 from fairhaul.text.digits import Decimals, Scientific
-from fairhaul.text.grid import Grid
+from fairhaul.text.table import Table
 
 from .conftest import SMALL, Fairhaul
 
 HEADINGS = {name for name, _ in figure_rows.FLOW_COLUMNS.values()} | {"controller"}
 
 
-def printed(grid: Grid, width: int) -> list[str]:
+def printed(grid: Table, width: int) -> list[str]:
     screen = Console(width=width, record=True, file=io.StringIO())
     screen.print(grid)
     return screen.export_text().splitlines()
@@ -68,7 +68,7 @@ def plain(shown: str) -> str:
 def test_no_word_and_no_interval_is_broken_at_80_columns() -> None:
     figures = summary(package.run(SMALL, seeds=6).measures)
     columns, rows = figure_rows.flow_rows(figures["flows"])
-    lines = printed(show.table("Flows", columns, rows, words=2), 80)
+    lines = printed(Table(title="Flows", columns=columns, rows=rows, words=2), 80)
     assert max(map(len, lines)) <= 80
     words = {word for line in lines for word in line.split()}
     assert {word for heading in HEADINGS for word in heading.split()} - words <= {
@@ -82,7 +82,7 @@ def test_no_word_and_no_interval_is_broken_at_80_columns() -> None:
 
 
 def test_columns_are_laid_out_in_as_many_tables_as_needed() -> None:
-    grid = Grid(title="T", columns=["name", "a", "b", "c"], rows=[["one", "1" * 9, "2" * 9, "3"]])
+    grid = Table(title="T", columns=["name", "a", "b", "c"], rows=[["one", "1" * 9, "2" * 9, "3"]])
     # With the space behind each: name 6, a and b 11, c 3, of which the last space is not needed.
     assert grid.blocks(30) == [[0, 1, 2, 3]]
     assert grid.blocks(29) == [[0, 1, 2], [0, 3]]

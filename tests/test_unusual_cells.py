@@ -35,9 +35,10 @@ def test_every_unusual_cell_is_a_scenario(name: str) -> None:
 def test_a_cell_with_a_step_has_the_round_trip_of_each_half_second() -> None:
     cell = UNUSUAL["rate-down-cubic"]
     found = []
+    scenario = read_one(cell.scenario())
     for_each(
-        [read_one(cell.scenario())],
-        lambda _, record: found.append(figures_of(record, cell)),
+        [scenario],
+        lambda _, record: found.append(figures_of(scenario, record)),
         jobs=1,
         on_progress=None,
     )

@@ -15,7 +15,7 @@ import pytest
 from fairhaul.record.record import Record
 from fairhaul.studies.papers import paper_of, reproduce
 from fairhaul.studies.papers.experiment import Results
-from fairhaul.studies.papers.run import CHOSEN
+from fairhaul.studies.papers.outcome import CHOSEN, remarks
 from fairhaul.studies.papers.xcp_tcp.shares import TCP, XCP, by_second, phases, time_to_share
 
 from . import short
@@ -171,7 +171,7 @@ def test_experiments_are_chosen_and_explained() -> None:
     # What is due stands beside what is there in the last row of the last table of the figures.
     last = done.tables[2].rows[-1]
     assert [one.ours_text() for one in last.cells[:3:2]] == ["23.1", "76.9"]
-    assert "one queue for all" in " ".join(done.remarks()[CHOSEN])
+    assert "one queue for all" in " ".join(remarks(done)[CHOSEN])
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"]
     drawn = {one.name for part in done.parts for one in part.experiment.figures(part.results)}
     assert {"figure1", "figure1-20mbits", "figure5-caption", "floor-two"} <= drawn

@@ -15,142 +15,75 @@ each), `RunError` (a run failed), `Stopped` (a `RunError`: a run was asked to st
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version__
+from fairhaul.files.names import imported
 
 if TYPE_CHECKING:
-    from fairhaul import linux, studio
-    from fairhaul.answers.answers import Answer, Answers
-    from fairhaul.host import flows, kernel
-    from fairhaul.host.process import Refused
-    from fairhaul.measures.batches import batch_means
-    from fairhaul.measures.dynamics import dynamics
-    from fairhaul.measures.harm import harm
-    from fairhaul.measures.measures import measure
-    from fairhaul.record.record import Record
-    from fairhaul.record.record import read as read_record
-    from fairhaul.record.record import write as write_record
-    from fairhaul.runs import lab
-    from fairhaul.runs.runs import Progress, for_each, run, run_each, run_many
-    from fairhaul.runs.simulation import Simulation
-    from fairhaul.scenario.listings import catalogue, schema
-    from fairhaul.scenario.own import Controller
-    from fairhaul.scenario.read import read
-    from fairhaul.studies.advice import Advice, advise
-    from fairhaul.studies.attack import Attack, attack
-    from fairhaul.studies.comparison import Comparison, compare
-    from fairhaul.studies.evaluation import Evaluation, evaluate
-    from fairhaul.studies.expectations.checking import Check, check
-    from fairhaul.studies.papers import reproduce
-    from fairhaul.studies.report import write_report
-    from fairhaul.studies.scoring import Score, score
-    from fairhaul.studies.sweep import Sweep, sweep
-    from fairhaul.studies.tcpeval import SuiteResult
+    # The one table of public names: the rest of this file reads it.
+    from fairhaul import linux as linux
+    from fairhaul import studio as studio
+    from fairhaul.answers.answers import Answer as Answer
+    from fairhaul.answers.answers import Answers as Answers
+    from fairhaul.host import flows as flows
+    from fairhaul.host import kernel as kernel
+    from fairhaul.host.process import Refused as Refused
+    from fairhaul.jobs.values import Running as Running
+    from fairhaul.measures.batches import batch_means as batch_means
+    from fairhaul.measures.dynamics import dynamics as dynamics
+    from fairhaul.measures.harm import harm as harm
+    from fairhaul.measures.measures import measure as measure
+    from fairhaul.record.record import Record as Record
+    from fairhaul.record.record import read_record as read_record
+    from fairhaul.record.record import write_record as write_record
+    from fairhaul.report.outcome import Outcome as Outcome
+    from fairhaul.report.outcome import Section as Section
+    from fairhaul.report.outcome import StudyResult as StudyResult
+    from fairhaul.runs import lab as lab
+    from fairhaul.runs.runs import Progress as Progress
+    from fairhaul.runs.runs import for_each as for_each
+    from fairhaul.runs.runs import run as run
+    from fairhaul.runs.runs import run_each as run_each
+    from fairhaul.runs.runs import run_many as run_many
+    from fairhaul.runs.simulation import Simulation as Simulation
+    from fairhaul.scenario.listings import catalogue as catalogue
+    from fairhaul.scenario.listings import schema as schema
+    from fairhaul.scenario.own import Controller as Controller
+    from fairhaul.scenario.read import read as read
+    from fairhaul.studies.advice import Advice as Advice
+    from fairhaul.studies.advice import advise as advise
+    from fairhaul.studies.attack import Attack as Attack
+    from fairhaul.studies.attack import attack as attack
+    from fairhaul.studies.comparison import Comparison as Comparison
+    from fairhaul.studies.comparison import compare as compare
+    from fairhaul.studies.evaluation import Evaluation as Evaluation
+    from fairhaul.studies.evaluation import evaluate as evaluate
+    from fairhaul.studies.expectations.checking import Check as Check
+    from fairhaul.studies.expectations.checking import check as check
+    from fairhaul.studies.papers import reproduce as reproduce
+    from fairhaul.studies.report import write_report as write_report
+    from fairhaul.studies.scoring import Score as Score
+    from fairhaul.studies.scoring import score as score
+    from fairhaul.studies.sweep import Sweep as Sweep
+    from fairhaul.studies.sweep import sweep as sweep
+    from fairhaul.studies.tcpeval import SuiteResult as SuiteResult
+    from fairhaul.text.table import Table as Table
 
-__all__ = [
-    "Advice",
-    "Answer",
-    "Answers",
-    "Attack",
-    "Check",
-    "Comparison",
-    "Controller",
-    "Evaluation",
-    "Progress",
-    "Record",
-    "Refused",
-    "RunError",
-    "Scenario",
-    "ScenarioError",
-    "Score",
-    "Simulation",
-    "Stopped",
-    "SuiteResult",
-    "Sweep",
-    "__version__",
-    "advise",
-    "attack",
-    "batch_means",
-    "catalogue",
-    "check",
-    "compare",
-    "dynamics",
-    "evaluate",
-    "flows",
-    "for_each",
-    "harm",
-    "kernel",
-    "lab",
-    "linux",
-    "measure",
-    "read",
-    "read_record",
-    "reproduce",
-    "run",
-    "run_each",
-    "run_many",
-    "schema",
-    "score",
-    "studio",
-    "sweep",
-    "write_record",
-    "write_report",
-]
+_HOME = imported(Path(__file__), __name__)
+# The names that are modules within a folder.
+MODULES = ("flows", "kernel", "lab")
 
-# The module of each name; a name without another is the module itself.
-_HOME = {
-    "Advice": ("studies.advice", "Advice"),
-    "Answer": ("runs.runs", "Answer"),
-    "Answers": ("runs.runs", "Answers"),
-    "Attack": ("studies.attack", "Attack"),
-    "Check": ("studies.expectations.checking", "Check"),
-    "Comparison": ("studies.comparison", "Comparison"),
-    "Controller": ("scenario.own", "Controller"),
-    "Evaluation": ("studies.evaluation", "Evaluation"),
-    "Progress": ("runs.runs", "Progress"),
-    "Record": ("record.record", "Record"),
-    "Refused": ("host.process", "Refused"),
-    "Score": ("studies.scoring", "Score"),
-    "Simulation": ("runs.simulation", "Simulation"),
-    "SuiteResult": ("studies.tcpeval", "SuiteResult"),
-    "Sweep": ("studies.sweep", "Sweep"),
-    "advise": ("studies.advice", "advise"),
-    "attack": ("studies.attack", "attack"),
-    "batch_means": ("measures.batches", "batch_means"),
-    "catalogue": ("scenario.listings", "catalogue"),
-    "check": ("studies.expectations.checking", "check"),
-    "compare": ("studies.comparison", "compare"),
-    "dynamics": ("measures.dynamics", "dynamics"),
-    "evaluate": ("studies.evaluation", "evaluate"),
-    "flows": ("host.flows", ""),
-    "for_each": ("runs.runs", "for_each"),
-    "harm": ("measures.harm", "harm"),
-    "kernel": ("host.kernel", ""),
-    "lab": ("runs.lab", ""),
-    "linux": ("linux", ""),
-    "measure": ("measures.measures", "measure"),
-    "read": ("scenario.read", "read"),
-    "read_record": ("record.record", "read"),
-    "reproduce": ("studies.papers", "reproduce"),
-    "run": ("runs.runs", "run"),
-    "run_each": ("runs.runs", "run_each"),
-    "run_many": ("runs.runs", "run_many"),
-    "schema": ("scenario.listings", "schema"),
-    "score": ("studies.scoring", "score"),
-    "studio": ("studio", ""),
-    "sweep": ("studies.sweep", "sweep"),
-    "write_record": ("record.record", "write"),
-    "write_report": ("studies.report", "write_report"),
-}
+__all__ = ["RunError", "Scenario", "ScenarioError", "Stopped", "__version__", *_HOME]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fairhaul' has no attribute {name!r}")
-    home, attribute = _HOME[name]
-    module = import_module(f"fairhaul.{home}")
-    value = getattr(module, attribute) if attribute else module
+    home = _HOME[name].rpartition(".")[0]
+    is_module = home == __name__ or name in MODULES
+    value = import_module(_HOME[name]) if is_module else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -137,7 +137,7 @@ def ledger() -> Iterator[Row]:
 def report() -> Iterator[Row]:
     """Run W2 for 10 minutes; time its figures, the files of its record, and its report."""
     from fairhaul.measures.measures import measure
-    from fairhaul.record.record import write
+    from fairhaul.record.record import write_record
     from fairhaul.runs.runs import for_each
     from fairhaul.scenario.read import read_one
 
@@ -153,7 +153,7 @@ def report() -> Iterator[Row]:
         [record] = for_each([scenario], lambda _, record: record)
         begun = time.process_time()
         json.dumps(measure(record))
-        write(record, directory)
+        write_record(record, directory)
         kept_s = time.process_time() - begun
         command = [sys.executable, "-m", "fairhaul", "report", str(directory)]
         took = []

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import fairhaul
-from fairhaul.jobs.values import Keeping
 from fairhaul.scenario.listings import needed_queue
 from fairhaul.studies.scoring.parts import PARTS
 from fairhaul.studies.scoring.paths import PUBLIC_DRAW
@@ -58,11 +57,11 @@ def rows_of_page() -> dict[str, list[str]]:
 def write(*, jobs: int | None = None, on_progress: OnProgress | None = None) -> None:
     """Score every controller and put the table into the page."""
     with TemporaryDirectory() as folder:
-        keeping = Keeping(out=Path(folder) / "runs")  # the runs of the rivals are the same for all
+        out = Path(folder) / "runs"  # the runs of the rivals are the same for all
 
         def scores(draw: int) -> list[Score]:
             return [
-                fairhaul.score(name, draw=draw, jobs=jobs, on_progress=on_progress, keeping=keeping)
+                fairhaul.score(name, draw=draw, jobs=jobs, on_progress=on_progress, out=out)
                 for name in scored()
             ]
 

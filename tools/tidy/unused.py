@@ -13,8 +13,10 @@ PACKAGE = "python/fairhaul"
 
 KINDS = frozenset({"class", "function", "method", "property"})
 
-CALLED_BY_OTHERS = ["__*__", "_repr_*_", "server_bind", "log_message", "observation_space"]
-"""What Python, notebooks, and the libraries of HTTP servers and of environments call."""
+CALLED_BY_OTHERS = [
+    *("__*__", "_repr_*_", "server_bind", "log_message", "observation_space", "format_commands"),
+]
+"""What Python, notebooks, and the libraries of servers, environments and the command line call."""
 
 
 def unused(tree: Tree) -> Iterator[str]:

@@ -20,8 +20,9 @@ from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import read_one
 from fairhaul.studies.cells import UNUSUAL, Compared, UnusualCell
 from fairhaul.studies.cells.agreement import SHOWN, agreement, entries
+from fairhaul.studies.cells.compared import Figures
 from fairhaul.studies.cells.figures import figures_of
-from fairhaul.studies.cells.work import REPEATS, Figures
+from fairhaul.studies.cells.work import REPEATS
 
 TABLE = Path(__file__).resolve().parents[2] / "tests" / "unusual_linux.csv"
 NAMING = ("cell", "scenario", "kernel", "seed")
@@ -77,7 +78,7 @@ def measure(cells: Iterable[UnusualCell], engine: Engine) -> Mapping[str, tuple[
     found: dict[int, tuple[str, Mapping[str, float | None]]] = {}
 
     def read(index: int, record: Record) -> None:
-        found[index] = (record.meta.get("kernel", ""), figures_of(record, runs[index][0]))
+        found[index] = (record.meta.get("kernel", ""), figures_of(scenarios[index], record))
 
     scenarios = [read_one({**cell.scenario(), "seed": seed}) for cell, seed in runs]
     for_each(scenarios, read, jobs=None, on_progress=None, engine=engine)

@@ -61,7 +61,7 @@ class Answer:
 
     def _repr_html_(self) -> str:
         from fairhaul.answers.tables import of_runs
-        from fairhaul.text.grid import html
+        from fairhaul.text.table import html
 
         return html(of_runs(self.measures))
 
@@ -99,7 +99,7 @@ class Answers(list[Answer]):
     def _repr_html_(self) -> str:
         from fairhaul.results.screen import grid
         from fairhaul.results.table import rows_of
-        from fairhaul.text.grid import html
+        from fairhaul.text.table import html
 
         return html([grid(rows_of([answer.measures for answer in self]))])
 

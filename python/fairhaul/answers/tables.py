@@ -20,13 +20,13 @@ from fairhaul.results.summary import summary, valid_runs
 from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.read import titled
 from fairhaul.statistics.estimate import legend
-from fairhaul.text.grid import Grid
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.measures.types import RunFigures
     from fairhaul.scenario.engines import Engine
 
-Parts = Iterator[Grid | str]
+Parts = Iterator[Table | str]
 
 # What is laid out of several engines: the key of the figures, and the columns.
 OF_FLOWS, OF_LINKS = ("flows", FLOW_COLUMNS), ("links", LINK_COLUMNS)
@@ -42,9 +42,9 @@ def of_runs(runs: Sequence[RunFigures]) -> Parts:
     yield from flow_tables(f"{_title(first)} ({_which(valid)})", figures["flows"])
     if figures.get("groups"):
         columns, rows = group_rows(figures["groups"])
-        yield Grid(title="Groups", columns=columns, rows=rows, words=2)
+        yield Table(title="Groups", columns=columns, rows=rows, words=2)
     columns, rows = link_rows(figures["links"])
-    yield Grid(title="Links", columns=columns, rows=rows)
+    yield Table(title="Links", columns=columns, rows=rows)
     yield fairness_line(figures)
     of_linux = (f["controller"] for f in first["flows"] if f.get("profile") == "linux")
     if not FACTS[first["engine"]].kernel and (line := linux_sender_line(of_linux)):
@@ -69,9 +69,9 @@ def of_engines(engines: Mapping[Engine, Sequence[RunFigures]]) -> Parts:
     first = next(iter(engines.values()))[0]
     which = "; ".join(f"{engine}: {_which(runs)}" for engine, runs in valid.items())
     columns, rows = engine_rows(figures, *OF_FLOWS)
-    yield Grid(title=f"{_title(first)} ({which})", columns=columns, rows=rows, words=3)
+    yield Table(title=f"{_title(first)} ({which})", columns=columns, rows=rows, words=3)
     columns, rows = engine_rows(figures, *OF_LINKS)
-    yield Grid(title="Links", columns=columns, rows=rows, words=2)
+    yield Table(title="Links", columns=columns, rows=rows, words=2)
     for engine, of_engine in figures.items():
         yield f"{engine}: {fairness_line(of_engine)}"
     if (most := max(map(len, valid.values()))) > 1:

@@ -21,7 +21,7 @@ from fairhaul._core import RunError, ScenarioError, __version__
 from fairhaul.cli.advise import advise
 from fairhaul.cli.attack import attack
 from fairhaul.cli.check import check
-from fairhaul.cli.click_ext import CommandGroup, explained, in_users_code
+from fairhaul.cli.click_ext import HeadedGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
 from fairhaul.cli.completion import completion
 from fairhaul.cli.evaluate import evaluate
@@ -48,35 +48,24 @@ class Ended(KeyboardInterrupt):
     """A signal other than SIGINT asks the process to end; the argument is its number."""
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=HeadedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="fairhaul %(version)s")
 def fairhaul() -> None:
     """Simulate, compare and deploy congestion control for bulk data on fast, long paths."""
 
 
-for command in (
-    run,
-    sweep,
-    results,
-    compare,
-    advise,
-    score,
-    studio,
-    evaluate,
-    check,
-    attack,
-    reproduce,
-    report,
-    kernel,
-    flows,
-    linux,
-    lab,
-    new_controller,
-    list_,
-    schema,
-    completion,
-):
-    fairhaul.add_command(command)
+# The commands, as the help lists them.
+GROUPS = {
+    "Transfers": (advise, compare, flows, kernel),
+    "Controllers": (check, evaluate, attack, score, new_controller),
+    "Simulation": (run, sweep, results, report, studio, linux, lab),
+    "Papers": (reproduce,),
+    "Reference": (list_, schema, completion),
+}
+for name, commands in GROUPS.items():
+    for command in commands:
+        fairhaul.add_command(command)
+        fairhaul.headings[str(command.name)] = name
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from fairhaul._core import ScenarioError
-from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
-from fairhaul.cli.progress import progress
-from fairhaul.cli.run import dask_option, jobs_option, json_option, kept_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fairhaul.host.deployable import Way
-    from fairhaul.studies.advice.tournament import Advice
+from fairhaul.cli.study import Work, study
 
 
 @click.command(
@@ -81,24 +70,8 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Processor time that all runs together may cost.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write report.html and its figures into this directory, and keep the runs in it.",
-)
-@jobs_option
-@dask_option
-@json_option
-def advise(
-    from_: Any,
-    harm: float,
-    every: bool,
-    only: tuple[str, ...],
-    out: Path | None,
-    json_: bool,
-    **how: Any,
-) -> None:
+@study("advise")
+def advise(from_: Any, only: tuple[str, ...], work: Work, **how: Any) -> None:
     """Say which controller suits a transfer, with the commands.
 
     The controllers that this host can use compete over 12 settings of what is not known of the
@@ -106,63 +79,8 @@ def advise(
     leaves enough to the competing flows. All candidates are simulated with fq on the sender, as the
     commands set it. A second of the budget is 2.5 million packets.
     """
-    from fairhaul.host.deployable import ways
-    from fairhaul.studies import advice
-    from fairhaul.studies.advice import tournament, words
+    from fairhaul.studies.advice import advise as advised
 
-    found = ways()
-    names = list(only) or words.candidates(found, every, tournament.CANDIDATES)
-    seen = from_.read() if from_ else None
-    keeping = kept_in(None if out is None else out / "runs", how.pop("dask"))
-    jobs = how.pop("jobs")
-    question, known = advice.read_path(names, seen, ways=found, **how)
-    with progress() as on_progress:
-        done = advice.advise(
-            question,
-            known,
-            most_harm=harm,
-            jobs=jobs,
-            on_progress=on_progress,
-            keeping=keeping,
-        )
-    if json_:
-        commands = [command for _, command in words.commands(done, found) if command]
-        show.as_json(done.to_dict() | {"commands": commands})
-    else:
-        _show(done, found)
-    sys.stdout.flush()
-    if out is not None:
-        from fairhaul.studies.advice.report import write
-
-        click.echo(f"Report: {write(done, found, out)}", err=json_)
-
-
-def _show(done: Advice, found: Mapping[str, Way]) -> None:
-    from fairhaul.studies.advice import words
-    from fairhaul.text.durations import duration_text
-
-    screen = show.console()
-    screen.print(words.answer(done))
-    screen.print(words.neighbours(done))
-    screen.print(words.simulated(done))
-    rows = [words.row(entry, done) for entry in done.entries]
-    screen.print(show.table("The final, over 12 settings", words.COLUMNS, rows))
-    for line in (*words.certainty(done), words.excluded(done), *done.changes):
-        if line:
-            screen.print(line)
-    slower = [name for name in done.first if name not in {e.name for e in done.entries}]
-    if slower:
-        screen.print(f"Slower, or more harmful, in the first round: {', '.join(slower)}.")
-    length, count = duration_text(done.duration_s), len(done.settings)
-    screen.print(
-        f"Each run of the final lasts {length}, over {count} settings. Drawn for each setting: "
-        f"{done.known.text()}."
-    )
-    screen.print("Commands:")
-    for what, command in words.commands(done, found):
-        screen.print(f"  # {what}", soft_wrap=True)
-        if command:
-            screen.print(f"  {command}", soft_wrap=True)
-
-
-__all__ = ["ScenarioError", "advise"]
+    with work.options() as options:
+        done = advised(only, observed=from_.read() if from_ else None, **how, **options)
+    work.tell(done)

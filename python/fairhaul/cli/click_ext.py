@@ -56,6 +56,28 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class HeadedGroup(CommandGroup):
+    """A group of commands whose help lists them under headings, in the order of these."""
+
+    def __init__(self, *args: object, **more: object) -> None:
+        """Take the arguments of `click.Group`."""
+        super().__init__(*args, **more)  # type: ignore[arg-type]
+        self.headings: dict[str, str] = {}
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each heading with its commands."""
+        longest = max(map(len, self.commands))
+        for heading in dict.fromkeys(self.headings.values()):
+            names = [name for name, of in self.headings.items() if of == heading]
+            width = formatter.width - 6 - longest
+            rows = [
+                (name.ljust(longest), self.commands[name].get_short_help_str(width))
+                for name in names
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
 class Command(click.Command):
     """A command that explains an option without a value, or a missing argument by `example`."""
 

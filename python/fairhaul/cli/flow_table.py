@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairhaul.cli import show
-from fairhaul.text.grid import Grid
+from fairhaul.text.table import Table
 
 COLUMNS = (
     "controller",
@@ -25,9 +24,9 @@ COLUMNS = (
 )
 
 
-def flow_table(title: str, flows: Sequence[Mapping[str, Any]]) -> Grid:
+def flow_table(title: str, flows: Sequence[Mapping[str, Any]]) -> Table:
     """Lay out connections, a row each."""
-    return show.table(title, COLUMNS, [_row(flow) for flow in flows], words=4)
+    return Table(title=title, columns=COLUMNS, rows=[_row(flow) for flow in flows], words=4)
 
 
 def _row(flow: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import click
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, CommandGroup
 from fairhaul.cli.flows import export_option, exporting, top_option, trace_option
-from fairhaul.cli.run import json_option
+from fairhaul.cli.options import json_option
 
 if TYPE_CHECKING:
     from fairhaul.host.export.destination import Destination

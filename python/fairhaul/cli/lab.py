@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,14 +13,13 @@ import click
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, CommandGroup
 from fairhaul.cli.engines import engine_option, engines_option, kernel_option
-from fairhaul.cli.progress import progress
-from fairhaul.cli.run import jobs_option, json_option, read_all, set_option
+from fairhaul.cli.options import json_option, read_all, set_option
+from fairhaul.cli.study import Work, study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from fairhaul.scenario.engines import Engine
-    from fairhaul.studies.cells import Compared
 
 
 @click.group(cls=CommandGroup)
@@ -167,17 +165,10 @@ def clean(kill: bool, json_: bool) -> None:
     help="Run only this cell; may be repeated. By default all cells run.",
 )
 @click.option(
-    "--repeats",
+    "--seeds",
     type=click.IntRange(min=1),
     metavar="N",
     help="Run each cell N times with a kernel.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("out/cells"),
-    show_default=True,
-    help="Directory of the results, a store; runs that it holds are not run again.",
 )
 @click.option(
     "--unusual",
@@ -185,21 +176,18 @@ def clean(kill: bool, json_: bool) -> None:
     help="Run the unusual cells instead: pauses, late packets, changes of the path, and others.",
 )
 @click.option("--list", "list_", is_flag=True, help="List the cells, and run nothing.")
-@jobs_option
-@json_option
-def cells(  # noqa: PLR0913, PLR0917
+@study("cells", "out/cells")
+def cells(
     engines: tuple[Engine, ...],
     names: tuple[str, ...],
-    repeats: int | None,
-    out: Path,
+    seeds: int | None,
     unusual: bool,
     list_: bool,
-    jobs: int | None,
-    json_: bool,
+    work: Work,
 ) -> None:
     """Compare the simulator with kernels, cell by cell.
 
-    A cell is one or two flows over one bottleneck. Without --repeats, the lab runs each cell once,
+    A cell is one or two flows over one bottleneck. Without --seeds, the lab runs each cell once,
     or 5 times if the documentation quotes it, and the other engines 5 times. All 34 cells take less
     than two hours in the lab; after an interruption, the same command continues where it stopped.
 
@@ -216,80 +204,8 @@ def cells(  # noqa: PLR0913, PLR0917
     source = click.get_current_context().get_parameter_source("engines")
     if unusual and source is click.core.ParameterSource.DEFAULT:
         engines = ("sim", "linux")
-    with progress() as on_progress:
-        done = (compare_unusual if unusual else compare)(
-            names,
-            engines=engines,
-            repeats=repeats,
-            out=out,
-            jobs=jobs,
-            on_progress=on_progress,
-            on_event=lambda line: click.echo(line, err=True),
-        )
-    if json_:
-        show.as_json({"cells": [cell.to_dict() for cell in done]})
-        return
-    if unusual:
-        show_agreement(done, [engine for engine in engines if engine != "sim"])
-    else:
-        show_cells(done)
-
-
-def show_cells(done: Sequence[Compared]) -> None:
-    """Print the figures of all engines, a row for each cell: sim / linux / lab."""
-    from fairhaul.studies.cells.agreement import SHOWN
-    from fairhaul.studies.cells.work import mean
-
-    figures = (*SHOWN, ("cycle_s", "cycle s", 1.0, 2), ("loss_rate", "loss 1e-4", 1e4, 2))
-
-    def cell(compared: Compared, figure: str, scale: float, digits: int) -> str:
-        means = [mean(of_engine, figure) for of_engine in compared.by.values()]
-        return " / ".join("-" if v is None else f"{scale * v:.{digits}f}" for v in means)
-
-    engines = list(done[0].by)
-    in_real_time = "lab" in engines
-    rows = [
-        [
-            one.cell.name,
-            *(cell(one, figure, scale, digits) for figure, _, scale, digits in figures),
-            *([f"{mean(one.by['lab'], 'lag_p99_us') or 0.0:.0f}"] if in_real_time else []),
-            " / ".join("-" if of is None else str(len(of["rtt_ms"])) for of in one.by.values()),
-        ]
-        for one in done
-    ]
-    lag = ["lag p99 us"] if in_real_time else []
-    header = ["cell", *(heading for _, heading, _, _ in figures), *lag, "runs"]
-    screen = show.console()
-    screen.print(show.table(" / ".join(engines), header, rows))
-    if any(one.by.get("lab", {}) is None for one in done):
-        screen.print(
-            '"-" in the lab: no run is valid, or none is made, since the cycle exceeds 20 s.'
-        )
-    screen.print(
-        'Values are means over runs. "link used" is goodput over the payload rate of the link.'
-    )
-
-
-def show_agreement(done: Sequence[Compared], engines: Sequence[Engine]) -> None:
-    """Print the figures of the unusual cells in the simulator and in each kernel, and a verdict."""
-    from fairhaul.studies.cells.agreement import SHOWN, agreement, entries
-
-    screen = show.console()
-    for engine in engines:
-        rows, disagree = [], 0
-        for one in done:
-            found = {each.figure: each for each in agreement(one, engine)}
-            if not found:
-                continue
-            differ = [figure for figure, each in found.items() if not each.agrees]
-            disagree += bool(differ)
-            rows.append(
-                [
-                    one.cell.name,
-                    *entries(found, missing="-"),
-                    f"differs: {', '.join(differ)}" if differ else "agrees",
-                ]
-            )
-        header = ["cell", *(heading for _, heading, _, _ in SHOWN), "verdict"]
-        screen.print(show.table(f"sim / {engine}", header, rows))
-        screen.print(f"{len(rows) - disagree} of {len(rows)} cells agree.")
+    work = work.at("cells")
+    with work.options() as options:
+        compared = compare_unusual if unusual else compare
+        done = compared(names, engines=engines, seeds=seeds, **options)
+    work.tell(done)

@@ -8,8 +8,8 @@ import click
 
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.cli.options import json_option
 from fairhaul.cli.progress import shown_progress
-from fairhaul.cli.run import json_option
 
 if TYPE_CHECKING:
     from fairhaul.linux import BuildProgress, Program

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,15 @@ import click
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engines_option, kernel_option
-from fairhaul.cli.progress import progress
-from fairhaul.cli.robust import reproduce_robustly
-from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.cli.options import profile_option
+from fairhaul.cli.study import Work, study
+from fairhaul.measures.types import SCHEMA
 from fairhaul.scenario.engines import FACTS
 from fairhaul.studies import papers
 from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
-    from fairhaul.studies.papers.run import Reproduction
 
 
 WORDS = (*papers.PAPERS, "all", "list")
@@ -55,12 +54,6 @@ def _paper(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
     "--seeds", type=click.IntRange(min=1), metavar="N", help="Run each case with N seeds."
 )
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write report.html and its figures into this directory; by default PAPER-report.",
-)
-@click.option(
     "--robust",
     is_flag=True,
     help="Run the experiment over drawn settings of what the paper leaves open, and report in what "
@@ -74,19 +67,17 @@ def _paper(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
     metavar="N",
     help="With --robust: the number of settings.",
 )
-@jobs_option
-@json_option
+@profile_option
+@study("reproduce", "PAPER-report, and PAPER-robust with --robust")
 def reproduce(  # noqa: PLR0913, PLR0917
     paper: str,
     engines: tuple[Engine, ...],
     quick: bool,
     only: tuple[str, ...],
     seeds: int | None,
-    out: Path | None,
     robust: bool,
     settings: int,
-    jobs: int | None,
-    json_: bool,
+    work: Work,
 ) -> None:
     """Reproduce the tables and figures of papers, and write a report.
 
@@ -97,81 +88,62 @@ def reproduce(  # noqa: PLR0913, PLR0917
         names = " or ".join(papers.PAPERS)
         raise click.UsageError(f"--only requires the name of a paper before it: {names}")
     if paper == "list":
-        entries = papers.catalogue()
-        if json_:
-            show.as_json({"papers": entries})
-        for entry in () if json_ else entries:
-            click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
+        _list(json_=work.json_)
         return
     if robust:
-        reproduce_robustly(paper, only, settings=settings, out=out, jobs=jobs, json_=json_)
+        _robust(paper, only, settings, work)
         return
     objects = []
-    for name, place in _places(paper, out, engines).items():
-        with progress(Path(name).resolve().name) as on_progress:
+    for name, place in _places(paper, work.out, engines).items():
+        of = replace(work, name=Path(name).resolve().name, out=place, report=True)
+        with of.options() as options:
             done = papers.reproduce(
-                name,
-                quick=quick,
-                seeds=seeds,
-                jobs=jobs,
-                on_progress=on_progress,
-                only=only,
-                engine=engines,
-                out=place,
+                name, quick=quick, seeds=seeds, only=only, engine=engines, **options
             )
         # At once: the next paper may take hours.
-        if not json_:
-            show_reproduction(done)
-        page = _write(done, place)
-        if not json_:
-            click.echo(f"Report: {page}")
-            sys.stdout.flush()
-        objects.append(done.to_dict() | {"report": str(page)})
+        objects.append(of.give(done))
+    if work.json_:
+        show.as_json(objects[0] if paper != "all" else {"schema": SCHEMA, "outcomes": objects})
+
+
+def _list(*, json_: bool) -> None:
+    entries = papers.catalogue()
     if json_:
-        show.as_json(objects[0] if paper != "all" else {"papers": objects})
+        show.as_json({"papers": entries})
+    for entry in () if json_ else entries:
+        click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
 
 
 def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[str, Path]:
-    """Give the directory of each paper's report; check that it can be written before any run."""
+    """Give the directory of each paper's results."""
     kernel = any(FACTS[engine].kernel for engine in engines)
     every = papers.on_a_kernel() if kernel else list(papers.PAPERS)
     names = every if paper == "all" else [paper]
     each = out is None or paper == "all"
-    places = {
+    return {
         name: (out or Path()) / f"{Path(name).resolve().name}-report" if each else out or Path()
         for name in names
     }
-    for place in places.values():
-        existing = next(p for p in (place.absolute(), *place.absolute().parents) if p.exists())
-        wrong = "exists and is not a directory" if not existing.is_dir() else None
-        if wrong is None and not os.access(existing, os.W_OK):
-            wrong = "is not writable by this user"
-        if wrong is not None:
-            raise click.BadParameter(f"{existing} {wrong}", None, None, "--out")
-    return places
 
 
-def _write(done: Reproduction, place: Path) -> Path:
-    from fairhaul.studies.papers.report import write
+def _robust(name: str, only: Sequence[str], settings: int, work: Work) -> None:
+    """Run experiments over drawn settings of what the paper leaves open."""
+    from fairhaul.studies.papers import run
+    from fairhaul.studies.papers.robust import robust
 
-    return write(done, place)
-
-
-def show_reproduction(done: Reproduction) -> None:
-    """Print the answer and the tables of a paper, and the remarks on them."""
-    screen = show.console()
-    screen.print(done.how)
-    screen.print(done.answer())
-    for table in done.tables:
-        header = [table.parameter, "", *table.columns]
-        rows: list[list[str]] = []
-        for row in table.rows:
-            for number, (who, texts) in enumerate(row.lines()):
-                rows.append([row.label if number == 0 else "", who, *texts])
-        screen.print(show.table(table.title, header, rows, words=2))
-        for note in table.notes:
-            screen.print(f"  {note}")
-    for heading, lines in done.remarks().items():
-        screen.print(f"{heading}:" if lines else f"{heading}: nothing")
-        for line in lines:
-            screen.print(f"  {line}")
+    paper = papers.paper_of(name)
+    able = [key for key, experiment in paper.experiments.items() if experiment.open]
+    wanted = list(only) or able
+    if not wanted:
+        raise click.UsageError(f"{name} declares no open settings for --robust")
+    base = work.out or Path(f"{Path(name).resolve().name}-robust")
+    found = []
+    for experiment in wanted:
+        place = base / experiment if len(wanted) > 1 else base
+        run.choose(paper, [experiment])
+        of = replace(work, name=f"{name}, {experiment}", out=place, report=True)
+        with of.options() as options:
+            done = robust(paper, experiment, settings=settings, **options)
+        found.append(of.give(done))
+    if work.json_:
+        show.as_json(found[0] if len(found) == 1 else {"schema": SCHEMA, "outcomes": found})

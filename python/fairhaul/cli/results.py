@@ -11,6 +11,7 @@ import click
 
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +57,7 @@ def list_(folder: Path) -> None:
         raise click.BadParameter(f"{folder} has no results of a sweep", param_hint="FOLDER")
     rows = [_described(place) for place in stores]
     heads = ["directory", "results", "last sweep", "other builds", "damaged", "last written"]
-    show.console().print(show.table("Results", heads, rows))
+    show.console().print(Table(title="Results", columns=heads, rows=rows))
 
 
 def _below(folder: Path, depth: int) -> list[Path]:
@@ -162,7 +163,7 @@ def sql(directory: Path, query: str, as_csv: bool) -> None:
         return
     rows = list(islice(chain.from_iterable(pieces), MOST_ROWS + 1))
     cells = [["-" if value is None else str(value) for value in row] for row in rows[:MOST_ROWS]]
-    show.console().print(show.table("", columns, cells))
+    show.console().print(Table(columns=columns, rows=cells))
     if len(rows) > MOST_ROWS:
         click.echo(f"fairhaul: these are the first {MOST_ROWS} rows; --csv prints all", err=True)
 

@@ -33,14 +33,14 @@ def resumed(
     """
     from fairhaul.files.drafts import remove_all
     from fairhaul.measures.measures import measure
-    from fairhaul.record.record import read
+    from fairhaul.record.record import read_record
 
     found: dict[int, RunFigures] = {}
     for index, (place, key) in enumerate(zip(places, keys, strict=True)):
         if place == "." or (trace is not None and not (draft / place / trace).is_file()):
             continue
         try:
-            record = read(draft / place)
+            record = read_record(draft / place)
         except (OSError, ValueError):
             continue
         if record.meta.get("key") == key:

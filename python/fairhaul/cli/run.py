@@ -10,102 +10,25 @@ import click
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engines_option, kernel_option
+from fairhaul.cli.options import (
+    Overrides,
+    controller_option,
+    grain_option,
+    jobs_option,
+    json_option,
+    profile_option,
+    read_all,
+    seeds_option,
+    set_option,
+)
 from fairhaul.cli.watch import check as check_watch
 from fairhaul.record.trace import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairhaul.jobs.values import Keeping
     from fairhaul.measures.types import RunFigures
     from fairhaul.scenario.engines import Engine
-    from fairhaul.scenario.read import Scenario
-
-
-Overrides = list[tuple[str, str]]
-
-
-def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -> Overrides:
-    """Split the `key=value` of `--set`."""
-    pairs = []
-    for pair in given:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise click.BadParameter(f"{pair!r} does not have the form key=value")
-        pairs.append((key.strip(), value.strip()))
-    return pairs
-
-
-set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    callback=split,
-    help="Change a key of the scenario, e.g. duration='60 s' or flow.F1.controller.c=20.",
-)
-seeds_option = click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Run each scenario with N seeds, counted up from its own; print means and 95 % intervals.",
-)
-jobs_option = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of runs at a time; by default one per core, and one in the lab.",
-)
-grain_option = click.option(
-    "--grain",
-    type=click.Choice(["packet", "auto"]),
-    help="auto: simulate trains of packets as one where that changes little; several times as "
-    "fast on fast paths. By default what the scenario says.",
-)
-
-
-def _known(context: click.Context, _option: click.Parameter, given: Sequence[str]) -> None:
-    """Let the scenarios of a command know the controllers of `--controller`."""
-    if given:
-        from fairhaul.scenario import own
-
-        context.with_resource(own.known(own.load("--controller", given)))
-
-
-controller_option = click.option(
-    "--controller",
-    multiple=True,
-    metavar="NAME=FILE",
-    callback=_known,
-    expose_value=False,
-    help="Let the scenario use a controller of your own: FILE.py:CLASS, an eBPF object (.o) or a "
-    "shared library (.so); may be repeated. Python files and libraries are run.",
-)
-dask_option = click.option(
-    "--dask",
-    metavar="ADDRESS",
-    help="Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786.",
-)
-store_option = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Directory that keeps the runs: the same command goes on with what it finds there.",
-)
-json_option = click.option(
-    "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
-)
-
-
-def kept_in(out: Path | None, dask: str | None) -> Keeping | None:
-    """Give the store of `--out`, and the cluster of `--dask`."""
-    if out is None:
-        if dask is not None:
-            raise click.UsageError("--dask requires --out: this process keeps what workers compute")
-        return None
-    from fairhaul.jobs.values import Keeping
-
-    return Keeping(out=out, dask=dask)
 
 
 @click.command(cls=Command, example="fairhaul run first.toml")
@@ -114,6 +37,7 @@ def kept_in(out: Path | None, dask: str | None) -> Keeping | None:
 @kernel_option
 @set_option
 @controller_option
+@profile_option
 @grain_option
 @seeds_option
 @click.option(
@@ -234,19 +158,3 @@ def _show(parts: Mapping[Engine, Sequence[Sequence[RunFigures]]], *, json_: bool
             show.parts(of_runs(of_scenario[0]))
         else:
             show.parts(of_engines(dict(zip(parts, of_scenario, strict=True))))
-
-
-def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
-    """Read all files, and report the mistakes of all of them together."""
-    from fairhaul.scenario.read import ScenarioError, read_as_typed
-
-    scenarios: list[Scenario] = []
-    mistakes: list[str] = []
-    for file in files:
-        try:
-            scenarios += read_as_typed(Path(file), overrides)
-        except ScenarioError as error:
-            mistakes += error.args
-    if mistakes:
-        raise ScenarioError(*mistakes)
-    return scenarios

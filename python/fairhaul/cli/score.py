@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul.cli import show, words
+from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command
-from fairhaul.cli.progress import progress
-from fairhaul.cli.run import dask_option, jobs_option, json_option, kept_in, store_option
-from fairhaul.results.figure_rows import linux_sender_line
+from fairhaul.cli.study import Work, study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
-
-    from fairhaul.studies.scoring import Score
 
 # A controller from a file; `fhstcp:c=20` is one of the catalogue, with a parameter.
 FROM_A_FILE = re.compile(r"[^:=]*=")
@@ -71,18 +66,8 @@ own_controller_option = click.option(
     type=click.Choice(["plain", "linux"]),
     help="Sender of all flows; by default linux for BBR, plain for others.",
 )
-@store_option
-@jobs_option
-@dask_option
-@json_option
-def score(
-    given: str | None,
-    named: tuple[str, ...],
-    out: Path | None,
-    dask: str | None,
-    json_: bool,
-    **how: Any,
-) -> None:
+@study("score")
+def score(given: str | None, named: tuple[str, ...], work: Work, **how: Any) -> None:
     """Score a controller: one number from 0 to 1, and its parts.
 
     The parts are throughput, delay, loss, convergence, and fairness to itself, to CUBIC and to
@@ -93,12 +78,9 @@ def score(
     from fairhaul.studies.scoring import score as score_of
 
     controller = one_controller(given, named, "a score")
-    with progress() as on_progress:
-        done = score_of(controller, on_progress=on_progress, keeping=kept_in(out, dask), **how)
-    if json_:
-        show.as_json(done.to_dict())
-    else:
-        show_score(done)
+    with work.options() as options:
+        done = score_of(controller, **how, **options)
+    work.tell(done)
 
 
 def one_controller(given: str | None, named: Sequence[str], what: str) -> str:
@@ -115,23 +97,3 @@ def one_controller(given: str | None, named: Sequence[str], what: str) -> str:
             f"CC is missing; for example: fairhaul {what.rsplit(maxsplit=1)[-1]} cubic"
         )
     return names[0]
-
-
-def show_score(done: Score) -> None:
-    """Print the table of the parts, and what a reader should know of it."""
-    from fairhaul.statistics.estimate import legend
-    from fairhaul.studies.scoring import words
-
-    screen = show.console()
-    screen.print(show.table(words.title(done), words.COLUMNS, words.rows(done), words=words.WORDS))
-    screen.print(words.weakest(done))
-    screen.print(
-        "The score is the geometric mean of the parts. "
-        f"{legend(len(done.paths))} An interval says how much other paths from the same ranges "
-        "would change the value."
-    )
-    if line := linux_sender_line([done.controller.partition(":")[0]]):
-        screen.print(line)
-
-
-__all__ = ["one_controller", "own_controller_option", "score", "show_score"]

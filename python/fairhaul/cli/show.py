@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairhaul.text.grid import Grid
 from fairhaul.text.printable import printable, printable_json
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,14 +39,7 @@ def console() -> Console:
     return screen if screen.is_terminal else Screen(width=160, highlight=False, markup=False)
 
 
-def table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
-) -> Grid:
-    """Lay out a table whose first columns are words and the rest numbers."""
-    return Grid(title=title, columns=columns, rows=rows, words=words)
-
-
-def parts(laid_out: Iterable[Grid | str]) -> None:
+def parts(laid_out: Iterable[Table | str]) -> None:
     """Print tables, and sentences between them."""
     screen = console()
     for part in laid_out:

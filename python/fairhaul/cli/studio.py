@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fairhaul.cli.click_ext import Command
-from fairhaul.cli.run import Overrides, set_option
+from fairhaul.cli.options import Overrides, set_option
 
 
 @click.command(cls=Command, example="fairhaul studio scenarios/examples/two-flows.toml")

@@ -12,20 +12,18 @@ from fairhaul._core import RunError
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engine_option, kernel_option
-from fairhaul.cli.progress import progress
-from fairhaul.cli.run import (
+from fairhaul.cli.options import (
     Overrides,
     controller_option,
-    dask_option,
     grain_option,
-    jobs_option,
-    json_option,
+    profile_option,
     read_all,
     set_option,
 )
+from fairhaul.cli.study import Work, say, study
 
 if TYPE_CHECKING:
-    from fairhaul.jobs.local import Failure
+    from fairhaul.jobs.values import Failure
     from fairhaul.results.precision import Precision
     from fairhaul.results.table import Row
     from fairhaul.scenario.engines import Engine
@@ -33,19 +31,6 @@ if TYPE_CHECKING:
 # With five runs there is an interval.
 SEEDS = 5
 MOST_FAILURES = 5
-
-
-class Shard(click.ParamType[tuple[int, int]]):
-    """A part of the runs, as `i/N`."""
-
-    name = "I/N"
-
-    def convert(self, value: Any, _: object, ctx: click.Context | None) -> tuple[int, int]:
-        """Read `i/N`."""
-        number, slash, of = str(value).partition("/")
-        if not (slash and number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
-            self.fail(f"{value!r} is not a shard; wanted I/N, I from 1 to N, e.g. 3/10", None, ctx)
-        return int(number), int(of)
 
 
 class Seeds(click.ParamType["int | None"]):
@@ -90,33 +75,14 @@ class Seeds(click.ParamType["int | None"]):
     help="With --seeds auto: processor time that all runs together may cost.",
 )
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Directory of the results, by default out/NAME. What it already holds is not run again.",
-)
-@click.option(
     "--csv",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Write a table with one row per point, with means and the ends of their intervals.",
 )
-@click.option(
-    "--report",
-    "report_",
-    is_flag=True,
-    help="Write report.html with figures over the swept keys into the directory of the results.",
-)
 @controller_option
-@jobs_option
-@dask_option
-@click.option(
-    "--shard",
-    type=Shard(),
-    metavar="I/N",
-    help="Run only every N-th run, from the I-th on: one part of a job array.",
-)
-@json_option
+@profile_option
+@study("sweep", "out/NAME, the name of the file")
 def sweep(  # noqa: PLR0913, PLR0917
     file: str,
     engine: Engine,
@@ -125,13 +91,8 @@ def sweep(  # noqa: PLR0913, PLR0917
     seeds: int | None,
     precise: str | None,
     budget: str,
-    out: Path | None,
     csv: Path | None,
-    report_: bool,
-    jobs: int | None,
-    dask: str | None,
-    shard: tuple[int, int] | None,
-    json_: bool,
+    work: Work,
 ) -> None:
     """Run every point of a [sweep] with several seeds.
 
@@ -139,40 +100,28 @@ def sweep(  # noqa: PLR0913, PLR0917
     its process is killed, the same command goes on where it ended. A result is used again as long
     as the scenario, the seed and Fairhaul itself are the same.
     """
+    from fairhaul.jobs.values import Running
     from fairhaul.scenario.transport import time_s
     from fairhaul.studies.sweep import run_sweep
 
     if grain is not None:
         overrides = [*overrides, ("grain", grain)]
     scenarios = read_all([file], overrides)
-    out = out or Path("out") / Path(file).stem
-    try:
-        with progress(out.name) as on_progress:
-            done = run_sweep(
-                scenarios,
-                out,
-                seeds=_seeds(seeds, precise, shard),
-                budget_s=time_s("--budget", budget),
-                jobs=jobs,
-                dask=dask,
-                part=shard,
-                on_progress=on_progress,
-                on_event=_say,
-                engine=engine,
-            )
-    except KeyboardInterrupt:
-        _say(f"finished runs are kept in {out}; the same command goes on")
-        raise
+    work = work.at(Path(file).stem)
+    with work.options() as options:
+        done = run_sweep(
+            scenarios,
+            Running.of(options),
+            seeds=_seeds(seeds, precise, work.shard),
+            budget_s=time_s("--budget", budget),
+            engine=engine,
+        )
     if csv is not None:
         write_csv(done.rows, csv)
-    if report_:
-        from fairhaul.studies.report import write_report
-
-        click.echo(f"Report: {write_report([out])}", err=json_)
-    show.as_json(done.to_dict()) if json_ else show_table(done.rows)
-    _say(f"{done.runs} of {done.wanted} results are in {out}")
+    work.tell(done)
+    say(f"{done.runs} of {done.wanted} results are in {work.out}")
     if done.imprecise:
-        _say(f"the budget ended before {len(done.imprecise)} points were precise enough: {precise}")
+        say(f"the budget ended before {len(done.imprecise)} points were precise enough: {precise}")
     if done.failures:
         raise _failed(done.failures)
 
@@ -191,10 +140,6 @@ def _seeds(seeds: int | None, precise: str | None, part: tuple[int, int] | None)
     if part is not None:
         raise click.UsageError("--seeds auto looks at all runs of a point, --shard at some of them")
     return read_precision(precise)
-
-
-def _say(text: str) -> None:
-    click.echo(f"fairhaul: {text}", err=True)
 
 
 def _failed(failures: Sequence[Failure]) -> RunError:

@@ -8,24 +8,26 @@ with a job that no worker survives. Only a job that fails alone has failed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
 from fairhaul.host.process import Refused
-from fairhaul.jobs.local import Compute, Failure
-from fairhaul.jobs.store import Job, Writer, build_of, digest_of
+from fairhaul.jobs.store import Job, build_of, digest_of
 from fairhaul.linux import run as linux
-from fairhaul.measures.measures import figures
-from fairhaul.runs.runs import Progress
+from fairhaul.runs.runs import Progress, for_each
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.read import ScenarioError
 
 if TYPE_CHECKING:
+    from fairhaul.jobs.values import Compute
     from fairhaul.record.record import Record
     from fairhaul.runs.runs import OnProgress
     from fairhaul.scenario.read import Scenario
+
+# Takes a job, how it was made, and its value.
+Keep = Callable[[Job, Mapping[str, Any], Any], None]
 
 # The estimated processor time of a task, and the most jobs that it has.
 TASK_S = 1.0
@@ -64,18 +66,16 @@ def tasks_of(jobs: Sequence[Job], engine: Engine = "sim") -> list[list[Job]]:
 def run_task(
     scenarios: Sequence[Scenario],
     digests: Sequence[str],
-    compute: Compute = figures,
+    computes: Sequence[Compute],
     engine: Engine = "sim",
     kernel: str | None = None,
 ) -> list[Answer]:
     """Run the jobs of a task, on a worker; `kernel` is the version that `linux` uses."""
     with linux.using(kernel):
-        return [_run(*job, compute, engine) for job in zip(scenarios, digests, strict=True)]
+        return [_run(*job, engine) for job in zip(scenarios, digests, computes, strict=True)]
 
 
 def _run(scenario: Scenario, digest: str, compute: Compute, engine: Engine) -> Answer:
-    from fairhaul.runs.runs import for_each
-
     if digest_of(scenario) != digest:
         return Answer(
             why="the worker reads another scenario; a file that it names may differ there"
@@ -93,25 +93,25 @@ def _run(scenario: Scenario, digest: str, compute: Compute, engine: Engine) -> A
 
 def work_on_cluster(
     jobs: Sequence[Job],
-    writer: Writer,
+    keep: Keep,
     address: str,
     on_progress: OnProgress | None,
-    compute: Compute = figures,
+    computes: Mapping[str, Compute],
     *,
     engine: Engine = "sim",
-) -> list[Failure]:
-    """Run jobs on the workers of a Dask cluster, and add each result to the store.
+) -> list[tuple[Job, str]]:
+    """Run jobs on the workers of a Dask cluster, and hand over each result.
 
     Args:
         jobs: the jobs, each with another key.
-        writer: the store; only this process writes to it.
+        keep: called in this process with each job, how it was made, and its value.
         address: the address of the scheduler, such as `tcp://10.0.0.1:8786`.
         on_progress: called with the progress about twice a second.
-        compute: computes what is kept of a run.
+        computes: compute what is kept of a run, by the jobs' `of`.
         engine: the engine, `"sim"` or `"linux"`.
 
     Returns:
-        The runs that failed.
+        The jobs that failed, and why.
 
     Raises:
         ScenarioError: `distributed` is missing, there is no scheduler or no worker, or a worker has
@@ -126,10 +126,11 @@ def work_on_cluster(
     except (OSError, ValueError) as error:
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
-        _check_workers(client, address, compute)
+        for compute in computes.values():
+            _check_workers(client, address, compute)
         if engine == "linux":
             _check_programs(client, address)
-        return _Work(client, jobs, writer, on_progress, compute, engine).all()
+        return _Work(client, jobs, keep, on_progress, computes, engine).all()
 
 
 def _check_programs(client: Any, address: str) -> None:
@@ -169,23 +170,23 @@ class _Work:
         self,
         client: Any,
         jobs: Sequence[Job],
-        writer: Writer,
+        keep: Keep,
         on_progress: OnProgress | None,
-        compute: Compute,
+        computes: Mapping[str, Compute],
         engine: Engine,
     ) -> None:
         self._client = client
         self._jobs = jobs
-        self._writer = writer
+        self._keep = keep
         self._on_progress = on_progress
-        self._compute, self._engine = compute, engine
+        self._computes, self._engine = computes, engine
         self._kernel = linux.chosen().version if engine == "linux" else None
-        self._failures: list[Failure] = []
+        self._failures: list[tuple[Job, str]] = []
         self._suspects: list[Job] = []
         self._finished = 0
         self._done_s = 0.0
 
-    def all(self) -> list[Failure]:
+    def all(self) -> list[tuple[Job, str]]:
         """Run all jobs, and give the failures."""
         self._run(tasks_of(self._jobs, self._engine))
         for job in self._suspects:
@@ -209,7 +210,7 @@ class _Work:
             run_task,
             [job.scenario for job in task],
             [job.digest for job in task],
-            self._compute,
+            [self._computes[job.of] for job in task],
             self._engine,
             self._kernel,
             pure=False,
@@ -237,12 +238,12 @@ class _Work:
             if answer.made is None:
                 self._fail(job, answer.why)
             else:
-                self._writer.keep(job, answer.made, answer.value)
+                self._keep(job, answer.made, answer.value)
                 self._count(job)
         return {}
 
     def _fail(self, job: Job, why: str) -> None:
-        self._failures.append(Failure(job=job, why=why))
+        self._failures.append((job, why))
         self._count(job)
 
     def _count(self, job: Job) -> None:

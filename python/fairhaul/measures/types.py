@@ -13,8 +13,8 @@ from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 from fairhaul.scenario.engines import Engine
 
 # Schema 1 had no number, and no list of runs where one seed was run. In schema 2 `low` and `high`
-# were Student's interval with any number of runs.
-SCHEMA = 3
+# were Student's interval with any number of runs. In schema 3 each study had an object of its own.
+SCHEMA = 4
 
 N = TypeVar("N")
 
@@ -285,22 +285,20 @@ class ControllerRow(TypedDict):
     beside: Case | None
 
 
-class ComparisonResult(TypedDict):
-    """The JSON object of a comparison."""
+class Result(TypedDict):
+    """The JSON object of a study, whichever it is."""
 
     schema: int
-    question: dict[str, Any]
+    study: str
+    """The command of the study."""
+    title: str
+    question: str
     answer: str
-    stationary: bool
-    controllers: list[ControllerRow]
-    harm_is: str | None
-    engine: Engine
+    values: dict[str, Any]
+    """The numbers of the study; the page of each study describes them."""
     version: str
-    seeds: int
-    duration_s: float
-    warmup_s: float
-    packets: int
-    cpu_s: float
+    command: str
+    """The command that repeats the study; empty if it was a call of a function."""
 
 
 class ScoredPath(TypedDict):
@@ -317,25 +315,6 @@ class ScoredPath(TypedDict):
     """Whether the scored controller starts first beside a rival."""
     parts: dict[str, float]
     figures: dict[str, float | list[float] | None]
-
-
-class ScoreResult(TypedDict):
-    """The JSON object of a score."""
-
-    schema: int
-    controller: str
-    score: float
-    low: float | None
-    high: float | None
-    interval: Literal["95 %", "range"] | None
-    parts: dict[str, Mean]
-    draw: int
-    profile: str | None
-    paths: list[ScoredPath]
-    engine: Literal["sim"]
-    version: str
-    packets: int
-    cpu_s: float
 
 
 class KeyEntry(TypedDict):

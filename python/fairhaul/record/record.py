@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 from fairhaul import _core
 from fairhaul.files.drafts import new_directory
 from fairhaul.record.integrity import check_digest, check_meta, check_tables, digest, digest_of_meta
-from fairhaul.text.grid import Grid, html
+from fairhaul.text.table import Table as Printed
+from fairhaul.text.table import html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +148,7 @@ class Record:
         ]
         of = f"engine {self.meta['engine']}, seed {self.meta['seed']}"
         title = f"{self.meta['scenario']['title']}: record of {of}"
-        return html([Grid(title=title, columns=["table", "rows", "columns"], rows=rows)])
+        return html([Printed(title=title, columns=["table", "rows", "columns"], rows=rows)])
 
     def to_pandas(self) -> dict[str, pd.DataFrame]:
         """The tables by name as pandas frames of the same shapes and units.
@@ -177,7 +178,7 @@ def _for_pandas(column: pl.Series) -> Any:
     return pd.Categorical(column.to_list(), categories=names)
 
 
-def write(record: Record, directory: str | Path) -> None:
+def write_record(record: Record, directory: str | Path) -> None:
     """Write `record` into the new directory `directory`: Parquet tables and `meta.json`.
 
     Raises:
@@ -210,7 +211,7 @@ def write_files(record: Record, directory: Path, key: str | None = None) -> None
     (directory / META).write_text(text, encoding="utf-8")
 
 
-def read(directory: str | Path) -> Record:
+def read_record(directory: str | Path) -> Record:
     """Read the record in `directory`.
 
     Raises:

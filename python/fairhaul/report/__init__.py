@@ -1,28 +1,22 @@
 """Reports: one HTML file that opens without a network, and its figures as SVG, PNG and PDF.
 
-`write` lays out any question and answer; `write_report` writes the report of records of runs.
-A figure is a Vega-Lite chart whose colours are names from `look.LIGHT`, as `var(--c1)`: the page
-turns them light or dark, the files are always light.
+`write` makes a page of any outcome. A figure is a Vega-Lite chart whose colours are names from
+`look.LIGHT`, as `var(--c1)`: the page turns them light or dark, the files are always light.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from fairhaul.figures.figure import Figure, Section, Table
+from fairhaul.figures.figure import Figure
+from fairhaul.report.outcome import Outcome, Section, StudyResult
+from fairhaul.text.table import Table
 
-__all__ = ["Figure", "Section", "Table", "write", "write_report"]
+__all__ = ["Figure", "Outcome", "Section", "StudyResult", "Table", "write"]
 
 
-def write(
-    path: str | PathLike[str],
-    title: str,
-    question: str,
-    answer: str,
-    sections: Sequence[Section],
-) -> Path:
+def write(path: str | PathLike[str], of: Outcome | StudyResult) -> Path:
     """Write the page `path`, and its figures into `figures` beside it; give the path.
 
     Files of an earlier report are replaced one by one, each atomically, the page last.
@@ -30,5 +24,6 @@ def write(
     from fairhaul.report.page import write as write_page
     from fairhaul.report.renderer import Renderer
 
+    outcome = of.outcome() if isinstance(of, StudyResult) else of
     with Renderer() as renderer:
-        return write_page(Path(path), title, question, answer, sections, renderer)
+        return write_page(Path(path), outcome, renderer)

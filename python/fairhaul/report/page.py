@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files as resources
 from pathlib import Path
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul._core import ScenarioError
 from fairhaul.figures import look
-from fairhaul.figures.figure import Figure, Section
+from fairhaul.figures.figure import Figure
 from fairhaul.figures.slide import Style, on_slide, reshaped
-from fairhaul.files.files import replace
+from fairhaul.files.files import replace as write_file
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.report.renderer import Renderer
+from fairhaul.text.verdicts import tone
 
 if TYPE_CHECKING:
     import jinja2
@@ -34,17 +37,11 @@ CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
-def write(
-    path: Path,
-    title: str,
-    question: str,
-    answer: str,
-    sections: Sequence[Section],
-    renderer: Renderer,
-    style: Style = PLAIN,
-) -> Path:
+def write(path: Path, outcome: Outcome, renderer: Renderer, style: Style = PLAIN) -> Path:
     """Write the page and its figures, drawn by `renderer`; the files of figures have `style`."""
-    figures = [figure for section in sections for figure in section.figures]
+    # A function may draw figures: it is called once.
+    sections = [replace(section, figures=section.drawn()) for section in outcome.evidence()]
+    figures = [figure for section in sections for figure in section.drawn()]
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
         raise ValueError("two figures of a report have the same name")
@@ -63,16 +60,15 @@ def write(
         charts = [reshaped(figure.chart, pictures[figure.name], style) for figure in figures]
         for name, picture in zip(names, renderer.draw(charts), strict=True):
             files |= _files(name, on_slide(_shown(picture), style), style)
-    texts = {"title": title, "question": question, "answer": answer}
     path.parent.mkdir(parents=True, exist_ok=True)
-    texts["studio"] = _studio(path.parent) if any(of.studio for of in sections) else ""
-    page = _page(template, texts, sections, pictures, style.theme)
+    studio = _studio(path.parent) if any(of.studio for of in sections) else ""
+    page = _page(template, outcome, sections, pictures, studio, style.theme)
     folder = path.parent / "figures"
     if files:
         folder.mkdir(exist_ok=True)
     for name, content in files.items():
-        replace(folder / name, content)
-    replace(path, page.encode())
+        write_file(folder / name, content)
+    write_file(path, page.encode())
     return path
 
 
@@ -122,16 +118,22 @@ def _tied(text: str) -> str:
 
 def _page(
     template: jinja2.Template,
-    texts: Mapping[str, str],
+    outcome: Outcome,
     sections: Sequence[Section],
     pictures: Mapping[str, str],
+    studio: str,
     theme: str,
 ) -> str:
     from fairhaul import _core
 
     return template.render(
-        **texts,
+        title=outcome.title,
+        question=outcome.question,
+        answer=outcome.answer,
+        command=outcome.command,
         sections=sections,
+        studio=studio,
+        tone=tone,
         version=_core.__version__,
         light=look.DARK if theme == "dark" else look.LIGHT,
         dark=look.DARK if theme == "auto" else {},
@@ -173,7 +175,7 @@ def _bundle() -> str:
         made = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     try:
         home.mkdir(parents=True, exist_ok=True)
-        replace(kept, made.encode())
+        write_file(kept, made.encode())
     except OSError:
         pass  # without a place to keep it, it is made again the next time
     return made

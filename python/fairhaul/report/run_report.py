@@ -12,14 +12,15 @@ from fairhaul.figures import figures as draw
 from fairhaul.figures import words
 from fairhaul.figures.distributions import of_flows, of_scenarios, of_seeds
 from fairhaul.figures.fairness import jain
-from fairhaul.figures.figure import Figure, Section, Table
+from fairhaul.figures.figure import Figure
 from fairhaul.figures.relations import flows_against_delay, phase, scenarios_against_delay
 from fairhaul.figures.slide import Style
 from fairhaul.figures.steps import windows
 from fairhaul.files import drafts
 from fairhaul.measures import grain
 from fairhaul.measures.measures import measure
-from fairhaul.record.record import Record, read
+from fairhaul.record.record import Record, read_record
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.report.page import MOST_ROWS
 from fairhaul.report.page import write as write_page
 from fairhaul.report.renderer import Renderer
@@ -28,6 +29,7 @@ from fairhaul.results.summary import summary
 from fairhaul.scenario.link import link_to
 from fairhaul.scenario.read import ScenarioError, titled
 from fairhaul.statistics.estimate import legend
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.measures.types import RunFigures
@@ -87,7 +89,15 @@ def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer, styl
         if len(titles) > 1:
             question = "How do these scenarios compare?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page(path, title, question, answer, sections, renderer, style)
+    outcome = Outcome(
+        study="run",
+        title=title,
+        question=question,
+        answer=answer,
+        evidence=lambda: sections,
+        values=dict,
+    )
+    return write_page(path, outcome, renderer, style)
 
 
 def records_in(directory: Path) -> list[Path]:
@@ -123,7 +133,7 @@ def gather(places: Sequence[Path]) -> list[ScenarioRuns]:
 
 def _read(place: Path) -> Record:
     try:
-        return read(place)
+        return read_record(place)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         file = Path(error.filename).name if error.filename else "it"
@@ -173,7 +183,7 @@ def _one(study: ScenarioRuns) -> list[Section]:
         Section(heading="Distributions", figures=spread),
         Section(heading="Fairness over time scales", figures=[found] if found else []),
     ]
-    return [section for section in sections if section.tables or section.figures]
+    return [section for section in sections if section.tables or section.drawn()]
 
 
 def _several(

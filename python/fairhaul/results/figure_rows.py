@@ -7,7 +7,7 @@ from typing import Any
 
 from fairhaul.scenario.engines import Engine
 from fairhaul.text.digits import Decimals, Scientific
-from fairhaul.text.grid import Grid
+from fairhaul.text.table import Table
 
 Number = Callable[[float], str]
 Rows = tuple[list[str], list[list[str]]]
@@ -68,17 +68,17 @@ FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
 BBR = {"bbr", "bbr3"}
 
 
-def flow_tables(title: str, flows: Sequence[Mapping[str, Any]]) -> Iterator[Grid | str]:
+def flow_tables(title: str, flows: Sequence[Mapping[str, Any]]) -> Iterator[Table | str]:
     """Give the table of flows; of many the first and the last, and quantiles of all."""
     columns, rows = flow_rows(flows)
     if len(flows) <= MOST_FLOWS:
-        yield Grid(title=title, columns=columns, rows=rows, words=2)
+        yield Table(title=title, columns=columns, rows=rows, words=2)
         return
     gap = ["...", *[""] * (len(columns) - 1)]
     ends = [*rows[:AT_EACH_END], gap, *rows[-AT_EACH_END:]]
-    yield Grid(title=title, columns=columns, rows=ends, words=2)
+    yield Table(title=title, columns=columns, rows=ends, words=2)
     columns, rows = quantile_rows(flows)
-    yield Grid(title=f"Quantiles of all {len(flows)} flows", columns=columns, rows=rows)
+    yield Table(title=f"Quantiles of all {len(flows)} flows", columns=columns, rows=rows)
     yield (
         f"{len(flows)} flows: the first {AT_EACH_END} and the last {AT_EACH_END} are printed. "
         "--json prints all, and the record (--out DIR) and its report have them."

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairhaul.results.table import Row, parties, short
-from fairhaul.text.grid import Grid
+from fairhaul.text.table import Table
 
 # Flows or groups with a column each; of more only what all of them have together is shown.
 MOST_PARTIES = 4
 OF_ALL = ("Jain", "% of link used", "queue ms", "runs")
 
 
-def grid(table: Sequence[Row]) -> Grid:
+def grid(table: Sequence[Row]) -> Table:
     """Lay the table out."""
     columns, words = heads(table)
-    return Grid(title=table[0].point.title, columns=columns, rows=cells(table), words=words)
+    return Table(title=table[0].point.title, columns=columns, rows=cells(table), words=words)
 
 
 def heads(table: Sequence[Row]) -> tuple[list[str], int]:

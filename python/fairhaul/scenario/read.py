@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from operator import index as whole
 from os import PathLike
 from pathlib import Path
@@ -14,8 +16,8 @@ from fairhaul import _core
 from fairhaul._core import Scenario, ScenarioError
 from fairhaul.scenario import own
 from fairhaul.text.durations import rough_duration_text
-from fairhaul.text.grid import Grid, html
 from fairhaul.text.nearest import hint
+from fairhaul.text.table import Table, html
 
 __all__ = [
     "Controllers",
@@ -26,6 +28,7 @@ __all__ = [
     "flow_index",
     "label",
     "plain",
+    "profile",
     "read",
     "read_as_typed",
     "read_one",
@@ -42,6 +45,8 @@ Controllers = Mapping[str, own.Given]
 # Runs that one command plans; each takes a kilobyte before it begins.
 MOST_RUNS = 100_000
 LARGEST_SEED = 2**64 - 1
+
+_profile: ContextVar[str | None] = ContextVar("profile", default=None)
 
 
 def read(
@@ -75,7 +80,34 @@ def read(
 def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[Scenario]:
     """Read `source` with keys and values as a person types them: TOML, or a text without quotes."""
     text, file = _text(source)
+    usual = _profile.get()
+    if usual is not None and not _names_profile(text, overrides):
+        overrides = [("profile", usual), *overrides]
     return _core.read(text, file, overrides, own.kinds())
+
+
+@contextmanager
+def profile(name: str) -> Iterator[None]:
+    """Let scenarios that are read within, and that do not name a profile, have this one."""
+    token = _profile.set(name)
+    try:
+        yield
+    finally:
+        _profile.reset(token)
+
+
+def _names_profile(text: str, overrides: Sequence[tuple[str, str]]) -> bool:
+    """Whether a scenario sets the profile of all flows, or varies it."""
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return True  # the reader says what is wrong
+    varied = [key for part in ("sweep", "open", "draw") for key in _mapping(content.get(part))]
+    return "profile" in {*content, *varied, *(key for key, _ in overrides)}
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def read_one(
@@ -165,8 +197,8 @@ def shown(scenario: Scenario) -> str:
     columns = ["flow", "controller", "RTT ms", "role"]
     return html(
         [
-            Grid(title=title, columns=columns, rows=flows, words=2),
-            Grid(title="Links", columns=["link", "Mbit/s", "delay ms"], rows=links),
+            Table(title=title, columns=columns, rows=flows, words=2),
+            Table(title="Links", columns=["link", "Mbit/s", "delay ms"], rows=links),
         ]
     )
 

@@ -35,8 +35,8 @@ def write_report(
     with Renderer() as renderer:
         renderer.start()  # before all that takes long to import
         from fairhaul.report.run_report import write as write_runs
-        from fairhaul.studies.sweep.report import is_sweep
-        from fairhaul.studies.sweep.report import write as write_sweep
+        from fairhaul.studies.sweep.outcome import is_sweep
+        from fairhaul.studies.sweep.outcome import write as write_sweep
 
         places = [Path(directory) for directory in directories]
         if len(places) == 1 and is_sweep(places[0]):

@@ -21,7 +21,8 @@ class Job:
     """One run: its scenario with its seed, and what addresses its result.
 
     `digest` is that of the scenario without its seed, `made_by` the engine as keys name it, `of`
-    names what is computed from the record, and `by` is the build that computes it.
+    names what is computed from the record, and `by` is the build that computes it. `settings`
+    distinguish the scenario for a reader; by default they are what a sweep has set.
     """
 
     scenario: Scenario
@@ -30,22 +31,17 @@ class Job:
     of: str
     by: str
     key: str
+    settings: Mapping[str, Any] | None = None
 
-    def result(
-        self,
-        made: Mapping[str, Any],
-        value: Any,
-        session: str,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Result:
+    def result(self, made: Mapping[str, Any], value: Any, session: str) -> Result:
         """Give the result of the job.
 
         Args:
             made: a mapping with `engine`, `cpu_s` and `packets` of the run.
             value: what was computed, which JSON can hold.
             session: the session of the writer.
-            settings: what distinguishes the scenario; by default what a sweep has set.
         """
+        settings = variant(self.scenario) if self.settings is None else self.settings
         return Result(
             key=self.key,
             scenario=self.digest,
@@ -55,9 +51,7 @@ class Job:
             of=self.of,
             session=session,
             title=self.scenario.title,
-            variant=json.dumps(
-                variant(self.scenario) if settings is None else settings, ensure_ascii=False
-            ),
+            variant=json.dumps(settings, ensure_ascii=False),
             cpu_s=made["cpu_s"],
             packets=int(made["packets"]),
             schema=SCHEMA,
@@ -65,7 +59,14 @@ class Job:
         )
 
 
-def jobs_of(scenario: Scenario, seeds: int, engine: Engine, of: str, by: str) -> list[Job]:
+def jobs_of(
+    scenario: Scenario,
+    seeds: int,
+    engine: Engine,
+    of: str,
+    by: str,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Job]:
     """Give the jobs of a scenario with `seeds` seeds, counted up from its own.
 
     Args:
@@ -74,6 +75,7 @@ def jobs_of(scenario: Scenario, seeds: int, engine: Engine, of: str, by: str) ->
         engine: the engine.
         of: what is computed from the record: `"figures"`, or a name of the caller's.
         by: the build that computes it, as `build_of` names it.
+        settings: what distinguishes the scenario for a reader.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.
@@ -88,6 +90,7 @@ def jobs_of(scenario: Scenario, seeds: int, engine: Engine, of: str, by: str) ->
             of=of,
             by=by,
             key=key_of(digest, seeded.seed, made_by, of, by),
+            settings=settings,
         )
         for seeded in with_seeds(scenario, seeds)
     ]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairhaul.files.files import PACKAGE
+from fairhaul.files.names import imported as imported_names
 
 ROOT = PACKAGE
 
@@ -89,11 +90,6 @@ def _source(name: str) -> Path | None:
 
 @cache
 def _public() -> dict[str, str]:
-    """Give the modules of the names that the package itself has, as its imports for types say."""
-    package = ast.parse((ROOT / "__init__.py").read_bytes())
-    return {
-        name.asname or name.name: f"{node.module}.{name.name}".partition(".")[2]
-        for node in ast.walk(package)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{ROOT.name}.")
-        for name in node.names
-    }
+    """Give the modules of the names that the package itself has."""
+    names = imported_names(ROOT / "__init__.py", ROOT.name)
+    return {name: place.partition(".")[2] for name, place in names.items()}

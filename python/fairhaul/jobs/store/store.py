@@ -116,10 +116,10 @@ class Store:
 
     def record(self, key: str) -> Record | None:
         """Give the record that was kept with a result; None if there is none, or it is damaged."""
-        from fairhaul.record.record import read
+        from fairhaul.record.record import read_record
 
         try:
-            return read(self.directory / RECORDS / key)
+            return read_record(self.directory / RECORDS / key)
         except (OSError, ValueError):
             return None
 
@@ -209,26 +209,20 @@ class Writer:
         Raises:
             OSError: it could not be written.
         """
-        from fairhaul.record.record import write
+        from fairhaul.record.record import write_record
 
         place = self._directory / RECORDS / key
         if not place.exists():
             with suppress(FileExistsError):  # another process has written the same
-                write(record, place)
+                write_record(record, place)
 
-    def keep(
-        self,
-        job: Job,
-        made: Mapping[str, Any],
-        value: Any,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
+    def keep(self, job: Job, made: Mapping[str, Any], value: Any) -> None:
         """Add the result of a job, from any thread; the arguments are those of `Job.result`.
 
         Raises:
             OSError: it could not be written; nothing of it is in the store.
         """
-        self.add(job.result(made, value, self.session, settings), job.scenario.describe)
+        self.add(job.result(made, value, self.session), job.scenario.describe)
 
     def add(self, result: Result, resolved: Callable[[], str]) -> None:
         """Add a result, and the scenario that it is of, from any thread.

@@ -9,18 +9,85 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Unpack
 
 from fairhaul.host.deployable import Way, as_port, way_of
+from fairhaul.host.deployable import ways as ways_of_host
+from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import Transport, size_bytes
 from fairhaul.studies.advice.path import USUAL, Known, observed
-from fairhaul.studies.advice.tournament import Advice, advise
+from fairhaul.studies.advice.tournament import CANDIDATES, PARALLEL, Advice, play
 from fairhaul.studies.comparison.question import Question, read_question
 
 __all__ = ["Advice", "Known", "advise", "read_path"]
 
 # How the host of a candidate paces. The commands of an advice set what its transport has.
 PACING = "fq"
+
+
+def advise(  # noqa: PLR0913 - one argument for each word of the question
+    candidates: Sequence[str] = (),
+    *,
+    rate: str = "",
+    rtt: str = "",
+    size: str = "1TB",
+    buffer: str | None = None,
+    policer: str | None = None,
+    cross: str | None = None,
+    loss: float | None = None,
+    observed: str | None = None,
+    harm: float = 0.25,
+    every: bool = False,
+    budget: str = "5min",
+    **options: Unpack[RunOptions],
+) -> Advice:
+    """Find a controller for a transfer over a path.
+
+    Args:
+        candidates: names such as `"cubic"` and `"4xcubic"`; by default every controller that
+            this host can use, and four connections of cubic.
+        rate: the rate of the bottleneck, such as `"10 Gbit/s"`.
+        rtt: the two-way propagation, such as `"80 ms"`.
+        size: the size of the transfer.
+        buffer: the buffer of the bottleneck; half to twice of it is tried. Unknown: 0.05 to 2 bdp.
+        policer: the size of the bucket of a policer of this rate, instead of a buffer.
+        cross: the competing flows, such as `"4xcubic"`; half to twice as many are tried.
+        loss: the probability of random loss; a third to three times of it is tried.
+        observed: the output of `ss -ti` during a transfer; rate, round-trip time and loss are read
+            from it if they are not given.
+        harm: the part of their goodput that competing flows may lose at most, compared with what
+            they have beside one cubic flow.
+        every: whether controllers that this host lacks are candidates, too.
+        budget: the processor time of all runs, at 2.5 million packets a second on any machine.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
+
+    Raises:
+        ScenarioError: `args` are all mistakes, one line each.
+        RunError: a run failed.
+    """
+    ways = ways_of_host()
+    question, known = read_path(
+        list(candidates) or usable(ways, every=every),
+        observed,
+        rate=rate,
+        rtt=rtt,
+        size=size,
+        buffer=buffer,
+        cross=cross,
+        loss=loss,
+        policer=policer,
+        budget=budget,
+        ways=ways,
+    )
+    return play(question, known, Running.of(options), most_harm=harm, ways=ways)
+
+
+def usable(ways: Mapping[str, Way], *, every: bool) -> list[str]:
+    """Give the candidates: controllers that a host can use, or every one, and parallel TCP."""
+    able = [name for name in CANDIDATES if every or ways.get(name, Way.NONE) is not Way.NONE]
+    usual = [name for name in (USUAL,) if name not in able]
+    return [*usual, *able, f"{PARALLEL}x{USUAL}"]
 
 
 def read_path(  # noqa: PLR0913

@@ -10,8 +10,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.jobs.store import build_of, jobs_of
-from fairhaul.jobs.values import values
+from fairhaul.jobs.values import Running, values
 from fairhaul.measures.measures import figures
+from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.read import Scenario, ScenarioError, read, variant
 from fairhaul.scenario.transport import Transport
@@ -22,9 +23,9 @@ from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.comparison.question import Question
 
 if TYPE_CHECKING:
-    from fairhaul.jobs.values import Keeping
+    from fairhaul.host.deployable import Way
     from fairhaul.measures.types import RunFigures
-    from fairhaul.runs.runs import OnProgress
+    from fairhaul.report.outcome import Outcome
 
 # Settings of the two rounds. Those of the first are part of the second's.
 FIRST, SECOND = 4, 12
@@ -77,14 +78,15 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Advice:
+class Advice(StudyResult):
     """The result of a tournament.
 
     `faster` says of each other entry whether the winner is faster (true), slower (false), or
     whether the settings cannot tell (None). `first` are the candidates of the first round with
     their mean goodput, bit/s; `changes` are sentences on when another controller would be better.
     `today` is the goodput of one flow of the kernel's default controller without pacing, and
-    `path_bytes` is what the path and its buffer hold at most in any setting.
+    `path_bytes` is what the path and its buffer hold at most in any setting. `ways` say how this
+    host has each controller.
     """
 
     question: Question
@@ -100,9 +102,16 @@ class Advice:
     duration_s: float
     packets: float
     path_bytes: float
+    ways: Mapping[str, Way]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `fairhaul advise --json` prints."""
+    def outcome(self) -> Outcome:
+        """Put the advice into words and tables."""
+        from fairhaul.studies.advice.outcome import outcome_of
+
+        return outcome_of(self)
+
+    def values(self) -> dict[str, Any]:
+        """Give the numbers; keys carry their units."""
         return {
             "question": self.question.to_dict(),
             "drawn": self.known.text(),
@@ -141,30 +150,27 @@ class Advice:
         return self.duration_s >= ROUND_TRIPS * max(self.question.rtts_s)
 
 
-def advise(
+def play(
     question: Question,
     known: Known,
+    running: Running,
     *,
     most_harm: float,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
-    keeping: Keeping | None = None,
+    ways: Mapping[str, Way],
 ) -> Advice:
-    """Find a controller for a transfer.
+    """Let the candidates of a question compete.
 
     Args:
         question: the path, the candidates as `controllers`, and the budget.
         known: what else is known of the path.
+        running: how the runs are run.
         most_harm: the part of their goodput that competing flows may lose at most.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of each round.
-        keeping: the store that keeps the runs, so that what was interrupted goes on, and who runs
-            them; by default none, and this machine.
+        ways: how this host has each controller, for the commands.
 
     Raises:
         ScenarioError: the budget is too small for this path.
     """
-    rounds = _Rounds(question, known, jobs, on_progress, keeping)
+    rounds = _Rounds(question, known, running)
     first = rounds.play(question.controllers, FIRST, FIRST_PART)
     reference = first[TODAY]
     ranked = sorted(
@@ -193,25 +199,15 @@ def advise(
         duration_s=rounds.duration_s,
         packets=rounds.packets,
         path_bytes=rounds.path_bytes,
+        ways=ways,
     )
 
 
 class _Rounds:
     """Runs the rounds, each within its part of the budget."""
 
-    def __init__(
-        self,
-        question: Question,
-        known: Known,
-        jobs: int | None,
-        on_progress: OnProgress | None,
-        keeping: Keeping | None = None,
-    ) -> None:
-        self._keeping = keeping
-        self._question = question
-        self._known = known
-        self._jobs = jobs
-        self._on_progress = on_progress
+    def __init__(self, question: Question, known: Known, running: Running) -> None:
+        self._question, self._known, self._running = question, known, running
         self.duration_s = 0.0
         self.packets = 0.0
         self.path_bytes = 0.0
@@ -235,10 +231,7 @@ class _Rounds:
             for scenario in scenarios
             for job in jobs_of(scenario, 1, "sim", "figures", by)
         ]
-        found = values(
-            plan, figures, self._keeping, at_once=self._jobs, on_progress=self._on_progress
-        )
-        done = iter(found)
+        done = iter(values(plan, figures, self._running))
         results = {name: [next(done) for _ in scenarios] for name, scenarios in plans.items()}
         self.packets += sum(run["packets"] for runs in results.values() for run in runs)
         return {name: [_run(run) for run in runs] for name, runs in results.items()}

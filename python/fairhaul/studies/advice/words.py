@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fairhaul.host.deployable import Way, install_command, pacing_command, way_of
 from fairhaul.host.process import Refused
 from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import text as estimate_text
-from fairhaul.studies.advice.tournament import PARALLEL, Advice, Entry
 from fairhaul.text.digits import Decimals
 from fairhaul.text.durations import duration_text
 from fairhaul.text.phrases import listed, quantity, size_text
+
+if TYPE_CHECKING:
+    from fairhaul.studies.advice.tournament import Advice, Entry
 
 MEBIBYTE = 1 << 20
 # Half of a socket buffer is for the kernel's own records.
@@ -103,8 +105,9 @@ def buffer_bytes(advice: Advice) -> int:
     return min(MOST_BUFFER, math.ceil(needed / MEBIBYTE) * MEBIBYTE)
 
 
-def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
+def commands(advice: Advice) -> list[tuple[str, str]]:
     """Give the commands, each with what it is for."""
+    ways = advice.ways
     transport = advice.question.controllers[advice.winner.name]
     connections, kind = transport.connections, str(transport.controller["kind"])
     most = buffer_bytes(advice)
@@ -142,13 +145,6 @@ def commands(advice: Advice, ways: Mapping[str, Way]) -> list[tuple[str, str]]:
             ),
         ]
     return found
-
-
-def candidates(ways: Mapping[str, Way], every: bool, names: Sequence[str]) -> list[str]:
-    """Give the candidates: controllers that this host can use, or every one, and parallel TCP."""
-    able = [name for name in names if every or ways.get(name, Way.NONE) is not Way.NONE]
-    usual = [name for name in ("cubic",) if name not in able]
-    return [*usual, *able, f"{PARALLEL}xcubic"]
 
 
 def row(entry: Entry, advice: Advice) -> list[str]:

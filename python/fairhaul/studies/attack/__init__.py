@@ -2,19 +2,21 @@
 
 The files: `box` is the space, `place` a point of it as a scenario, `figures` what is computed of a
 run, `objectives` what is maximised, `trials` the runs and their store, `search` the search,
-`shrink` the smallest place and its seeds, `kernel` the replay on a kernel, `words` and `report` the
-result.
+`shrink` the smallest place and its seeds, `kernel` the replay on a kernel, `words` and `outcome`
+the result.
 `docs/attack.md` describes the method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
-from fairhaul.measures.types import SCHEMA
+from fairhaul.files.files import replace as write_file
+from fairhaul.jobs.values import OnEvent, Running, RunOptions
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.listings import needed_queue
@@ -29,9 +31,6 @@ from fairhaul.studies.attack.shrink import KEPT, Held, over_seeds, shrink
 from fairhaul.studies.attack.trials import Attacked, Trial, Trials
 from fairhaul.text.nearest import hint
 
-if TYPE_CHECKING:
-    from fairhaul.runs.runs import OnProgress
-
 __all__ = ["Attack", "Question", "attack", "read_question"]
 
 # The part of the budget that the search costs; seeds and shrinking have the rest. Shrinking has at
@@ -41,7 +40,8 @@ MOST_WEAKNESSES = 6
 # Seeds are counted up from that of the search: of the weaknesses, of shrinking, and of the result.
 HELD_SEEDS, SHRINK_SEEDS, FINAL_SEEDS = range(1, 6), range(11, 16), range(21, 26)
 
-OnEvent = Callable[[str], None]
+# The smallest scenario, in the directory of the results.
+WORST = "worst.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class Attack(StudyResult):
     """The result of an attack.
 
     `weaknesses` are distinct places that are weak over seeds that the search has not used, the
@@ -76,6 +76,8 @@ class Attack:
     runs: int
     scenario: str | None = field(repr=False)
     """The TOML of the worst scenario, which `fairhaul run` takes."""
+    file: Path | None = None
+    """Where that was written."""
 
     @property
     def attacked(self) -> Attacked:
@@ -91,14 +93,19 @@ class Attack:
         """Give the value of a weakness in the search."""
         return next(trial.value for trial in self.searched if trial.place == held.place)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `fairhaul attack --json` prints."""
+    def outcome(self) -> Outcome:
+        """Put the attack into words and tables."""
+        from fairhaul.studies.attack.outcome import outcome_of
+
+        return outcome_of(self)
+
+    def values(self) -> dict[str, Any]:
+        """Give the numbers and places."""
         cells = [
             {"value": elite.trial.value, "place": elite.trial.place.to_dict()}
             for _, elite in self.archive.ranked()
         ]
         return {
-            "schema": SCHEMA,
             "controller": self.attacked.name,
             "objective": self.objective.name,
             "meaning": self.objective.meaning,
@@ -106,7 +113,6 @@ class Attack:
             "box": self.question.box.to_dict(),
             "seed": self.question.seed,
             "budget_s": self.question.budget_s,
-            "answer": words.answer(self),
             "worst": self.worst and self.worst.to_dict(),
             "scenario": self.scenario,
             "weaknesses": [
@@ -188,44 +194,38 @@ def _attacked(controller: str, box: Box, profile: str | None) -> Attacked:
     return Attacked(name=controller, own=own, rivals=known)
 
 
-def attack(
-    question: Question,
-    *,
-    out: Path | None = None,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
-    on_event: OnEvent = lambda _: None,
-) -> Attack:
+def attack(question: Question, **options: Unpack[RunOptions]) -> Attack:
     """Search for the worst place, check it over seeds, shrink it, and replay it.
 
     The same question gives the same answer, with any number of jobs.
 
     Args:
         question: what `read_question` gave.
-        out: a directory for the results of runs, a store; with it a search that was killed goes on.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of the search.
-        on_event: called with a sentence at each step.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it; a directory gets
+            the smallest scenario as `worst.toml`, too.
 
     Raises:
         ScenarioError: the budget is too small for this box.
-        StoreError: `out` exists and is something else.
+        StoreError: the directory exists and is something else.
         Refused: the engine of the replay cannot run what is attacked.
         RunError: a run failed.
     """
-    budget = question.budget_s * PACKETS_PER_CPU_S
-    trials = Trials(
-        attacked=question.attacked,
-        objective=question.objective,
-        out=out,
-        budget=budget,
-        at_once=jobs,
-        on_progress=on_progress,
-    )
-    if question.confirm is not None:
-        kernel.check(trials, question.box, question.confirm)
-    with trials.opened():
-        return _attack(question, trials, budget, on_event)
+    running = Running.of(options)
+    with running.opened() as opened:
+        trials = Trials(
+            attacked=question.attacked,
+            objective=question.objective,
+            running=opened,
+            budget=question.budget_s * PACKETS_PER_CPU_S,
+        )
+        if question.confirm is not None:
+            kernel.check(trials, question.box, question.confirm)
+        done = _attack(question, trials, trials.budget, opened.say)
+    if running.out is None or done.scenario is None:
+        return done
+    file = running.out / WORST
+    write_file(file, done.scenario.encode())
+    return replace(done, file=file)
 
 
 def _attack(question: Question, trials: Trials, budget: float, on_event: OnEvent) -> Attack:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures.dynamics import per_window
 from fairhaul.measures.measures import measure
-from fairhaul.measures.types import is_valid
 from fairhaul.record.columns import columns_of
 from fairhaul.record.series import Series, series
 from fairhaul.scenario.packets import HEADER_BYTES, PACKET_BYTES
@@ -17,6 +16,7 @@ from fairhaul.studies.attack.place import OWN, RIVAL
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
     from fairhaul.record.series import Floats
+    from fairhaul.scenario.read import Scenario
 
 # The queue is at least as long as its standing part for all but this part of the time.
 STANDING = 0.1
@@ -28,7 +28,7 @@ WINDOW_ROUND_TRIPS, WINDOW_PART = 10.0, 0.01
 Figures = Mapping[str, Any]
 
 
-def figures_of(record: Record) -> Figures:
+def figures_of(_: Scenario, record: Record) -> Figures:
     """Compute the figures of a run, in values that JSON holds."""
     run: Mapping[str, Any] = measure(record)
     link = run["links"][0]
@@ -46,7 +46,7 @@ def figures_of(record: Record) -> Figures:
         "stalled_s": stalled_s,
         "present_s": present_s,
         "packets": int(run["packets"]),
-        "valid": is_valid(record.meta),
+        "kernel": record.meta.get("kernel"),
     }
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fairhaul.jobs.store import build_of, jobs_of
+from fairhaul.jobs.values import Invalid, values
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import Scenario, ScenarioError
@@ -13,11 +15,7 @@ from fairhaul.statistics.estimate import Estimate, estimate
 from fairhaul.studies.attack.box import Box
 from fairhaul.studies.attack.figures import figures_of
 from fairhaul.studies.attack.place import Place, scenario
-from fairhaul.studies.attack.trials import Trials
-
-if TYPE_CHECKING:
-    from fairhaul.record.record import Record
-    from fairhaul.studies.attack.figures import Figures
+from fairhaul.studies.attack.trials import OF, Trials
 
 # What the lab carries exactly, packet by packet, with some room; and how long a run may take there.
 MOST_MBPS, LONGEST_S = 200.0, 60.0
@@ -85,33 +83,27 @@ def check(trials: Trials, box: Box, engine: Engine) -> None:
     some = replace(box.place([0.5] * len(box.names)), round_trips=0.0, least_s=TRIED_S)
     kinds = box.rival if box.rivals.high else box.rival[:1]
     places = [replace(some, rival=kind, rivals=max(some.rivals, 1)) for kind in kinds]
-    _run([_scenario(trials, place, 1) for place in places], engine)
+    for_each([_scenario(trials, place, 1) for place in places], lambda *_: None, engine=engine)
 
 
 def confirm(trials: Trials, place: Place, sim: Estimate, seed: int, engine: Engine) -> Kernel:
     """Run a place on the kernel; runs in which the machine could not keep up do not count."""
-    runs = []
+    by, runs = build_of(figures_of), {}
     for case in trials.objective.cases:
         own, rival = trials.attacked.transports(place, case)
-        title = trials.attacked.title(place)
-        plan = [scenario(place, own, rival, title, seed + index) for index in range(RUNS)]
-        runs.append((case, _run(plan, engine)))
-    values = []
+        of = scenario(place, own, rival, trials.attacked.title(place), seed)
+        plan = jobs_of(of, RUNS, engine, OF, by)
+        runs[case] = values(plan, figures_of, trials.running, engine=engine)
+    found = []
     for index in range(RUNS):
-        of_run = {case: found[index][0] for case, found in runs}
-        if all(figures["valid"] for figures in of_run.values()):
-            values.append(trials.objective.value(place, of_run))
-    release = runs[0][1][0][1]
-    return Kernel(release=release, values=values, sim=sim, weak=trials.objective.weak)
+        of_run = {case: own_runs[index] for case, own_runs in runs.items()}
+        if not any(isinstance(figures, Invalid) for figures in of_run.values()):
+            found.append(trials.objective.value(place, of_run))
+    known = [of for own_runs in runs.values() for of in own_runs if not isinstance(of, Invalid)]
+    release = str(known[0]["kernel"]) if known else ""
+    return Kernel(release=release, values=found, sim=sim, weak=trials.objective.weak)
 
 
 def _scenario(trials: Trials, place: Place, seed: int) -> Scenario:
     own, rival = trials.attacked.transports(place, "")
     return scenario(place, own, rival, trials.attacked.title(place), seed)
-
-
-def _run(plan: Sequence[Scenario], engine: Engine) -> list[tuple[Figures, str]]:
-    def done(_: int, record: Record) -> tuple[Figures, str]:
-        return figures_of(record), str(record.meta["kernel"])
-
-    return for_each(plan, done, engine=engine)

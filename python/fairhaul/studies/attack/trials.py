@@ -1,4 +1,4 @@
-"""Trials: the runs at places of the box, each kept in a store, so that a search can go on.
+"""Trials: the runs at places of the box, each kept, so that a search can go on.
 
 A search is a pure function of its question. One that was killed is repeated from the begin, and
 takes from the store what it had run.
@@ -7,19 +7,16 @@ takes from the store what it had run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.jobs.store import Job, Writer, build_of, jobs_of
-from fairhaul.runs.runs import for_each
+from fairhaul.jobs.store import Job, build_of, jobs_of
+from fairhaul.jobs.values import Running, values
 from fairhaul.studies.attack.figures import Figures, figures_of
 from fairhaul.studies.attack.objectives import REFERENCE, Objective, Runs
 from fairhaul.studies.attack.place import SELF, Place, keys, scenario
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
     from fairhaul.runs.runs import OnProgress, Progress
     from fairhaul.scenario.transport import Transport
 
@@ -72,30 +69,12 @@ class Trials:
 
     attacked: Attacked
     objective: Objective
-    out: Path | None = None
+    running: Running = field(default_factory=Running)
     budget: float = 0.0
-    at_once: int | None = None
-    on_progress: OnProgress | None = None
     packets: float = 0.0
     runs: int = 0
     _known: dict[str, Figures] = field(default_factory=dict)
-    _counted: set[str] = field(default_factory=set)
     _by: str = field(default_factory=lambda: build_of(figures_of))
-    _writer: Writer | None = None
-
-    def opened(self) -> AbstractContextManager[object]:
-        """Open the store, if there is a directory for one.
-
-        Raises:
-            StoreError: the directory exists and is something else.
-        """
-        if self.out is None:
-            return nullcontext()
-        self._writer = Writer(self.out, f"attack {self.attacked.name}")
-        for result in self._writer.store.results():
-            if result.of == OF:
-                self._known[result.key] = result.decoded()
-        return self._writer
 
     def run(self, places: Sequence[Place], seeds: Sequence[int]) -> list[list[Trial]]:
         """Give the trials of places, for each a list with a trial for each seed."""
@@ -131,28 +110,17 @@ class Trials:
         return job
 
     def _fill(self, jobs: Mapping[str, Job]) -> None:
-        """Run the jobs whose figures are not known yet; count all that are new to this search."""
+        """Run the jobs whose figures are not known yet, and count them."""
         plan = [job for key, job in jobs.items() if key not in self._known]
-
-        def done(index: int, record: Record) -> tuple[str, Figures]:
-            figures = figures_of(record)
-            if self._writer is not None:
-                self._writer.keep(plan[index], record.meta, figures)
-            return plan[index].key, figures
-
-        found = for_each(
-            [job.scenario for job in plan], done, jobs=self.at_once, on_progress=self._shown()
-        )
-        self._known.update(found)
-        for key in jobs:
-            if key not in self._counted:
-                self._counted.add(key)
-                self.packets += self._known[key]["packets"] + PER_RUN_PACKETS
-                self.runs += 1
+        running = replace(self.running, on_progress=self._shown(), on_event=None)
+        for job, figures in zip(plan, values(plan, figures_of, running), strict=True):
+            self._known[job.key] = figures
+            self.packets += figures["packets"] + PER_RUN_PACKETS
+            self.runs += 1
 
     def _shown(self) -> OnProgress | None:
         """Give what shows the progress of the whole search instead of that of its last runs."""
-        show = self.on_progress
+        show = self.running.on_progress
         if show is None or not self.budget:
             return show
         spent, runs = min(self.packets / self.budget, 1.0), self.runs

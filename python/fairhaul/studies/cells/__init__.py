@@ -7,15 +7,17 @@ before the kernel runs.
 from __future__ import annotations
 
 from fairhaul.studies.cells.agreement import Agreement, agreement
+from fairhaul.studies.cells.compared import Compared
 from fairhaul.studies.cells.table import CELLS, Cell
 from fairhaul.studies.cells.unusual import UNUSUAL, UnusualCell
-from fairhaul.studies.cells.work import Compared, compare, compare_unusual
+from fairhaul.studies.cells.work import Cells, compare, compare_unusual
 
 __all__ = [
     "CELLS",
     "UNUSUAL",
     "Agreement",
     "Cell",
+    "Cells",
     "Compared",
     "UnusualCell",
     "agreement",

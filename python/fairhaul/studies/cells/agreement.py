@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fairhaul.scenario.engines import Engine
-from fairhaul.studies.cells.work import Compared, Figures, mean
+from fairhaul.studies.cells.compared import Compared, Figures, mean
 
 # By how much figures may differ, as a share of the kernel's.
 CLOSE = 0.05

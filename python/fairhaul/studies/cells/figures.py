@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.measures.losses import REDUCTIONS, not_undone
 from fairhaul.measures.measures import measure
 from fairhaul.scenario.engines import FACTS
-from fairhaul.studies.cells.table import PACKET, Cell
-from fairhaul.studies.cells.unusual import CHANGES_AT_S, FOLLOWED_S, UnusualCell
+from fairhaul.studies.cells.table import CELLS, PACKET, Cell
+from fairhaul.studies.cells.unusual import CHANGES_AT_S, FOLLOWED_S, UNUSUAL, UnusualCell
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
+    from fairhaul.scenario.read import Scenario
 
 # The run that a cycle is predicted from.
 PREDICTION_S = 300.0
@@ -22,7 +23,7 @@ Values = Mapping[str, float | None]
 AnyCell = Cell | UnusualCell
 
 
-def predicted(record: Record, _: Cell) -> Values:
+def predicted(_: Scenario, record: Record) -> Values:
     """How long the first flow climbs from loss to loss, None without losses."""
     events = measure(record)["flows"][0]["loss_events"]
     return {"cycle_s": PREDICTION_S / events if events else None}
@@ -40,8 +41,12 @@ def cycle_s(record: Record) -> float | None:
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
 
 
-def figures_of(record: Record, cell: AnyCell) -> Values:
-    """The figures of one run that are compared, each in the unit of its name."""
+def figures_of(scenario: Scenario, record: Record) -> Values:
+    """The figures of one run that are compared, each in the unit of its name.
+
+    The title of a scenario is the name of its cell.
+    """
+    cell: AnyCell = UNUSUAL.get(scenario.title) or CELLS[scenario.title]
     run: Mapping[str, Any] = measure(record)
     flows, link = run["flows"], run["links"][0]
     lag = run.get("trust", {}).get("lag")

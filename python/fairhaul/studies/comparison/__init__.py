@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import index as whole
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
-from fairhaul import _core
-from fairhaul.measures.types import SCHEMA
+from fairhaul.jobs.values import Running, RunOptions
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario import own
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import LEAST_RUNS
@@ -23,16 +23,14 @@ from fairhaul.studies.comparison.plan import Done, run_cases
 from fairhaul.studies.comparison.question import BUDGET, Question, read_question
 
 if TYPE_CHECKING:
-    from fairhaul.jobs.values import Keeping
-    from fairhaul.measures.types import ComparisonResult, ControllerRow
-    from fairhaul.runs.runs import OnProgress
+    from fairhaul.measures.types import ControllerRow
     from fairhaul.scenario.engines import Engine
 
 __all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(StudyResult):
     """The result of a comparison: `rows` has the figures of each controller, in the given order.
 
     Harm is (the goodput of the competing flows beside as many standard TCP flows - their goodput
@@ -54,24 +52,20 @@ class Comparison:
     stationary: bool
     engine: Engine
 
-    def _repr_html_(self) -> str:
-        from fairhaul.studies.comparison.tables import paced_line, tables_of
-        from fairhaul.text.grid import html
+    def outcome(self) -> Outcome:
+        """Put the comparison into words and tables."""
+        from fairhaul.studies.comparison.outcome import outcome_of
 
-        paced = [paced_line(self.question)] if self.question.pacing else []
-        return html([*tables_of(self), self.answer, *paced])
+        return outcome_of(self)
 
-    def to_dict(self) -> ComparisonResult:
-        """Give the object that `fairhaul compare --json` prints; keys carry their units."""
+    def values(self) -> dict[str, Any]:
+        """Give the numbers; keys carry their units."""
         return {
-            "schema": SCHEMA,
             "question": self.question.to_dict(),
-            "answer": self.answer,
             "stationary": self.stationary,
             "controllers": list(self.rows),
             "harm_is": HARM if self.question.others is not None else None,
             "engine": self.engine,
-            "version": _core.__version__,
             "seeds": self.seeds,
             "duration_s": self.duration_s,
             "warmup_s": self.warmup_s,
@@ -93,10 +87,8 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     seeds: int = LEAST_RUNS,
     budget: str = BUDGET,
     duration: str | None = None,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
     engine: Engine = "sim",
-    keeping: Keeping | None = None,
+    **options: Unpack[RunOptions],
 ) -> Comparison:
     """Compare congestion controllers over one DropTail bottleneck.
 
@@ -117,10 +109,8 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         seeds: the number of runs of each case; at least 5 for intervals and rankings.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
         duration: that of each run, such as `"60 s"`, instead of `budget`.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of the runs.
         engine: `"sim"`, or `"linux"`, Linux in simulated time.
-        keeping: the store that keeps the runs, and who runs them; by default none, and this host.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Raises:
         ScenarioError: `args` are all mistakes of the question, one line each.
@@ -139,7 +129,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
             budget=budget,
             duration=duration,
         )
-        return compare_read(question, seeds, jobs, on_progress, engine, keeping)
+        return compare_read(question, Running.of(options), seeds=seeds, engine=engine)
 
 
 @contextmanager
@@ -152,25 +142,13 @@ def _arguments_named() -> Iterator[None]:
 
 
 def compare_read(
-    question: Question,
-    seeds: int = LEAST_RUNS,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
-    engine: Engine = "sim",
-    keeping: Keeping | None = None,
+    question: Question, running: Running, *, seeds: int = LEAST_RUNS, engine: Engine = "sim"
 ) -> Comparison:
     """Answer a question that was read, as `compare` does."""
     seeds = whole(seeds)
     if seeds < 1:
         raise ScenarioError("--seeds: at least one is required")
-    done = run_cases(
-        question,
-        seeds=seeds,
-        jobs=jobs,
-        on_progress=on_progress,
-        engine=engine,
-        keeping=keeping,
-    )
+    done = run_cases(question, running, seeds=seeds, engine=engine)
     return _comparison(question, done, seeds)
 
 

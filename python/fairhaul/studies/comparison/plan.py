@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.jobs.store import build_of, jobs_of
-from fairhaul.jobs.values import Keeping, values
+from fairhaul.jobs.values import Running, values
 from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN, figures
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine
@@ -22,7 +22,6 @@ from fairhaul.studies.comparison.question import Question
 
 if TYPE_CHECKING:
     from fairhaul.measures.types import RunFigures
-    from fairhaul.runs.runs import OnProgress
 
 PACKET_BYTES = 1000
 
@@ -85,15 +84,7 @@ def budget_s(question: Question, duration_s: float, seeds: int, engine: Engine =
     return duration_s * packets_per_s / FACTS[engine].packets_per_cpu_s
 
 
-def run_cases(
-    question: Question,
-    *,
-    seeds: int,
-    jobs: int | None,
-    on_progress: OnProgress | None,
-    engine: Engine = "sim",
-    keeping: Keeping | None = None,
-) -> Done:
+def run_cases(question: Question, running: Running, *, seeds: int, engine: Engine = "sim") -> Done:
     """Run every case of `question` long enough, or as long as its budget allows."""
     transports, by = _cases(question), build_of(figures)
     tried = (_scenario(question, case, of, TRIAL_S) for case, of in transports.items())
@@ -107,7 +98,7 @@ def run_cases(
                 _scenario(question, case, transport, duration_s), each, engine, "figures", by
             )
         ]
-        return values(plan, figures, keeping, at_once=jobs, on_progress=on_progress, engine=engine)
+        return values(plan, figures, running, engine=engine)
 
     def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
         events = min(least_loss_events(run) for run in results)

@@ -10,8 +10,8 @@ from fairhaul.scenario.transport import STANDARD
 from fairhaul.studies.comparison.answer import others_text
 from fairhaul.text.durations import duration_text
 from fairhaul.text.durations import rough_duration_text as half
-from fairhaul.text.grid import Grid
 from fairhaul.text.phrases import size_text
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.studies.comparison import Comparison
@@ -36,7 +36,7 @@ def paced_line(question: Question) -> str:
     )
 
 
-def tables_of(done: Comparison) -> list[Grid]:
+def tables_of(done: Comparison) -> list[Table]:
     """Give the tables of a comparison."""
     columns = _columns(done)
     tables = [_table("Alone, one flow per round-trip time", done, columns, "alone")]
@@ -67,7 +67,7 @@ def _table(
     done: Comparison,
     columns: Mapping[str, tuple[str, Number]],
     case: str,
-) -> Grid:
+) -> Table:
     controllers: Sequence[Mapping[str, Any]] = done.rows
     rows = [
         [
@@ -82,7 +82,7 @@ def _table(
     marked = any(not row[case]["stationary"] for row in controllers)
     header = ["controller", *(heading for heading, _ in columns.values())]
     title = f"{title}{' (* too short: not ranked)' if marked else ''}"
-    return Grid(title=title, columns=header, rows=rows)
+    return Table(title=title, columns=header, rows=rows)
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

@@ -2,7 +2,7 @@
 
 The suite `rfc9743` has the criteria of RFC 9743, as scenarios with expectations. They are those of
 `scenarios/evaluation`, in which the flows `mine*` get the controller. The files: `criteria` (the
-headings of the document), `rows` (what is found for each), `words` and `report` (how it is
+headings of the document), `rows` (what is found for each), `words` and `outcome` (how it is
 written). The suite `tcpeval` is `studies/tcpeval`. `docs/evaluate.md` describes both.
 """
 
@@ -12,35 +12,34 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from fairhaul._core import ScenarioError
 from fairhaul.files.files import PACKAGE
+from fairhaul.jobs.values import Running, RunOptions
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario import own
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_transport
 from fairhaul.studies.evaluation.criteria import HEADINGS
 from fairhaul.studies.evaluation.rows import Row, rows_of, verdict_of
-from fairhaul.studies.expectations.checking import Check, check_scenarios, files_of, read_cases
+from fairhaul.studies.expectations.checking import check_all, files_of, read_cases
 from fairhaul.studies.tcpeval import SuiteResult, evaluate_by_tcpeval
 from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
-    from fairhaul.jobs.values import Keeping
-    from fairhaul.runs.runs import OnProgress
     from fairhaul.scenario.engines import Engine
     from fairhaul.studies.expectations import Verdict
 
 __all__ = ["QUICK", "SCENARIOS", "SEEDS", "SUITES", "Evaluation", "SuiteResult", "evaluate"]
 
-SCHEMA = 1
 SCENARIOS = PACKAGE / "scenarios" / "evaluation"
 # Runs of each scenario: in full, and quick.
 SEEDS, QUICK = 20, 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(StudyResult):
     """What was found for each controller, by the rows of the table."""
 
     controllers: tuple[str, ...]
@@ -58,10 +57,15 @@ class Evaluation:
         """Judge a heading: not met if a row is not met, met if all are; None without rows."""
         return verdict_of([row.found[controller].verdict for row in self.of(section)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `fairhaul evaluate --json` prints."""
+    def outcome(self) -> Outcome:
+        """Put the evaluation into words and tables."""
+        from fairhaul.studies.evaluation.outcome import outcome_of
+
+        return outcome_of(self)
+
+    def values(self) -> dict[str, Any]:
+        """Give the verdicts and numbers."""
         return {
-            "schema": SCHEMA,
             "document": "RFC 9743",
             "controllers": list(self.controllers),
             "seeds": self.seeds,
@@ -90,9 +94,7 @@ def evaluate(
     quick: bool = ...,
     seeds: int | None = ...,
     engines: Sequence[Engine] = ...,
-    keeping: Keeping | None = ...,
-    jobs: int | None = ...,
-    on_progress: OnProgress | None = ...,
+    **options: Unpack[RunOptions],
 ) -> Evaluation: ...
 
 
@@ -105,17 +107,14 @@ def evaluate(
     seeds: int | None = ...,
     only: Sequence[str] = ...,
     vectors: Path | None = ...,
-    folder: Path | None = ...,
-    keeping: Keeping | None = ...,
-    jobs: int | None = ...,
-    on_progress: OnProgress | None = ...,
+    **options: Unpack[RunOptions],
 ) -> SuiteResult: ...
 
 
 def evaluate(
     controllers: Sequence[str | type[own.Controller]], *, suite: str = "rfc9743", **options: Any
 ) -> Evaluation | SuiteResult:
-    """Run the scenarios of a suite with each controller, and say what they found.
+    """Run the scenarios of a suite with each controller, and give what they found.
 
     Args:
         controllers: names such as `"fhstcp"` and `"fhstcp:c=20"`, or classes of your own.
@@ -123,13 +122,10 @@ def evaluate(
             Common TCP Evaluation Suite, whose tables have no verdicts.
         options: of both suites: `quick` (5 seeds instead of 20, or in `"tcpeval"` one seed instead
             of 3 and a tenth of the times), `seeds` (another number of runs of each scenario; fewer
-            than 5 decide nothing), `keeping` (the store that keeps the numbers of runs in simulated
-            time; what it has is not run again), `jobs` (the number of runs at a time, by default
-            one per core), and `on_progress` (called with the progress of the runs of one controller
-            or, in `"tcpeval"`, of one test after the other). Of `"rfc9743"`: `engines` (`"sim"`,
-            `"linux"` or `"lab"`, or several of them). Of `"tcpeval"`: `only` (the tests, by default
-            all), `vectors` (the directory of the nine traces; by default traffic is generated), and
-            `folder` (where scenarios and their traffic are written; by default nowhere).
+            than 5 decide nothing), and how the runs are run, as `fairhaul.jobs.values.Running` has
+            it; a directory gets the scenarios, too. Of `"rfc9743"`: `engines` (`"sim"`, `"linux"`
+            or `"lab"`, or several of them). Of `"tcpeval"`: `only` (the tests, by default all), and
+            `vectors` (the directory of the nine traces; by default traffic is generated).
 
     Raises:
         ScenarioError: a controller is wrong, or the name of the suite or of a test.
@@ -147,27 +143,18 @@ def evaluate_by_rfc9743(
     quick: bool = False,
     seeds: int | None = None,
     engines: Sequence[Engine] = ("sim",),
-    keeping: Keeping | None = None,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
+    **options: Unpack[RunOptions],
 ) -> Evaluation:
     """Run the scenarios of the criteria with each controller, and judge their expectations."""
     number = seeds or (QUICK if quick else SEEDS)
-    files = files_of([SCENARIOS])
+    files, running = files_of([SCENARIOS]), Running.of(options)
     with own.named(controllers) as names:
         settings = [_settings(name) for name in names]
         plans = [read_cases(files, pairs) for pairs in settings]
-        checks: list[Check] = [
-            check_scenarios(
-                cases,
-                tuple(engines),
-                seeds=number,
-                jobs=jobs,
-                on_progress=on_progress,
-                keeping=keeping,
-            )
-            for cases in plans
-        ]
+        with running.opened() as opened:
+            checks = check_all(plans, engines, opened, seeds=number)
+    if running.out is not None:
+        copy_scenarios(running.out)
     return Evaluation(
         controllers=tuple(names),
         seeds=number,

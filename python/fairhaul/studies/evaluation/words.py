@@ -1,4 +1,4 @@
-"""The words of an evaluation: for the screen, the page and the Markdown file."""
+"""The sentences and cells of an evaluation."""
 
 from __future__ import annotations
 
@@ -49,6 +49,17 @@ def answer(done: Evaluation) -> str:
     if len(done.engines) > 1:
         text += f" A criterion is met if it is met in {' and in '.join(done.engines)}."
     return text
+
+
+def shortcomings(done: Evaluation) -> list[str]:
+    """Give a line for each row that is not met."""
+    return [
+        f"{row.label}, {name}: {found.verdict}. Expected: {row.expectation.what} "
+        f"({row.expectation.bound()}). Measured: {found.text()}."
+        for name in done.controllers
+        for row in done.rows
+        if (found := row.found[name]).verdict != MET
+    ]
 
 
 def columns(done: Evaluation) -> list[str]:

@@ -29,8 +29,8 @@ from fairhaul.studies.expectations.verdicts import (
     verdict,
 )
 
-Run = list[float | None] | str
-"""The numbers of the expectations of a scenario in a run, or why the run is not valid."""
+Run = list[float | None]
+"""The numbers of the expectations of a scenario in a run."""
 
 __all__ = [
     "MET",
@@ -147,9 +147,6 @@ def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
 
 def expected(scenario: Scenario, record: Record) -> Run:
     """Compute the numbers of the expectations of a scenario in a run of it."""
-    trust = record.meta.get("trust", {"valid": True})
-    if not trust["valid"]:
-        return "; ".join(trust["reasons"])
     return numbers(record, read_expectations(scenario))
 
 

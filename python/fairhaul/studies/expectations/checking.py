@@ -6,16 +6,18 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from fairhaul._core import Scenario, ScenarioError
 from fairhaul.host.process import Refused
 from fairhaul.jobs.store import build_of, jobs_of
-from fairhaul.jobs.values import Keeping, values
-from fairhaul.runs.runs import OnProgress, refuse_if_impossible
+from fairhaul.jobs.values import Invalid, Parts, Running, RunOptions, values
+from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario import own
 from fairhaul.scenario.engines import FACTS, Engine, in_order
 from fairhaul.scenario.read import Controllers, Settings, read_as_typed, titled, toml, variant
@@ -33,12 +35,8 @@ from fairhaul.studies.expectations import (
     read_expectations,
 )
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["Case", "Check", "Checked", "check", "check_scenarios", "files_of", "read_cases"]
 
-SCHEMA = 1
 SEEDS = 5
 
 Path_ = str | PathLike[str]
@@ -119,27 +117,34 @@ class CheckedCase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class Check(StudyResult):
     """The verdicts on all expectations of several scenarios."""
 
     cases: tuple[CheckedCase, ...]
     engines: tuple[Engine, ...]
     seeds: int
+    strict: bool = False
+    """Whether an expectation that is undecided counts as one that is not met."""
 
     def count(self, verdict: Verdict) -> int:
         """The number of expectations with this verdict."""
         every = (checked for case in self.cases for checked in case.expectations)
         return sum(checked.verdict == verdict for checked in every)
 
-    def passed(self, *, strict: bool = False) -> bool:
-        """Whether no expectation is `not met` or, with `strict`, all are `met`."""
-        return self.count(NOT_MET) == 0 and not (strict and self.count(UNDECIDED))
+    def passed(self) -> bool:
+        """Whether no expectation is `not met` or, if it is strict, all are `met`."""
+        return self.count(NOT_MET) == 0 and not (self.strict and self.count(UNDECIDED))
 
-    def to_dict(self, *, strict: bool = False) -> dict[str, Any]:
-        """Give the object that `fairhaul check --json` prints."""
+    def outcome(self) -> Outcome:
+        """Put the verdicts into words and tables."""
+        from fairhaul.studies.expectations.outcome import outcome_of
+
+        return outcome_of(self)
+
+    def values(self) -> dict[str, Any]:
+        """Give the verdicts and numbers."""
         return {
-            "schema": SCHEMA,
-            "passed": self.passed(strict=strict),
+            "passed": self.passed(),
             "counts": {verdict: self.count(verdict) for verdict in (MET, NOT_MET, UNDECIDED)},
             "engines": list(self.engines),
             "seeds": self.seeds,
@@ -147,16 +152,14 @@ class Check:
         }
 
 
-def check(  # noqa: PLR0913
+def check(
     files: Path_ | Sequence[Path_],
     overrides: Settings | None = None,
     *,
     seeds: int = SEEDS,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
     engine: Engine | Sequence[Engine] = "sim",
     controllers: Controllers | None = None,
-    keeping: Keeping | None = None,
+    **options: Unpack[RunOptions],
 ) -> Check:
     """Run scenarios, and judge their expectations by the 95 % intervals over the seeds.
 
@@ -165,12 +168,9 @@ def check(  # noqa: PLR0913
         overrides: keys to change, named as in `[sweep]`.
         seeds: the number of runs of each scenario and point of a sweep; fewer than 5 decide
             nothing.
-        jobs: the number of runs at a time; by default one per core, and one in the lab.
-        on_progress: called with the progress about ten times a second, in the calling thread.
         engine: `"sim"`, `"linux"` or `"lab"`, or several of them.
         controllers: controllers of your own, by the names that the scenarios use for them.
-        keeping: the store that keeps the numbers of runs in simulated time; what it has is not run
-            again.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Raises:
         ScenarioError: a scenario or an expectation is wrong; `args` are all mistakes.
@@ -182,9 +182,7 @@ def check(  # noqa: PLR0913
     with own.known(controllers):
         settings = [(key, toml(value)) for key, value in (overrides or {}).items()]
         cases = read_cases(files_of(given), settings)
-    return check_scenarios(
-        cases, engines, seeds=seeds, jobs=jobs, on_progress=on_progress, keeping=keeping
-    )
+    return check_scenarios(cases, engines, Running.of(options), seeds=seeds)
 
 
 def files_of(given: Sequence[Path_]) -> list[Path]:
@@ -248,24 +246,35 @@ def _setting(file: Path, text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def check_scenarios(
-    cases: Sequence[Case],
+def check_all(
+    plans: Sequence[Sequence[Case]],
     engines: Sequence[Engine],
+    running: Running,
     *,
     seeds: int = SEEDS,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
-    keeping: Keeping | None = None,
+) -> list[Check]:
+    """Check several lists of cases, one after the other."""
+    parts = Parts()
+    found = [
+        parts.of(partial(check_scenarios, cases, engines, running, seeds=seeds)) for cases in plans
+    ]
+    parts.end()
+    return [check for check in found if check is not None]
+
+
+def check_scenarios(
+    cases: Sequence[Case], engines: Sequence[Engine], running: Running, *, seeds: int = SEEDS
 ) -> Check:
     """Run every case on every engine, and judge its expectations.
 
     A case that an engine cannot run is judged by the others.
     """
     values: dict[Engine, list[Runs | str]] = {}
+    parts = Parts()
     for engine in in_order(engines):
         of_engine = _with_a_kernel if FACTS[engine].kernel else _run
-        kept = keeping if FACTS[engine].deterministic else None
-        values[engine] = of_engine(cases, engine, seeds, jobs, on_progress, kept)
+        values[engine] = parts.of(partial(of_engine, cases, engine, seeds, running)) or []
+    parts.end()
     done = []
     for index, case in enumerate(cases):
         runs = {engine: of_engine[index] for engine, of_engine in values.items()}
@@ -285,14 +294,7 @@ def check_scenarios(
     return Check(cases=tuple(done), engines=tuple(engines), seeds=seeds)
 
 
-def _run(
-    cases: Sequence[Case],
-    engine: Engine,
-    seeds: int,
-    jobs: int | None,
-    on_progress: OnProgress | None,
-    keeping: Keeping | None = None,
-) -> list[Runs | str]:
+def _run(cases: Sequence[Case], engine: Engine, seeds: int, running: Running) -> list[Runs | str]:
     """Give the numbers of each valid run of each case; why runs are not valid if none is."""
     by = build_of(expected)
     plan = [
@@ -301,7 +303,7 @@ def _run(
         for scenario in case.runs
         for job in jobs_of(scenario, seeds, engine, _of(case.expectations), by)
     ]
-    runs = values(plan, expected, keeping, at_once=jobs, on_progress=on_progress, engine=engine)
+    runs = values(plan, expected, running, engine=engine)
     parts = iter([runs[start : start + seeds] for start in range(0, len(runs), seeds)])
     return [_compared(case, [next(parts) for _ in case.runs]) for case in cases]
 
@@ -312,15 +314,16 @@ def _of(expectations: Sequence[Expectation]) -> str:
     return f"expectations {hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
 
 
-def _compared(case: Case, parts: Sequence[Sequence[Run]]) -> Runs | str:
+def _compared(case: Case, parts: Sequence[Sequence[Run | Invalid]]) -> Runs | str:
     """Give the numbers of each valid run; relative ones are ratios of runs with the same seed."""
     valid: Runs = []
     reasons: list[str] = []
     for runs in zip(*parts, strict=True):
-        own, *others = runs
-        reasons += [run for run in runs if isinstance(run, str)]
-        if isinstance(own, str) or any(isinstance(run, str) for run in others):
+        known = [run for run in runs if not isinstance(run, Invalid)]
+        reasons += ["; ".join(run.reasons) for run in runs if isinstance(run, Invalid)]
+        if len(known) < len(runs):
             continue
+        own, *others = known
         by_setting = dict(zip(case.references, others, strict=True))
         valid.append(
             [
@@ -354,12 +357,7 @@ def _refused(cases: Sequence[Case], engine: Engine) -> dict[int, Refused]:
 
 
 def _with_a_kernel(
-    cases: Sequence[Case],
-    engine: Engine,
-    seeds: int,
-    jobs: int | None,
-    on_progress: OnProgress | None,
-    keeping: Keeping | None = None,
+    cases: Sequence[Case], engine: Engine, seeds: int, running: Running
 ) -> list[Runs | str]:
     """Give the same, or why the engine cannot run a case.
 
@@ -373,7 +371,7 @@ def _with_a_kernel(
     for part in [[index] for index in left] if FACTS[engine].real_time else [left]:
         own = [cases[index] for index in part]
         try:
-            values_ = _run(own, engine, seeds, jobs, on_progress, keeping) if own else []
+            values_ = _run(own, engine, seeds, running) if own else []
         except Refused as error:
             refused |= dict.fromkeys(part, error)
             values_ = [str(error)] * len(part)

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 
 
-def write_junit(done: Check, file: Path, *, strict: bool = False) -> None:
+def write_junit(done: Check, file: Path) -> None:
     """Write the verdicts, a suite for each scenario and a test case for each expectation.
 
     The file is written beside its place and then renamed, so that it is never incomplete. An
-    undecided expectation is a skipped test, with `strict` a failed one.
+    undecided expectation is a skipped test, of a strict check a failed one.
     """
     root = ET.Element("testsuites", name="fairhaul check")
     totals = dict.fromkeys(("tests", "failures", "skipped"), 0)
     for case in done.cases:
-        suite = _suite(case, strict=strict)
+        suite = _suite(case, strict=done.strict)
         root.append(suite)
         for key in totals:
             totals[key] += int(suite.get(key, "0"))

@@ -2,8 +2,8 @@
 
 A paper is a folder with a `paper.toml`: its question and its experiments. An experiment declares
 the cases to run, the numbers of a run, and from those of all seeds tables, claims and figures.
-`folder` reads it, `run` runs all cases, `report` writes the page. A user's own paper is a folder of
-the same kind.
+`folder` reads it, `run` runs all cases, `outcome` puts the result into words. A user's own paper is
+a folder of the same kind.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fairhaul.files.files import PACKAGE
 from fairhaul.studies.papers.table import Cell, Row, Table
 
 if TYPE_CHECKING:
-    from fairhaul.runs.runs import OnProgress
+    from fairhaul.jobs.values import RunOptions
     from fairhaul.scenario.engines import Engine
     from fairhaul.studies.papers.run import Paper, Reproduction
 
@@ -77,35 +77,29 @@ def is_folder(paper: str) -> bool:
     return "/" in paper or paper == "." or Path(paper).is_dir()
 
 
-def reproduce(  # noqa: PLR0913
+def reproduce(
     paper: str | PathLike[str],
     *,
     quick: bool = False,
     seeds: int | None = None,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
     only: Sequence[str] = (),
     overrides: Mapping[str, object] | None = None,
     engine: Engine | Sequence[Engine] = "sim",
-    out: Path | None = None,
+    **options: Unpack[RunOptions],
 ) -> Reproduction:
     """Reproduce the tables of `paper` beside its own numbers.
-
-    `fairhaul.studies.papers.report.write` makes a report of the result.
 
     Args:
         paper: one of `PAPERS`, such as `"fhstcp"`, or a folder with a `paper.toml`.
         quick: fewer seeds and shorter runs.
         seeds: the number of runs of each scenario; by default the experiment's own.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of the runs.
         only: the names of the experiments to run; by default all of the paper.
         overrides: further keys to change in their scenarios.
         engine: `"sim"`, or with it `"linux"`, `"lab"` or both. With these, the simulator predicts
             and kernels run the same scenarios; `seeds` is then the number of kernel runs.
-        out: the directory where results are stored, so that a later call goes on where this one
-            ended; with a kernel, the prediction is stored there before the kernel runs, by default
-            in the working directory.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it. With a kernel, the
+            prediction is in the directory before the kernel runs, by default in the working
+            directory.
 
     Raises:
         ScenarioError: there is no such paper or experiment, the paper is wrong, or it cannot run in
@@ -113,18 +107,17 @@ def reproduce(  # noqa: PLR0913
         Refused: such an engine cannot run here; nothing was changed.
         RunError: a run failed.
     """
+    from fairhaul.jobs.values import Running
     from fairhaul.studies.papers import run
 
     return run.reproduce(
         paper_of(paper),
         quick=quick,
         seeds=seeds,
-        jobs=jobs,
-        on_progress=on_progress,
         only=only,
         set=overrides or {},
+        running=Running.of(options),
         on=(engine,) if isinstance(engine, str) else engine,
-        out=out,
     )
 
 

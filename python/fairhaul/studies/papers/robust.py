@@ -11,26 +11,24 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fairhaul import _core
+from fairhaul.jobs.values import Running, RunOptions
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario.read import ScenarioError, toml
 from fairhaul.statistics.estimate import LEAST_RUNS
 from fairhaul.statistics.splits import Split, best_split
 from fairhaul.studies.papers import work
 from fairhaul.studies.papers.experiment import Case, Experiment, Results, Verdict
+from fairhaul.studies.papers.robust_outcome import NEAR
 from fairhaul.studies.papers.work import Task
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fairhaul.runs.runs import OnProgress
     from fairhaul.studies.papers.run import Paper
     from fairhaul.studies.papers.work import Kept
 
 SETTINGS = 200
-# A number comes out if it is within this part of the paper's.
-NEAR = 0.1
 
 Setting = Mapping[str, Any]
 
@@ -68,7 +66,7 @@ class RobustNumber:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Robust:
+class Robust(StudyResult):
     """The result: settings, claims and numbers, and how far each setting is from all numbers.
 
     A distance is the root mean square of the relative deviations from the printed numbers; it is
@@ -99,8 +97,14 @@ class Robust:
         """In how many settings all claims hold."""
         return sum(all(each) for each in zip(*(c.holds for c in self.claims), strict=True))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `--json` prints."""
+    def outcome(self) -> Outcome:
+        """Put the result into words and tables."""
+        from fairhaul.studies.papers.robust_outcome import outcome_of
+
+        return outcome_of(self)
+
+    def values(self) -> dict[str, Any]:
+        """Give the settings, and what holds in each."""
         return {
             "paper": self.paper.name,
             "experiment": self.name,
@@ -141,9 +145,7 @@ def robust(
     *,
     settings: int = SETTINGS,
     quick: bool = True,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
-    out: Path | None = None,
+    **options: Unpack[RunOptions],
 ) -> Robust:
     """Run the experiment `name` of a paper over settings of what it leaves open.
 
@@ -152,9 +154,7 @@ def robust(
         name: the name of an experiment that declares what is open.
         settings: how many settings are drawn.
         quick: runs of the short form's length.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of all runs.
-        out: the directory that keeps results, so that what was interrupted goes on.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Raises:
         ScenarioError: the experiment leaves nothing open, or a range is wrong.
@@ -169,7 +169,7 @@ def robust(
     # Figures over time are not drawn, so no records are kept.
     bare = paper.task(name, replace(experiment, keep=None), [], 1)
     tasks = [_task(bare, number, quick, setting) for number, setting in enumerate(drawn)]
-    runs = work.run(tasks, jobs, on_progress, out=out)
+    runs = work.run(tasks, Running.of(options))
     results = [_results(runs, task, experiment) for task in tasks]
     numbers = _numbers(experiment, results)
     return Robust(

@@ -9,27 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.jobs.store import build_of
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine, in_order
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.papers import on_a_kernel, prediction, work
 from fairhaul.studies.papers.experiment import Case, Claim, Experiment, OnHosts, Results, Verdict
 from fairhaul.studies.papers.quoted import quoted
-from fairhaul.studies.papers.table import CALLED, Table
+from fairhaul.studies.papers.table import CALLED, SIMULATOR, Table
 from fairhaul.studies.papers.work import Task
 from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
-    from fairhaul.runs.runs import OnProgress
+    from fairhaul.jobs.values import Running
     from fairhaul.scenario.read import Scenario
     from fairhaul.studies.papers.work import Kept
 
-DIFFERS = "Outside our 95 % interval, values of the paper"
-CHOSEN = "Assumptions where the paper is silent"
-MISSED = "Missed: the kernel's mean lies outside what the simulator predicted"
-KNOWN = "Known reasons"
-UNCOUNTED = "Invalid runs of the kernel: the machine could not keep up"
-SIMULATOR = "simulator"
 # What tables call the hosts of each engine with a kernel.
 NAMES: Mapping[Engine, str] = {"linux": "linux", "lab": "kernel"}
 
@@ -118,7 +113,7 @@ class Cost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduction:
+class Reproduction(StudyResult):
     """A paper reproduced: its experiments, the command that repeats it, and its cost."""
 
     paper: Paper
@@ -180,33 +175,20 @@ class Reproduction:
     def _texts_of(self, *verdicts: Verdict) -> list[str]:
         return [claim.text for claim in self.claims if claim.verdict in verdicts]
 
-    def remarks(self) -> dict[str, list[str]]:
-        """Give the remarks on all tables, by heading."""
-        remarks = {
-            "Claims": [
-                " ".join(filter(None, (f"{c.verdict}: {c.text}.", c.reading, c.numbers())))
-                for c in self.claims
-            ],
-            DIFFERS: self.differences(),
-            CHOSEN: [words for part in self.parts for words in part.experiment.chosen],
-        }
-        if not any(part.kernels for part in self.parts):
-            return remarks
-        misses = [line for table in self.tables for line in table.misses()]
-        kernels = [kernel for part in self.parts for kernel in part.kernels]
-        uncounted = [line for kernel in kernels for line in kernel.uncounted]
-        how = [part.experiment.lab for part in self.parts]
-        why = dict.fromkeys(line for hosts in how if hosts is not None for line in hosts.why)
-        return {MISSED: misses, KNOWN: list(why) if misses else [], **remarks, UNCOUNTED: uncounted}
-
     def differences(self) -> list[str]:
         """Give a line for each value of the paper outside our 95 % interval."""
         if min(part.seeds for part in self.parts) == 1:
             return ["One run gives no interval, so nothing is compared."]
         return [line for table in self.tables for line in table.differences()]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `--json` prints."""
+    def outcome(self) -> Outcome:
+        """Put the reproduction into words and tables."""
+        from fairhaul.studies.papers.outcome import outcome_of
+
+        return outcome_of(self)
+
+    def values(self) -> dict[str, Any]:
+        """Give the numbers, beside those of the paper."""
         first = self.parts[0]
         return {
             "paper": self.paper.name,
@@ -214,30 +196,26 @@ class Reproduction:
             "seeds": first.seeds,
             "duration_s": first.scenarios[0].duration_s,
             "how": self.how,
-            "answer": self.answer(),
             "tables": [table.to_dict() for table in self.tables],
             "claims": [claim.to_dict() for claim in self.claims],
-            "remarks": self.remarks(),
         }
 
 
-def reproduce(  # noqa: PLR0913
+def reproduce(
     paper: Paper,
     *,
     quick: bool,
     seeds: int | None,
-    jobs: int | None,
-    on_progress: OnProgress | None,
     only: Sequence[str],
     set: Mapping[str, object],  # noqa: A002
+    running: Running,
     on: Sequence[Engine] = ("sim",),
-    out: Path | None = None,
 ) -> Reproduction:
     """Run the experiments of `paper`, or `only` some, as one list of runs.
 
     So no core waits, and the remaining time is that of the whole paper. With a kernel among the
-    engines the simulator predicts first, and its prediction is in `out` before the kernel runs.
-    The results of runs are stored in `out`, too, and not computed again.
+    engines the simulator predicts first, and its prediction is in the directory of the results, or
+    in the working directory, before the kernel runs.
     """
     hosts = [engine for engine in in_order(on) if FACTS[engine].kernel]
     tasks = [
@@ -248,18 +226,18 @@ def reproduce(  # noqa: PLR0913
         refuse_if_impossible(engine, [case.scenario for task in tasks for case in task.cases])
     command = _command(paper, quick, seeds, only, set, hosts)
     before = time.perf_counter()
-    runs = work.run(tasks, jobs, on_progress, out=out)
+    runs = work.run(tasks, running)
     parts = [_part(task, work.gather(runs, task.name, task.experiment.bounds)) for task in tasks]
     if hosts:
         counts = {task.name: _on_hosts(task, hosts).runs(quick, seeds) for task in tasks}
-        expected = _predicted(parts, counts, command, out or Path())
+        expected = _predicted(parts, counts, command, running.out or Path())
         asked = [replace(task, seeds=counts[task.name]) for task in tasks]
         parts = [
             replace(part, tables=expected[part.name], claims=_named(part.claims, SIMULATOR))
             for part in parts
         ]
         for engine in hosts:
-            of_kernel = work.run(asked, jobs, on_progress, engine, out)
+            of_kernel = work.run(asked, running, engine)
             parts = [_beside(part, engine, counts[part.name], of_kernel) for part in parts]
             runs += of_kernel
     cost = Cost(

@@ -11,6 +11,8 @@ from fairhaul.statistics.estimate import text
 if TYPE_CHECKING:
     from fairhaul.statistics.estimate import Estimate
 
+# What tables call the results of the simulator where a kernel has others.
+SIMULATOR = "simulator"
 # What the results of hosts with a kernel are called in sentences, by their name in tables.
 CALLED = {"linux": "Linux in simulated time", "kernel": "the kernel"}
 

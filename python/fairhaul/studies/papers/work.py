@@ -1,30 +1,21 @@
-"""The runs of a paper's experiments on an engine, and the numbers that are kept of each.
-
-The numbers are in a store beside the report, so that what was interrupted goes on where it ended.
-"""
+"""The runs of a paper's experiments on an engine, and the numbers that are kept of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.jobs.store import Job, Writer, jobs_of
-from fairhaul.measures.types import is_valid
-from fairhaul.runs.runs import for_each
+from fairhaul.jobs.store import Job, jobs_of
+from fairhaul.jobs.values import Invalid, Running, values
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.studies.papers.experiment import Case, Experiment, Key, Numbers, Results
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fairhaul.record.record import Record
-    from fairhaul.runs.runs import OnProgress
+    from fairhaul.scenario.read import Scenario
     from fairhaul.statistics.estimate import Bounds
-
-# The store, in the directory of the report.
-RESULTS = "results"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,108 +45,67 @@ class Kept:
     key: Key
     seed: int
     numbers: Numbers
-    kept: Any
-    cpu_s: float
-    packets: int
+    kept: Any = None
+    cpu_s: float = 0.0
+    packets: int = 0
     reasons: Sequence[str] | None = None
     lag_s: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Run:
-    """One run of a task."""
-
-    task: Task
-    case: Case
-    job: Job
-    keeps_record: bool
-
-
-def run(
-    tasks: Sequence[Task],
-    jobs: int | None,
-    on_progress: OnProgress | None,
-    on: Engine = "sim",
-    out: Path | None = None,
-) -> list[Kept]:
-    """Run all seeds of all cases, so that no core waits; with a store in `out`, those it lacks."""
-    plan = [run for task in tasks for run in _runs(task, on)]
-    with ExitStack() as stack:
-        writer = stack.enter_context(Writer(out / RESULTS)) if out else None
-        found = _found(plan, writer) if writer else {}
-        left = [index for index in range(len(plan)) if index not in found]
-
-        def read(place: int, record: Record) -> Kept:
-            run = plan[left[place]]
-            kept = _kept(run, record, on)
-            if writer is not None and kept.reasons is None:
-                if run.keeps_record:
-                    writer.add_record(run.job.key, record)
-                value = {"numbers": dict(kept.numbers), "lag_s": kept.lag_s}
-                writer.keep(run.job, record.meta, value, {"case": kept.key})
-            return kept
-
-        scenarios = [plan[index].job.scenario for index in left]
-        done = for_each(scenarios, read, jobs=jobs, on_progress=on_progress, engine=on)
-    found |= dict(zip(left, done, strict=True))
-    return [found[index] for index in range(len(plan))]
-
-
-def _runs(task: Task, on: Engine) -> list[_Run]:
-    of = f"{task.paper} {task.name}"
-    runs = []
-    for case in task.cases:
-        for job in jobs_of(case.scenario, task.seeds, on, of, task.by):
-            # In real time the first may be invalid.
-            wanted = FACTS[on].real_time or job.scenario.seed == case.scenario.seed
-            keeps_record = task.experiment.keep is not None and wanted
-            runs.append(_Run(task=task, case=case, job=job, keeps_record=keeps_record))
-    return runs
-
-
-def _kept(run: _Run, record: Record, on: Engine) -> Kept:
-    experiment = run.task.experiment
-    keeps = run.keeps_record and experiment.keep is not None
-    return Kept(
-        name=run.task.name,
-        key=run.case.key,
-        seed=run.job.scenario.seed,
-        numbers=experiment.numbers(record),
-        kept=experiment.keep(record) if keeps and experiment.keep else None,
-        cpu_s=record.meta["cpu_s"],
-        packets=record.meta["packets"],
-        reasons=None if is_valid(record.meta) else record.meta["trust"]["reasons"],
-        lag_s=record.meta["trust"]["lag"]["p99_s"] if FACTS[on].real_time else None,
+def run(tasks: Sequence[Task], running: Running, on: Engine = "sim") -> list[Kept]:
+    """Run all seeds of all cases, so that no core waits."""
+    planned = [
+        (task, case, job)
+        for task in tasks
+        for case in task.cases
+        for job in jobs_of(case.scenario, task.seeds, on, _of(task), task.by, {"case": case.key})
+    ]
+    drawn: dict[str, Any] = {}
+    draws = {
+        job.key: partial(_draw, drawn, job.key, task.experiment)
+        for task, case, job in planned
+        # In real time the first may be invalid.
+        if task.experiment.keep is not None
+        and (FACTS[on].real_time or job.scenario.seed == case.scenario.seed)
+    }
+    done = values(
+        [job for _, _, job in planned],
+        {_of(task): partial(kept_of, task.experiment.numbers) for task in tasks},
+        running,
+        engine=on,
+        with_record=draws,
     )
+    return [
+        _kept(task, case, job, value, drawn.get(job.key))
+        for (task, case, job), value in zip(planned, done, strict=True)
+    ]
 
 
-def _found(plan: Sequence[_Run], writer: Writer) -> dict[int, Kept]:
-    """Give what the store has of a plan, by the place in the plan."""
-    store = writer.store
-    results = {result.key: result for result in store.results({run.job.key for run in plan})}
-    found = {}
-    for index, run in enumerate(plan):
-        result = results.get(run.job.key)
-        if result is None:
-            continue
-        drawn = None
-        if run.keeps_record and run.task.experiment.keep is not None:
-            record = store.record(run.job.key)
-            if record is None:
-                continue
-            drawn = run.task.experiment.keep(record)
-        value = result.decoded()
-        found[index] = Kept(
-            name=run.task.name,
-            key=run.case.key,
-            seed=run.job.scenario.seed,
-            numbers=value["numbers"],
-            kept=drawn,
-            cpu_s=result.cpu_s,
-            packets=result.packets,
-            lag_s=value["lag_s"],
-        )
-    return found
+def _of(task: Task) -> str:
+    return f"{task.paper} {task.name}"
+
+
+def _draw(drawn: dict[str, Any], key: str, experiment: Experiment, record: Record) -> None:
+    assert experiment.keep is not None
+    drawn[key] = experiment.keep(record)
+
+
+def kept_of(numbers: Callable[[Record], Numbers], _: Scenario, record: Record) -> dict[str, Any]:
+    """Compute what is kept of a run."""
+    lag = record.meta.get("trust", {}).get("lag")
+    return {
+        "numbers": dict(numbers(record)),
+        "lag_s": lag["p99_s"] if lag else None,
+        "cpu_s": record.meta["cpu_s"],
+        "packets": record.meta["packets"],
+    }
+
+
+def _kept(task: Task, case: Case, job: Job, value: Any, drawn: Any) -> Kept:
+    seed = job.scenario.seed
+    if isinstance(value, Invalid):
+        return Kept(name=task.name, key=case.key, seed=seed, numbers={}, reasons=value.reasons)
+    return Kept(name=task.name, key=case.key, seed=seed, kept=drawn, **value)
 
 
 def gather(runs: Sequence[Kept], name: str, bounds: Mapping[str, Bounds]) -> Results:

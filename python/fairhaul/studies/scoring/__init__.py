@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import index as whole
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from fairhaul import _core
 from fairhaul._core import ScenarioError
-from fairhaul.measures.types import SCHEMA
+from fairhaul.jobs.values import Running, RunOptions
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario import own
 from fairhaul.scenario.transport import PROFILES, read_transport
 from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
@@ -29,9 +29,7 @@ from fairhaul.text.nearest import hint
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairhaul.jobs.values import Keeping
-    from fairhaul.measures.types import ScoredPath, ScoreResult
-    from fairhaul.runs.runs import OnProgress
+    from fairhaul.measures.types import ScoredPath
 
 __all__ = ["PathScore", "Score", "score"]
 
@@ -76,7 +74,7 @@ class PathScore:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score:
+class Score(StudyResult):
     """The score of a controller: `score` is one number from 0 to 1, and `parts` are its parts.
 
     `estimate` has the 95 % interval of the score: how much other paths of the same ranges could
@@ -103,11 +101,10 @@ class Score:
 
         return frame([{**of.path.to_dict(), **of.parts} for of in self.paths])
 
-    def to_dict(self) -> ScoreResult:
-        """Give the object that `fairhaul score --json` prints; keys carry their units."""
-        parts: Any = {name: of.to_dict() for name, of in self.parts.items()}
+    def values(self) -> dict[str, Any]:
+        """Give the numbers; keys carry their units."""
+        parts = {name: of.to_dict() for name, of in self.parts.items()}
         return {
-            "schema": SCHEMA,
             "controller": self.controller,
             "score": self.score,
             "low": self.estimate.low,
@@ -118,16 +115,15 @@ class Score:
             "profile": self.profile,
             "paths": [of.to_dict() for of in self.paths],
             "engine": "sim",
-            "version": _core.__version__,
             "packets": self.packets,
             "cpu_s": self.cpu_s,
         }
 
-    def _repr_html_(self) -> str:
-        from fairhaul.studies.scoring.words import COLUMNS, rows, title
-        from fairhaul.text.grid import Grid, html
+    def outcome(self) -> Outcome:
+        """Put the score into words and tables."""
+        from fairhaul.studies.scoring.words import outcome_of
 
-        return html([Grid(title=title(self), columns=COLUMNS, rows=rows(self))])
+        return outcome_of(self)
 
 
 def score(
@@ -136,9 +132,7 @@ def score(
     draw: int = PUBLIC_DRAW,
     paths: int = PATHS,
     profile: str | None = None,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
-    keeping: Keeping | None = None,
+    **options: Unpack[RunOptions],
 ) -> Score:
     """Score a controller over drawn paths: alone, beside itself, beside CUBIC, and beside Reno.
 
@@ -149,10 +143,7 @@ def score(
         draw: the seed of the draw of paths; 1 is the public one.
         paths: the number of paths.
         profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
-        jobs: the number of runs at a time; by default one per core.
-        on_progress: called with the progress of the runs.
-        keeping: the store that keeps the runs, so that what was interrupted goes on, and who runs
-            them; by default none, and this machine.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Returns:
         The score, its parts and the figures of every path.
@@ -169,7 +160,7 @@ def score(
         raise ScenarioError(f"profile {profile}: {hint(profile, PROFILES)}")
     with own.named([controller]) as (name,):
         transport = read_transport(name, profile)
-        found = run_cases(over, transport, jobs=jobs, on_progress=on_progress, keeping=keeping)
+        found = run_cases(over, transport, Running.of(options))
     return combined(name, draw, profile, list(zip(over, found, strict=True)))
 
 

@@ -6,19 +6,15 @@ In a pair the second flow starts after a quarter of the run, when the first one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairhaul.jobs.store import build_of, jobs_of
-from fairhaul.jobs.values import values
+from fairhaul.jobs.values import Running, values
 from fairhaul.scenario.packets import PACKET_BYTES
 from fairhaul.scenario.read import Scenario, read_one
 from fairhaul.scenario.transport import Transport
 from fairhaul.studies.scoring.figures import Figures, figures_of
 from fairhaul.studies.scoring.paths import Path
-
-if TYPE_CHECKING:
-    from fairhaul.jobs.values import Keeping
-    from fairhaul.runs.runs import OnProgress
 
 OWN = "own"
 RIVALS = ("cubic", "reno")
@@ -47,12 +43,7 @@ def cases_over(path: Path) -> dict[str, Case]:
 
 
 def run_cases(
-    paths: Sequence[Path],
-    transport: Transport,
-    *,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
-    keeping: Keeping | None = None,
+    paths: Sequence[Path], transport: Transport, running: Running
 ) -> list[dict[str, Figures]]:
     """Run all cases over all paths; give the figures of each path by the names of the cases.
 
@@ -67,7 +58,7 @@ def run_cases(
         jobs_of(scenario(path, case, transports), 1, "sim", "score figures", by)[0]
         for path, _, case in cases
     ]
-    done = values(plan, figures_of, keeping, at_once=jobs, on_progress=on_progress)
+    done = values(plan, figures_of, running)
     found: dict[Path, dict[str, Figures]] = {path: {} for path in paths}
     for (path, name, _), figures in zip(cases, done, strict=True):
         goodputs = tuple(figures["goodputs_bps"])

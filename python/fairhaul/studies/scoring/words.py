@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairhaul.statistics.estimate import text
+from fairhaul.figures.side_by_side import side_by_side
+from fairhaul.report.outcome import Outcome, Section
+from fairhaul.results.figure_rows import linux_sender_line
+from fairhaul.statistics.estimate import legend, text
 from fairhaul.studies.scoring.parts import PARTS
 from fairhaul.studies.scoring.paths import PUBLIC_DRAW
 from fairhaul.text.digits import Decimals
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
+    from fairhaul.figures.figure import Figure
     from fairhaul.statistics.estimate import Estimate
     from fairhaul.studies.scoring import Score
 
@@ -22,10 +27,43 @@ def number(of: Estimate) -> str:
     return text(of, Decimals(digits=2))
 
 
-def title(of: Score) -> str:
-    """Give the score in a few words."""
+def outcome_of(of: Score) -> Outcome:
+    """Put a score into words and tables."""
     which = "public draw" if of.draw == PUBLIC_DRAW else f"draw {of.draw}"
-    return f"{of.controller} scores {number(of.estimate)} over {len(of.paths)} paths ({which})"
+    over = f"over {len(of.paths)} paths ({which})"
+    return Outcome(
+        study="score",
+        title=f"Score of {of.controller}",
+        question=f"How good is {of.controller} {over}, from 0 (worst) to 1 (best)?",
+        answer=f"{of.controller} scores {number(of.estimate)} {over}. {weakest(of)}",
+        evidence=lambda: _sections(of),
+        values=of.values,
+    )
+
+
+def _sections(of: Score) -> list[Section]:
+    text = [
+        "The score is the geometric mean of the parts. "
+        f"{legend(len(of.paths))} An interval says how much other paths from the same ranges "
+        "would change the value."
+    ]
+    if line := linux_sender_line([of.controller.partition(":")[0]]):
+        text.append(line)
+    return [
+        Section(
+            heading="",
+            tables=[Table(title="Parts", columns=COLUMNS, rows=rows(of), words=WORDS)],
+            figures=lambda: [_figure(of)],
+        ),
+        Section(heading="How it was measured", text=text),
+    ]
+
+
+def _figure(of: Score) -> Figure:
+    names = [name.replace("_", " ") for name in of.parts]
+    measures = {"0 is the worst, 1 the best": (list(of.parts.values()), 1.0)}
+    caption = "Means over the paths, with 95 % intervals of the mean."
+    return side_by_side("parts", "The parts of the score", caption, names, measures)
 
 
 def rows(of: Score) -> list[list[str]]:

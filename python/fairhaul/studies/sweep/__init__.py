@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from fairhaul.jobs.local import Failure, missing, shard, work
 from fairhaul.jobs.plan import Plan, planned, rows
-from fairhaul.jobs.store import Job, Store, Writer
+from fairhaul.jobs.store import Store
+from fairhaul.jobs.values import Failure, InStore, Running, attempt
+from fairhaul.measures.measures import figures
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.results.precision import Precision, read_precision
 from fairhaul.results.table import Row, flows_frame, named, points_frame
-from fairhaul.runs.cost import cost
-from fairhaul.runs.runs import at_once, refuse_if_impossible
+from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.read import Controllers, Scenario, Settings, Source, read
 from fairhaul.statistics.estimate import LEAST_RUNS
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fairhaul.figures.chart import Chart
-    from fairhaul.measures.types import ManyResults, OneResult
-    from fairhaul.runs.runs import OnProgress
-
-OnEvent = Callable[[str], None]
-Part = tuple[int, int]
 
 # With five runs there is an interval.
 SEEDS = LEAST_RUNS
@@ -35,7 +30,7 @@ BUDGET_S = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep:
+class Sweep(StudyResult):
     """The results of a sweep: a row for each point, in the order of the scenario's file.
 
     `failures` are runs that failed, and `imprecise` names the points whose figure is not as precise
@@ -78,37 +73,25 @@ class Sweep:
 
         return chosen(figures(self.rows), name)
 
-    def _repr_html_(self) -> str:
-        from fairhaul.results.screen import grid
-        from fairhaul.text.grid import html
+    def outcome(self) -> Outcome:
+        """Put the results into words and tables."""
+        from fairhaul.studies.sweep.outcome import outcome_of
 
-        return html([grid(self.rows)])
-
-    def to_dict(self) -> OneResult | ManyResults:
-        """Give the object that `fairhaul sweep --json` prints: that of `run`."""
-        from fairhaul.answers.answers import scenario_result
-        from fairhaul.measures.types import document
-
-        return document([scenario_result(row.runs) for row in self.rows if row.runs])
+        return outcome_of(self)
 
 
-def sweep(  # noqa: PLR0913
+def sweep(
     source: Source,
     out: str | Path,
     overrides: Settings | None = None,
     *,
     seeds: int | str | Precision = SEEDS,
     budget_s: float = BUDGET_S,
-    jobs: int | None = None,
-    dask: str | None = None,
-    on_progress: OnProgress | None = None,
     controllers: Controllers | None = None,
     engine: Engine = "sim",
+    **options: Unpack[InStore],
 ) -> Sweep:
     """Run every scenario of `source` with several seeds, and keep the results in a directory.
-
-    Results that the directory holds already are not computed again. If the call is interrupted, or
-    its process is killed, the same call goes on where it ended.
 
     Args:
         source: the path of a file, TOML text (anything with a line break), or a mapping.
@@ -118,12 +101,10 @@ def sweep(  # noqa: PLR0913
             as `--precise` takes it: `"jain=0.02"`.
         budget_s: the processor time that all runs of the sweep may cost, if `seeds` is a precision;
             a second is 2.5 million packets, and 50,000 in Linux.
-        jobs: the number of runs at a time; by default one per core.
-        dask: the address of a Dask scheduler, whose workers then run the jobs.
-        on_progress: called with the progress about ten times a second, in the calling thread.
         controllers: classes of your own, by the names that the scenario uses for them. The workers
             of a cluster must be able to import them.
         engine: `"sim"`, the simulator, or `"linux"`, Linux in simulated time.
+        options: how the runs are run, as `Running` has it.
 
     Raises:
         ScenarioError: the scenario is wrong; `args` are all mistakes, one line each.
@@ -133,56 +114,35 @@ def sweep(  # noqa: PLR0913
     """
     return run_sweep(
         read(source, overrides, controllers=controllers),
-        Path(out),
+        Running.of({**options, "out": out}),
         seeds=read_precision(seeds) if isinstance(seeds, str) else seeds,
         budget_s=budget_s,
-        jobs=jobs,
-        dask=dask,
-        on_progress=on_progress,
         engine=engine,
     )
 
 
-def run_sweep(  # noqa: PLR0913
+def run_sweep(
     scenarios: Sequence[Scenario],
-    out: Path,
+    running: Running,
     *,
     seeds: int | Precision = SEEDS,
     budget_s: float = BUDGET_S,
-    jobs: int | None = None,
-    dask: str | None = None,
-    part: Part | None = None,
-    on_progress: OnProgress | None = None,
-    on_event: OnEvent = lambda _: None,
     engine: Engine = "sim",
 ) -> Sweep:
-    """Run scenarios, which are the points, as `sweep` does.
-
-    `part` is the number of a part of the jobs, from 1, and the number of parts: only that part is
-    run. `on_event` is called with a sentence at the start of each step. All other arguments are
-    those of `sweep`.
-    """
+    """Run scenarios, which are the points, as `sweep` does, in a store."""
     refuse_if_impossible(engine, scenarios)
+    assert running.out is not None
+    out = running.out
     counts = [seeds if isinstance(seeds, int) else LEAST_RUNS] * len(scenarios)
-    failures: list[Failure] = []
-    with Writer(out, " ".join(["fairhaul", *sys.argv[1:]])) as writer:
-        for name in writer.store.damaged:
-            on_event(f"{out}/{name} is damaged; its results are computed again")
+    with running.opened() as opened:
         while True:
-            plan, all_jobs = planned(scenarios, counts, engine)
+            plan, jobs = planned(scenarios, counts, engine)
             plan.store(out)
-            own = shard(all_jobs, *part) if part else all_jobs
-            left = missing(own, writer)
-            _announce(len(own), left, out, at_once(jobs, engine), engine, on_event)
-            if left and dask is not None:
-                from fairhaul.jobs.cluster import work_on_cluster
-
-                failures += work_on_cluster(left, writer, dask, on_progress, engine=engine)
-            elif left:
-                failures += work(left, writer, at_once=jobs, on_progress=on_progress, engine=engine)
+            _, failures = attempt(jobs, figures, opened, engine=engine)
             table = rows(plan, Store(out))
+            done = Sweep(directory=out, plan=plan, rows=table, failures=failures)
             if isinstance(seeds, int) or failures:
-                return Sweep(directory=out, plan=plan, rows=table, failures=failures)
+                return done
             wanted = [_wanted(seeds, row) for row in table]
             more = _within_budget(table, counts, wanted, budget_s * FACTS[engine].packets_per_cpu_s)
             if more == counts:
@@ -191,22 +151,8 @@ def run_sweep(  # noqa: PLR0913
                     for row, has, wants in zip(table, counts, wanted, strict=True)
                     if wants > has
                 ]
-                return Sweep(directory=out, plan=plan, rows=table, imprecise=imprecise)
+                return replace(done, imprecise=imprecise)
             counts = more
-
-
-def _announce(
-    wanted: int,
-    left: Sequence[Job],
-    out: Path,
-    jobs: int,
-    engine: Engine,
-    on_event: OnEvent,
-) -> None:
-    if len(left) < wanted:
-        on_event(f"{wanted - len(left)} of {wanted} results are in {out} already")
-    if left:
-        on_event(str(cost([job.scenario for job in left], jobs, engine)))
 
 
 def _wanted(precision: Precision, row: Row) -> int:

@@ -2,7 +2,7 @@
 
 Its tests are data: `suite.toml` has their tables, and `scenarios` their networks. The files:
 `vectors`, `generator`, `load` and `traffic` (what is offered), `template` (a scenario with its
-traffic), `measures` (what is measured in a run), `tables`, and `report` (how they are written).
+traffic), `measures` (what is measured in a run), `tables`, and `outcome` (how they are written).
 `docs/evaluate.md` describes it.
 """
 
@@ -12,14 +12,14 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from fairhaul._core import ScenarioError
 from fairhaul.jobs.store import Job, build_of, jobs_of
-from fairhaul.jobs.values import values
-from fairhaul.measures.types import SCHEMA
+from fairhaul.jobs.values import Parts, Running, RunOptions, values
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario import own
 from fairhaul.scenario.read import read_as_typed, toml, variant
 from fairhaul.scenario.transport import STANDARD, read_transport
@@ -29,13 +29,11 @@ from fairhaul.studies.tcpeval.template import Template
 from fairhaul.studies.tcpeval.traffic import Made, Traffic
 from fairhaul.text.nearest import hint
 
-if TYPE_CHECKING:
-    from fairhaul.jobs.values import Keeping
-    from fairhaul.runs.runs import OnProgress
-
 __all__ = ["Suite", "SuiteResult", "SuiteTest", "evaluate_by_tcpeval", "suite"]
 
 SEEDS, QUICK_SEEDS = 3, 1
+# The scenarios and their traffic, in the directory of the results.
+SCENARIOS = "scenarios"
 # How much shorter the times of a quick suite are.
 QUICK = 10.0
 
@@ -89,7 +87,7 @@ def suite() -> Suite:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuiteResult:
+class SuiteResult(StudyResult):
     """What the tests of the suite found for controllers."""
 
     controllers: tuple[str, ...]
@@ -105,10 +103,15 @@ class SuiteResult:
     generated: bool
     """Whether the traffic was generated, and not that of the user's traces."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `fairhaul evaluate --suite tcpeval --json` prints."""
+    def outcome(self) -> Outcome:
+        """Put the results into words and tables."""
+        from fairhaul.studies.tcpeval.outcome import outcome_of
+
+        return outcome_of(self)
+
+    def values(self) -> dict[str, Any]:
+        """Give the numbers of each test."""
         return {
-            "schema": SCHEMA,
             "document": suite().document,
             "controllers": list(self.controllers),
             "seeds": self.seeds,
@@ -118,17 +121,14 @@ class SuiteResult:
         }
 
 
-def evaluate_by_tcpeval(  # noqa: PLR0913
+def evaluate_by_tcpeval(
     controllers: Sequence[str | type[own.Controller]],
     *,
     quick: bool = False,
     seeds: int | None = None,
     only: Sequence[str] = (),
     vectors: Path | None = None,
-    folder: Path | None = None,
-    keeping: Keeping | None = None,
-    jobs: int | None = None,
-    on_progress: OnProgress | None = None,
+    **options: Unpack[RunOptions],
 ) -> SuiteResult:
     """Run the suite for controllers, and for standard TCP beside them.
 
@@ -139,20 +139,23 @@ def evaluate_by_tcpeval(  # noqa: PLR0913
         if name not in tests:
             raise ScenarioError(f"--only {name}: no test of the suite; {hint(name, tests)}")
     number, shorter = seeds or (QUICK_SEEDS if quick else SEEDS), QUICK if quick else 1.0
+    running, parts = Running.of(options), Parts()
     rows, count = {}, 0
-    with own.named(controllers) as names, tempfile.TemporaryDirectory() as nowhere:
+    with own.named(controllers) as names:
         kinds = {name: _controller(name) for name in [STANDARD, *names]}
-        traffic = Traffic((folder or Path(nowhere)).resolve(), vectors)
-        for test in (test for test in tests.values() if not only or test.name in only):
-            cases = list(_cases(test, kinds, traffic, number, shorter))
-            plan = [job for _, _, job in cases]
-            compute = MEASURES[test.measure]
-            found = values(plan, compute, keeping, at_once=jobs, on_progress=on_progress)
-            runs: dict[tuple[tuple[str, ...], str], list[Any]] = {}
-            for (point, name, _), figures in zip(cases, found, strict=True):
-                runs.setdefault((point, name), []).append(figures)
-            rows[test.name] = rows_of(test.columns, runs, STANDARD if test.relative else "")
-            count += len(cases)
+        with tempfile.TemporaryDirectory() as nowhere, running.opened() as opened:
+            folder = Path(nowhere) if running.out is None else running.out / SCENARIOS
+            traffic = Traffic(folder.resolve(), vectors)
+            for test in (test for test in tests.values() if not only or test.name in only):
+                cases = list(_cases(test, kinds, traffic, number, shorter))
+                plan = [job for _, _, job in cases]
+                found = parts.of(partial(values, plan, MEASURES[test.measure], opened)) or []
+                runs: dict[tuple[tuple[str, ...], str], list[Any]] = {}
+                for (point, name, _), figures in zip(cases, found, strict=False):
+                    runs.setdefault((point, name), []).append(figures)
+                rows[test.name] = rows_of(test.columns, runs, STANDARD if test.relative else "")
+                count += len(cases)
+            parts.end()
     return SuiteResult(
         controllers=tuple(names),
         seeds=number,

@@ -1,4 +1,4 @@
-"""The report of a sweep: its figures, its table, and where its results came from."""
+"""A sweep in words: its answer, its table, its figures, and where its results came from."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairhaul.figures.axes import axes, label
-from fairhaul.figures.figure import Figure, Section, Table
-from fairhaul.figures.steps import goodputs
-from fairhaul.figures.swept import figures
+from fairhaul.answers.answers import scenario_result
+from fairhaul.figures.axes import axes
 from fairhaul.jobs.plan import FILE, read_plan, rows
 from fairhaul.jobs.store import Store
-from fairhaul.report.page import write as write_page
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.screen import cells, heads
 from fairhaul.results.table import Row, parties
 from fairhaul.statistics.estimate import legend
+from fairhaul.studies.sweep import Sweep
 from fairhaul.text.phrases import listed
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
+    from fairhaul.figures.figure import Figure
     from fairhaul.figures.slide import Style
     from fairhaul.report.renderer import Renderer
 
@@ -30,37 +31,63 @@ def is_sweep(directory: Path) -> bool:
     return (directory / FILE).is_file()
 
 
+def read_sweep(directory: Path) -> Sweep:
+    """Read what the directory of a sweep holds.
+
+    Raises:
+        StoreError: the directory is not that of a sweep, or it is damaged.
+    """
+    plan = read_plan(directory)
+    return Sweep(directory=directory, plan=plan, rows=rows(plan, Store(directory)))
+
+
 def write(directory: Path, out: Path | None, renderer: Renderer, style: Style) -> Path:
     """Write the report of the sweep in `directory`; give the path of its page.
 
     Raises:
         StoreError: the directory is not that of a sweep, or it is damaged.
     """
-    plan, store = read_plan(directory), Store(directory)
-    table = rows(plan, store)
-    title = plan.points[0].title
-    sections = [
-        Section(heading="Over the swept keys", figures=[*figures(table), *_slider(table)]),
-        Section(heading="Every point", text=[_how(table)], tables=[_table(table)]),
-        Section(heading="Where the results come from", tables=[_sessions(store)], folded=True),
-    ]
-    return write_page(
-        (out or directory) / PAGE,
-        title,
-        _question(table),
-        _answer(table),
-        sections,
-        renderer,
-        style,
+    from fairhaul.report.page import write as write_page
+
+    done = read_sweep(directory)
+    return write_page((out or directory) / PAGE, outcome_of(done), renderer, style)
+
+
+def outcome_of(done: Sweep) -> Outcome:
+    """Put the results of a sweep into words and tables."""
+    return Outcome(
+        study="sweep",
+        title=done.plan.points[0].title,
+        question=_question(done.rows),
+        answer=_answer(done.rows),
+        evidence=lambda: _sections(done),
+        values=lambda: {"scenarios": [scenario_result(row.runs) for row in done.rows if row.runs]},
     )
 
 
-def _slider(table: Sequence[Row]) -> list[Figure]:
-    """Draw the goodput of each flow or group with a slider over the points."""
+def _sections(done: Sweep) -> list[Section]:
+    return [
+        Section(heading="Over the swept keys", figures=lambda: _figures(done.rows), detailed=True),
+        Section(heading="Every point", text=[_how(done.rows)], tables=[_table(done.rows)]),
+        Section(
+            heading="Where the results come from",
+            tables=[_sessions(Store(done.directory))],
+            folded=True,
+            detailed=True,
+        ),
+    ]
+
+
+def _figures(table: Sequence[Row]) -> list[Figure]:
+    """Draw the figures over the swept keys, and the goodputs with a slider over the points."""
+    from fairhaul.figures.axes import label
+    from fairhaul.figures.steps import goodputs
+    from fairhaul.figures.swept import figures
+
     done = [row for row in table if row.runs]
     names = [label(row, axes(done)) for row in done]
-    figure = goodputs(names, [parties(row.summary) for row in done])
-    return [figure] if figure else []
+    slider = goodputs(names, [parties(row.summary) for row in done])
+    return [*figures(table), *([slider] if slider else [])]
 
 
 def _question(table: Sequence[Row]) -> str:
@@ -74,7 +101,8 @@ def _answer(table: Sequence[Row]) -> str:
     count = f"{len(table)} points, {runs} runs."
     judged = [(row.summary["fairness"]["jain"], row) for row in table if row.runs]
     known = [(jain["mean"], row) for jain, row in judged if jain is not None]
-    if len(known) < 2:
+    one_flow = all(len(parties(row.summary)) < 2 for row in table if row.runs)
+    if len(known) < 2 or one_flow:
         return count
     keys = axes(table)
 

@@ -1,24 +1,22 @@
-"""The results of the suite as a page, as a Markdown file, and in sentences."""
+"""The results of the suite in words, tables and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairhaul.figures.charts import Curve, Look, Scale, bars, curves
-from fairhaul.figures.figure import Figure, Section, Table
+from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import colour, dash
-from fairhaul.report import markdown
-from fairhaul.report import write as write_page
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import Estimate, legend
-from fairhaul.studies.tcpeval import SuiteResult, suite
+from fairhaul.studies.tcpeval import SuiteResult, SuiteTest, suite
 from fairhaul.studies.tcpeval.measures import SIZES
-from fairhaul.studies.tcpeval.tables import Row
+from fairhaul.studies.tcpeval.tables import Column, Row
 from fairhaul.studies.tcpeval.template import percent
+from fairhaul.text.table import Table
 
-PAGE, TEXT = "report.html", "evaluation.md"
 LOAD_OFF = 0.02
 
 
@@ -65,29 +63,56 @@ def method(done: SuiteResult) -> list[str]:
     return lines
 
 
-def write(done: SuiteResult, out: Path) -> Path:
-    """Write the page, its figures and the file into a directory; give the path of the page."""
-    sections = [
-        *(_section(test, rows) for test, rows in done.rows.items()),
-        Section(heading="Method", text=method(done), points=suite().departures),
-    ]
+def outcome_of(done: SuiteResult) -> Outcome:
+    """Put the results of the suite into words and tables."""
     names = ", ".join(done.controllers)
-    title = f"Common TCP Evaluation Suite: {names}"
-    markdown.write(out / TEXT, title, answer(done), sections)
-    question = f"What do the tests of the suite find for {names}?"
-    return write_page(out / PAGE, title, question, answer(done), sections)
+    return Outcome(
+        study="evaluate",
+        title=f"Common TCP Evaluation Suite: {names}",
+        question=f"What do the tests of the suite find for {names}?",
+        answer=answer(done),
+        evidence=lambda: list(_sections(done)),
+        values=done.values,
+    )
 
 
-def _section(name: str, rows: Sequence[Row]) -> Section:
-    test = suite().tests[name]
-    table = Table(
-        columns=test.heads(test.columns),
-        rows=[row.cells(test.columns) for row in rows],
+def _sections(done: SuiteResult) -> Iterator[Section]:
+    for name, rows in done.rows.items():
+        test = suite().tests[name]
+        few = [column for column in test.columns if not column.detail]
+        yield Section(
+            heading=test.title,
+            text=[test.what],
+            tables=[_table(test, few, rows)],
+            figures=lambda name=name, rows=rows: _figures(name, rows),  # type: ignore[misc]
+        )
+    details = {name: rows for name, rows in done.rows.items() if _has_details(name)}
+    yield Section(heading="Method", text=method(done), points=suite().departures)
+    for name, rows in details.items():
+        test = suite().tests[name]
+        yield Section(
+            heading=f"{test.title}: all columns",
+            tables=[_table(test, test.columns, rows)],
+            detailed=True,
+            folded=True,
+        )
+
+
+def _has_details(name: str) -> bool:
+    return any(column.detail for column in suite().tests[name].columns)
+
+
+def _table(test: SuiteTest, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    return Table(
+        columns=test.heads(columns),
+        rows=[row.cells(columns) for row in rows],
         words=len(test.points) + 1,
     )
-    figures = {"tradeoff": _tradeoff, "impact": _impact, "ramp-up": _ramp_up}
-    drawn = figures[name](rows) if name in figures else []
-    return Section(heading=test.title, text=[test.what], tables=[table], figures=drawn)
+
+
+def _figures(name: str, rows: Sequence[Row]) -> Sequence[Figure]:
+    drawn = {"tradeoff": _tradeoff, "impact": _impact, "ramp-up": _ramp_up}
+    return drawn[name](rows) if name in drawn else ()
 
 
 def _looks(found: Sequence[Row]) -> list[Look]:

@@ -1,18 +1,15 @@
-"""An evaluation as a page, and as a Markdown file."""
+"""An evaluation in words: the overview, how it was measured, and each criterion."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from fairhaul.figures.charts import Panel, Scale, panels
-from fairhaul.figures.figure import Figure, Section, Table
-from fairhaul.report import markdown
-from fairhaul.report import write as write_page
+from fairhaul.figures.figure import Figure
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.studies.evaluation import Evaluation, words
 from fairhaul.studies.evaluation.criteria import HEADINGS, Heading
 from fairhaul.studies.evaluation.rows import MOST_MARGIN, Row
+from fairhaul.text.table import Table
 
-PAGE, TEXT = "report.html", "evaluation.md"
 PARTS = {
     "5.1": "Single algorithm",
     "5.2": "Mixed algorithms",
@@ -22,32 +19,40 @@ PARTS = {
 }
 
 
-def write(done: Evaluation, out: Path) -> Path:
-    """Write the page, its figures and the file into a directory; give the path of the page."""
-    sections = [
+def outcome_of(done: Evaluation) -> Outcome:
+    """Put an evaluation into words and tables."""
+    return Outcome(
+        study="evaluate",
+        title=f"Evaluation of {', '.join(done.controllers)} by RFC 9743",
+        question="Which criteria of RFC 9743 are met?",
+        answer=words.answer(done),
+        evidence=lambda: _sections(done),
+        values=done.values,
+    )
+
+
+def _sections(done: Evaluation) -> list[Section]:
+    overview = Table(
+        title=f"All criteria, {done.seeds} seeds",
+        columns=words.overview_columns(done),
+        rows=words.overview(done),
+        words=3 + len(done.controllers),
+        prose=True,
+    )
+    return [
+        Section(heading="", tables=[overview], points=words.shortcomings(done)),
         Section(
-            heading="All criteria",
-            text=words.method(done),
-            points=[
-                "Each row names its scenario, FILE; its runs are repeated, from the folder of this "
-                "page, by:",
-                *words.commands(done),
+            heading="How it was measured",
+            text=[
+                *words.method(done),
+                "Each row names its scenario, FILE; its runs are repeated, from the directory of "
+                "the results, by:",
             ],
-            tables=[
-                Table(
-                    columns=words.overview_columns(done),
-                    rows=words.overview(done),
-                    words=3 + len(done.controllers),
-                    prose=True,
-                )
-            ],
+            commands=words.commands(done),
+            detailed=True,
         ),
         *(_part(done, part) for part in PARTS),
     ]
-    title, answer = f"Evaluation of {', '.join(done.controllers)} by RFC 9743", words.answer(done)
-    markdown.write(out / TEXT, title, answer, sections)
-    question = "Which criteria of RFC 9743 are met?"
-    return write_page(out / PAGE, title, question, answer, sections)
 
 
 def _part(done: Evaluation, part: str) -> Section:
@@ -60,8 +65,9 @@ def _part(done: Evaluation, part: str) -> Section:
             for heading in headings
             if heading.missing
         ],
-        figures=[_margins(done, part, rows)] if rows else [],
+        figures=lambda: [_margins(done, part, rows)] if rows else [],
         tables=[_table(done, heading) for heading in headings if not heading.missing],
+        detailed=True,
     )
 
 

@@ -1,31 +1,30 @@
-"""The report of a paper reproduced: its claims, its experiments, and how to repeat it."""
+"""A paper reproduced, in words: its claims, its experiments, and how to repeat it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fairhaul import _core, report
-from fairhaul.figures.figure import Figure, Section
+from fairhaul import _core
+from fairhaul.figures.figure import Figure
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.studies.papers.experiment import Verdict
-from fairhaul.studies.papers.run import (
-    CHOSEN,
-    DIFFERS,
-    KNOWN,
-    SIMULATOR,
-    UNCOUNTED,
-    Part,
-    Reproduction,
-)
-from fairhaul.studies.papers.run import MISSED as MISSES
-from fairhaul.studies.papers.table import Cell, Table
+from fairhaul.studies.papers.table import SIMULATOR, Cell, Table
 from fairhaul.text.durations import duration_text
+from fairhaul.text.table import Table as Printed
 
+if TYPE_CHECKING:
+    from fairhaul.studies.papers.run import Part, Reproduction
+
+DIFFERS = "Outside our 95 % interval, values of the paper"
+CHOSEN = "Assumptions where the paper is silent"
+MISSED = "Missed: the kernel's mean lies outside what the simulator predicted"
+KNOWN = "Known reasons"
+UNCOUNTED = "Invalid runs of the kernel: the machine could not keep up"
 UNKNOWN = "The reason is undecided here."
-PAGE = "report.html"
 AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
-MISSED = {True: "✗ missed", False: "✓ as predicted", None: ""}
+PREDICTED = {True: "✗ missed", False: "✓ as predicted", None: ""}
 PREDICTION = (
     "The simulator's prediction was stored in prediction.json before the kernel ran. The ± after a "
     "predicted mean gives the interval in which 95 of 100 means of the same number of kernel runs "
@@ -39,17 +38,42 @@ LEGEND = (
 )
 
 
-def write(done: Reproduction, out: Path) -> Path:
-    """Write the report into the directory `out`; give the path of its page."""
+def outcome_of(done: Reproduction) -> Outcome:
+    """Put a reproduction into words and tables."""
+    return Outcome(
+        study="reproduce",
+        title=f"{done.paper.title} [{done.paper.key}], reproduced",
+        question=done.paper.question,
+        answer=done.answer(),
+        evidence=lambda: _sections(done),
+        values=lambda: done.values() | {"remarks": remarks(done)},
+    )
+
+
+def _sections(done: Reproduction) -> list[Section]:
     sections = [_claims(done), *(_part(part) for part in done.parts)]
     sections += [_misses(done), _differences(done), _choices(done), _commands(done)]
-    return report.write(
-        out / PAGE,
-        f"{done.paper.title} [{done.paper.key}], reproduced",
-        done.paper.question,
-        done.answer(),
-        [section for section in sections if section is not None],
-    )
+    return [section for section in sections if section is not None]
+
+
+def remarks(done: Reproduction) -> dict[str, list[str]]:
+    """Give the remarks on all tables, by heading."""
+    found = {
+        "Claims": [
+            " ".join(filter(None, (f"{c.verdict}: {c.text}.", c.reading, c.numbers())))
+            for c in done.claims
+        ],
+        DIFFERS: done.differences(),
+        CHOSEN: [words for part in done.parts for words in part.experiment.chosen],
+    }
+    if not any(part.kernels for part in done.parts):
+        return found
+    misses = [line for table in done.tables for line in table.misses()]
+    kernels = [kernel for part in done.parts for kernel in part.kernels]
+    uncounted = [line for kernel in kernels for line in kernel.uncounted]
+    how = [part.experiment.lab for part in done.parts]
+    why = dict.fromkeys(line for hosts in how if hosts is not None for line in hosts.why)
+    return {MISSED: misses, KNOWN: list(why) if misses else [], **found, UNCOUNTED: uncounted}
 
 
 def _claims(done: Reproduction) -> Section | None:
@@ -59,7 +83,7 @@ def _claims(done: Reproduction) -> Section | None:
         [claim.text, str(claim.verdict), " ".join(filter(None, (claim.reading, claim.numbers())))]
         for claim in done.claims
     ]
-    table = report.Table(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
+    table = Printed(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
     text = [
         "The comparisons of an experiment are judged together: the probability that any of them "
         "is decided wrongly is at most 5 %. Without sufficient evidence, a claim is undecided."
@@ -75,7 +99,7 @@ def _part(part: Part) -> Section:
         heading=experiment.heading,
         text=[line for line in text if line],
         tables=[table_of(table) for table in part.tables],
-        figures=_figures(part),
+        figures=lambda: _figures(part),
     )
 
 
@@ -103,7 +127,7 @@ def _figures(part: Part) -> Sequence[Figure]:
     ]
 
 
-def table_of(table: Table) -> report.Table:
+def table_of(table: Table) -> Printed:
     """Lay out a table: for each row the paper, ours and the kernel, and whether they agree."""
     paired = any(row.has_paper() or row.kernels() for row in table.rows)
     rows: list[list[str]] = []
@@ -116,7 +140,7 @@ def table_of(table: Table) -> report.Table:
         verdicts = [_verdict(cell) for cell in row.cells]
         if any(verdicts):
             rows.append(["", "", *verdicts])
-    return report.Table(
+    return Printed(
         title=table.title,
         columns=[table.parameter, *([""] if paired else []), *table.columns],
         rows=rows,
@@ -132,22 +156,22 @@ def _lines(text: str) -> str:
 
 
 def _verdict(cell: Cell) -> str:
-    return MISSED[cell.missed()] if cell.kernels else AGREES[cell.agrees()]
+    return PREDICTED[cell.missed()] if cell.kernels else AGREES[cell.agrees()]
 
 
 def _misses(done: Reproduction) -> Section | None:
     """What the simulator did not predict, and the runs that are invalid."""
-    remarks = done.remarks()
-    if MISSES not in remarks:
+    found = remarks(done)
+    if MISSED not in found:
         return None
-    uncounted = [f"Invalid: {line}" for line in remarks[UNCOUNTED]]
+    uncounted = [f"Invalid: {line}" for line in found[UNCOUNTED]]
     compared = [c.missed() for t in done.tables for row in t.rows for c in row.cells]
     judged = [missed for missed in compared if missed is not None]
-    text = [f"{MISSES}: {sum(judged)} of {len(judged)} numbers."]
+    text = [f"{MISSED}: {sum(judged)} of {len(judged)} numbers."]
     if uncounted:
         text.append(f"{UNCOUNTED}: {len(uncounted)}.")
-    text += [f"{KNOWN}: {line}" for line in remarks[KNOWN]]
-    points = [*remarks[MISSES], *uncounted]
+    text += [f"{KNOWN}: {line}" for line in found[KNOWN]]
+    points = [*found[MISSED], *uncounted]
     return Section(heading="What the simulator missed", text=text, points=points)
 
 
@@ -166,7 +190,7 @@ def _differences(done: Reproduction) -> Section | None:
 
 
 def _choices(done: Reproduction) -> Section | None:
-    lines = done.remarks()[CHOSEN]
+    lines = remarks(done)[CHOSEN]
     text = ["No parameter is tuned to match the paper."]
     return Section(heading=CHOSEN, text=text, points=lines) if lines else None
 
@@ -184,10 +208,10 @@ def _commands(done: Reproduction) -> Section:
     return Section(heading="How to repeat it", text=text, tables=[files])
 
 
-def _files(parts: Sequence[Part]) -> report.Table:
+def _files(parts: Sequence[Part]) -> Printed:
     rows = [
         [part.name, str(len(part.scenarios)), str(part.seeds), part.how().rpartition(" of ")[2]]
         for part in parts
     ]
     columns = ["experiment", "scenarios", "seeds", "simulated time of a run"]
-    return report.Table(columns=columns, rows=rows)
+    return Printed(columns=columns, rows=rows)

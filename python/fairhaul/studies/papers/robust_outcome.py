@@ -1,22 +1,27 @@
-"""The report of a robust reproduction: claims, numbers, the nearest setting, and all settings."""
+"""A robust reproduction in words: claims, numbers, the nearest setting, and all settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairhaul.figures.charts import Look, Panel, Scale, ends, panels, powers
 from fairhaul.figures.charts.fields import scattered
-from fairhaul.figures.figure import Figure, Section, Table
+from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import colour
-from fairhaul.report import write as write_page
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.table import short
 from fairhaul.statistics.splits import number_of
+from fairhaul.studies.papers.experiment import Experiment
 from fairhaul.studies.papers.quoted import quoted
-from fairhaul.studies.papers.robust import NEAR, Robust, RobustClaim, RobustNumber
+from fairhaul.text.table import Table
 
-PAGE = "robust.html"
+if TYPE_CHECKING:
+    from fairhaul.studies.papers.robust import Robust, RobustClaim, RobustNumber
+
 MOST_PANELS = 4
+# A number comes out if it is within this part of the paper's.
+NEAR = 0.1
 PER_CENT = f"{100 * NEAR:.0f} %"
 
 
@@ -86,58 +91,57 @@ def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
-def write(found: Robust, out: Path) -> Path:
-    """Write the page and its figures into a directory; give the path of the page."""
+def outcome_of(found: Robust) -> Outcome:
+    """Put a robust reproduction into words and tables."""
     experiment = found.paper.experiments[found.name]
     # The texts name the rates and sizes of the paper's own scenarios, around which the ranges lie.
     cases = experiment.cases(False, {})
     experiment = quoted(experiment, [case.scenario for case in cases])
-    count = len(found.settings)
-    sections = [
-        Section(
-            heading="Claims",
-            text=[
-                f"{experiment.about} {count} settings of what the paper leaves open were drawn "
-                "from a Latin hypercube over the ranges below, and each was run once for every "
-                "case. Nothing is tuned."
-            ],
-            tables=[
-                Table(
-                    columns=["claim", "holds in", "depends most on"],
-                    rows=claim_rows(found),
-                    words=3,
-                    prose=True,
-                )
-            ],
-        ),
-        Section(
-            heading="What is open",
-            tables=[
-                Table(
-                    columns=["setting", "range", "nearest to all printed numbers"],
-                    rows=[
-                        [key, _range(experiment.open[key]), str(value)]
-                        for key, value in found.settings[found.nearest].items()
-                    ],
-                    words=3,
-                )
-            ]
-            if found.numbers
-            else [],
-        ),
-    ]
+    return Outcome(
+        study="reproduce",
+        title=f"{found.paper.title}: {experiment.heading}",
+        question="In what part of what the paper leaves open do its claims and numbers hold?",
+        answer=answer(found),
+        evidence=lambda: _sections(found, experiment),
+        values=found.values,
+    )
+
+
+def _sections(found: Robust, experiment: Experiment) -> list[Section]:
+    about = (
+        f"{experiment.about} {len(found.settings)} settings of what the paper leaves open were "
+        "drawn from a Latin hypercube over the ranges below, and each was run once for every case. "
+        "Nothing is tuned."
+    )
+    claims = Table(
+        title="Claims",
+        columns=["claim", "holds in", "depends most on"],
+        rows=claim_rows(found),
+        words=3,
+        prose=True,
+    )
+    sections = [Section(heading="Claims", text=[about], tables=[claims])]
     if found.numbers:
-        sections.append(
+        numbers = Table(
+            title="Printed numbers", columns=NUMBER_COLUMNS, rows=number_rows(found), words=2
+        )
+        nearest = Table(
+            columns=["setting", "range", "nearest to all printed numbers"],
+            rows=[
+                [key, _range(experiment.open[key]), str(value)]
+                for key, value in found.settings[found.nearest].items()
+            ],
+            words=3,
+        )
+        sections += [
+            Section(heading="What is open", tables=[nearest]),
             Section(
                 heading="Printed numbers",
-                tables=[Table(columns=NUMBER_COLUMNS, rows=number_rows(found), words=2)],
-                figures=[_numbers(found), *_distances(found)],
-            )
-        )
-    sections.append(Section(heading="All settings", tables=[_settings(found)]))
-    title = f"{found.paper.title}: {experiment.heading}"
-    question = "In what part of what the paper leaves open do its claims and numbers hold?"
-    return write_page(out / PAGE, title, question, answer(found), sections)
+                tables=[numbers],
+                figures=lambda: [_numbers(found), *_distances(found)],
+            ),
+        ]
+    return [*sections, Section(heading="All settings", tables=[_settings(found)], detailed=True)]
 
 
 def _range(given: object) -> str:

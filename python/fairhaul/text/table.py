@@ -1,4 +1,4 @@
-"""Tables, which print themselves on a terminal and in a notebook.
+"""Tables, which print themselves on a terminal, in a notebook and as Markdown.
 
 On a terminal no word, number or interval is broken, and a heading between its words alone. A table
 that is wider than the terminal becomes several below each other, each with the first columns.
@@ -12,10 +12,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fairhaul.text.printable import printable
+from fairhaul.text.verdicts import STYLES, tone
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
-    from rich.table import Table
+    from rich.table import Table as Printed
 
 # Spaces between two columns; behind the last there is one less.
 BETWEEN = 2
@@ -24,19 +25,30 @@ LONGEST_WORDS = 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid:
-    """A table whose first `words` columns are words and the rest numbers."""
+class Table:
+    """A table whose first `words` columns are words and the rest numbers.
 
-    title: str
+    On a page `colours` puts a spot of the figures' colour before each row, and `bars` a bar of a
+    share in [0, 1]; `groups` are the rows at which a group begins, if not every row is one;
+    `prose`: the cells are sentences, and are broken into lines. `notes` are printed below it.
+    """
+
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    title: str = ""
     words: int = 1
+    colours: Sequence[str] = ()
+    bars: Sequence[float] = ()
+    groups: Sequence[int] = ()
+    prose: bool = False
+    notes: Sequence[str] = ()
 
-    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Table]:
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Printed | str]:
         """Lay the table out for the width of the console."""
         for number, shown in enumerate(self.blocks(options.max_width)):
             widths = self._widths(shown, options.max_width)
-            yield self._table(widths, self.title if number == 0 else "")
+            yield self._printed(widths, self.title if number == 0 else "")
+        yield from (f"  {printable(note)}" for note in self.notes)
 
     def _repr_html_(self) -> str:
         def cells(tag: str, row: Sequence[str]) -> str:
@@ -47,10 +59,26 @@ class Grid:
             )
 
         body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (
             f"<table><caption style='text-align: left'><b>{escape(self.title)}</b></caption>"
             f"<thead><tr>{cells('th', self.columns)}</tr></thead><tbody>{body}</tbody></table>"
+            f"{notes}"
         )
+
+    def markdown(self) -> Iterator[str]:
+        """Give the lines of the table in Markdown, without its title."""
+
+        def line(cells: Iterable[str]) -> str:
+            return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+        sides = ["---"] * self.words + ["---:"] * (len(self.columns) - self.words)
+        yield line(self.columns)
+        yield f"|{'|'.join(sides)}|"
+        yield from map(line, self.rows)
+        for note in self.notes:
+            yield ""
+            yield note
 
     def blocks(self, width: int) -> list[list[int]]:
         """Give the columns of each table that fits into `width`, one of numbers at least."""
@@ -94,12 +122,16 @@ class Grid:
             left -= more
         return widths
 
-    def _table(self, widths: Mapping[int, int], title: str) -> Table:
+    def _printed(self, widths: Mapping[int, int], title: str) -> Printed:
         from rich import box
-        from rich.table import Table
+        from rich.table import Table as Printed
         from rich.text import Text
 
-        table = Table(
+        def cell(text: str) -> Text:
+            of = tone(text)
+            return Text(printable(text), style=STYLES[of] if of else "")
+
+        table = Printed(
             title=Text(printable(title), style="bold") if title else None,
             title_justify="left",
             box=box.SIMPLE_HEAD,
@@ -115,11 +147,11 @@ class Grid:
                 width=width,
             )
         for row in self.rows:
-            table.add_row(*(Text(printable(row[column])) for column in widths))
+            table.add_row(*(cell(row[column]) for column in widths))
         return table
 
 
-def html(parts: Iterable[Grid | str]) -> str:
+def html(parts: Iterable[Table | str]) -> str:
     """Write tables, and sentences between them, as a notebook shows them."""
     return "".join(
         f"<p>{escape(part)}</p>" if isinstance(part, str) else part._repr_html_() for part in parts
