@@ -13,8 +13,8 @@ const HEAD: &str = r#"# Scenarios
 <!-- Written by `cargo run -p fairhaul-experiment --example scenario-page`; edit crates/experiment/src/read/fields.rs. -->
 
 This page is the reference of all keys of a scenario; [first-scenario.md](first-scenario.md) is an introduction. A scenario describes one
-experiment in TOML. The same file runs on every engine; nothing in it names an engine. What an engine cannot do, it refuses with a sentence for each
-key: the keys that say "only with `--engine linux`" need the code of the Linux kernel.
+experiment in TOML. The same file runs on every engine. What an engine cannot do, it refuses with a sentence for each key: the keys that say
+"only with `--engine linux`" need the code of the Linux kernel.
 
 ```toml
 title    = "Two flows, two round trips"
@@ -37,10 +37,21 @@ rtt        = "80 ms"
 controller = "reno"
 ```
 
-Quantities are strings with a unit: times in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; rates in `bit/s`, `kbit/s`, `Mbit/s`,
-`Gbit/s`, `Tbit/s`; sizes in `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`; frequencies in `/s`. A bare number
-is rejected where a unit is required. All errors of a file are reported at once, each with its line and the nearest valid word.
+Quantities are strings with a unit: a time such as `"80 ms"` in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; a rate such as `"1 Gbit/s"` in
+`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s`; a size such as `"64 kB"` in `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`;
+a frequency such as `"20 /s"`. A bare number is rejected where a unit is required. A name has letters, digits, `-` and `_`. All errors of a file
+are reported at once, each with its line and the nearest valid word.
 "#;
+
+/// What the tables do not repeat, because the head of the page says it once.
+const SAID_ONCE: [(&str, &str); 6] = [
+    (" such as \"80 ms\"", ""),
+    (" such as \"1 Gbit/s\"", ""),
+    (" such as \"1000 B\" or \"64 kB\"", ""),
+    (" such as \"20 /s\"", ""),
+    (" of letters, digits, \"-\" and \"_\"", ""),
+    ("a list in which each entry is a time", "a list of times"),
+];
 
 /// No list of them: adding a controller does not touch this page.
 const CONTROLLERS: &str = r#"
@@ -86,7 +97,7 @@ controller = "cubic"
 traffic    = { kind = "answers", to = "requests" }
 ```
 
-A slow network therefore slows a conversation down. The lab does not play connection vectors.
+The lab does not play connection vectors.
 "#;
 
 const RULES: &str = r#"
@@ -145,10 +156,14 @@ This makes 400 runs: each of 200 drawn settings with each of two controllers. By
 /// The page as Markdown.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
-    section(&mut page, "Top level", &SCENARIO);
+    section(&mut page, "Top level", &SCENARIO, &[]);
+    let mut of_bottleneck: &[Field] = &[];
     for field in SCENARIO.fields {
         if let Accepts::Table(shape) | Accepts::Tables(shape) = field.accepts {
-            section(&mut page, shape.name, shape);
+            section(&mut page, shape.name, shape, if field.name == "link" { of_bottleneck } else { &[] });
+            if field.name == "bottleneck" {
+                of_bottleneck = shape.fields;
+            }
         }
     }
     tables_of(&mut page, "bottleneck", &OF_LINK);
@@ -165,10 +180,21 @@ pub fn page() -> String {
     page
 }
 
-fn section(page: &mut String, title: &str, shape: &Shape) {
+/// A section of keys; those that `before` has as well, with the same meaning, are named in a sentence.
+fn section(page: &mut String, title: &str, shape: &Shape, before: &[Field]) {
     let title = if title.starts_with('[') { format!("`{title}`") } else { title.to_owned() };
     let _ = write!(page, "\n## {title}\n\n{}\n\n", shape.help);
-    rows(page, shape.fields.iter().map(|f| [f.name.to_owned(), wanted(f), default(f), f.help.to_owned()]));
+    let again = |f: &&Field| before.iter().any(|b| b.name == f.name && b.help == f.help);
+    let (known, own): (Vec<_>, Vec<_>) = shape.fields.iter().partition(again);
+    let row = |f: &&Field| [f.name.to_owned(), wanted(f), default(f), f.help.to_owned()];
+    rows(page, own.iter().map(row));
+    if !known.is_empty() {
+        let _ = write!(page, "\nAs for `[bottleneck]`: {}.\n", listed(known.iter().map(|f| f.name)));
+    }
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What a key accepts, or the section that says it.
@@ -187,7 +213,7 @@ fn wanted(field: &Field) -> String {
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
         Accepts::Sweep => "see [Paths of keys](#paths-of-keys)".into(),
         _ => match field.name {
-            "queue" => "see [Queues](#queues)".into(),
+            "queue" | "reverse_queue" => "see [Queues](#queues)".into(),
             "loss" | "reverse_loss" => "a probability, or see [Loss](#loss)".into(),
             "jitter" | "reverse_jitter" => "\"uniform 0 s..1 ms\", or see [Jitter](#jitter)".into(),
             "recovery" => "see [Recovery](#recovery)".into(),
@@ -230,7 +256,7 @@ fn tables_of(page: &mut String, above: &str, keys: &[(&str, &str)]) {
         };
         for accepts in forms {
             if let Accepts::Table(shape) = accepts {
-                section(page, title, shape);
+                section(page, title, shape, &[]);
             }
         }
     }
@@ -251,11 +277,24 @@ fn words(page: &mut String, title: &str, key: &str, tag: &str, words: &[Word]) {
     for word in words {
         let _ = writeln!(page, "- `{}`: {}", word.name, word.title);
     }
-    for word in words.iter().filter(|word| !word.keys.is_empty()) {
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| !word.keys.is_empty()) {
         let _ = write!(page, "\n`{key} = {{ {tag} = \"{}\", … }}`\n\n", word.name);
-        let row =
-            |k: &super::Key| [k.name.to_owned(), k.wanted.clone(), k.default.clone(), k.help.to_owned()];
-        rows(page, word.keys.iter().map(row));
+        let first = |key: &super::Key| words[..at].iter().position(|before| before.keys.contains(key));
+        let own = word.keys.iter().filter(|key| first(key).is_none()).collect::<Vec<_>>();
+        if !own.is_empty() {
+            let row =
+                |k: &&super::Key| [k.name.to_owned(), k.wanted.clone(), k.default.clone(), k.help.to_owned()];
+            rows(page, own.iter().map(row));
+        }
+        let again = |before: usize| {
+            let names = word.keys.iter().filter(|key| first(key) == Some(before)).map(|key| key.name);
+            let names = listed(names);
+            (!names.is_empty()).then(|| format!("As for `{}`: {names}.", words[before].name))
+        };
+        let again = (0..at).filter_map(again).collect::<Vec<_>>().join(" ");
+        if !again.is_empty() {
+            let _ = write!(page, "{}{again}\n", if own.is_empty() { "" } else { "\n" });
+        }
     }
 }
 
@@ -264,6 +303,7 @@ fn rows(page: &mut String, rows: impl Iterator<Item = [String; 4]>) {
     page.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
     for [name, wanted, default, help] in rows {
         let default = if default.is_empty() { "required".into() } else { default };
+        let wanted = SAID_ONCE.iter().fold(wanted, |text, (long, short)| text.replace(long, short));
         let cells = [wanted, default, help].map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(page, "| `{name}` | {} | {} | {} |", cells[0], cells[1], cells[2]);
     }
