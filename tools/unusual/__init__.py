@@ -98,7 +98,7 @@ def compared(name: str, sim: Figures, linux: Figures) -> Compared:
 
 def table(cells: Iterable[Compared]) -> Sequence[str]:
     """Give the lines of the table in Markdown, simulator / Linux in each column."""
-    head = ["cell", *(heading for _, heading, _, _ in SHOWN), "verdict"]
+    head = ["cell", *(heading for _, heading, _, _ in SHOWN), "differs in"]
     lines = [_row(head), f"|{'---|' * len(head)}"]
     for one in cells:
         found = {each.figure: each for each in agreement(one)}
@@ -108,7 +108,7 @@ def table(cells: Iterable[Compared]) -> Sequence[str]:
                 [
                     f"`{one.cell.name}`",
                     *entries(found, missing=""),
-                    f"differs: {', '.join(map(_word, differ))}" if differ else "agrees",
+                    ", ".join(map(_word, differ)),
                 ]
             )
         )

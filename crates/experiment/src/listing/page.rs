@@ -103,17 +103,15 @@ The lab does not play connection vectors.
 const RULES: &str = r#"
 ## Derived quantities
 
-- **Propagation.** The `rtt` of a flow is the two-way propagation delay of its whole path. The part that the links do not account for is split
-  evenly over four access hops, one at each end of each direction; the sums are exact to the picosecond. Without `rtt` a
-  flow has only the propagation delay of its links.
+- **Propagation.** The part of a flow's `rtt` that the links do not account for is split evenly over four access hops, one at each end of each
+  direction; the sums are exact to the picosecond.
 - **bdp** is the rate x the mean two-way propagation delay of the bulk flows that cross the link (each of `count` flows has the same weight), in
   packets of the largest `packet` of the scenario, rounded up. If no bulk flow crosses the link, flows with a transfer of fixed size are used instead.
 - **A link with a schedule** is represented by its `rate` and its `delay` wherever a single number is needed (bdp, a capacity in time, the
   round-trip time, routes, overhead); a link that follows a trace is represented by the mean of the trace.
 - **A capacity in time** is the rate x the time, in packets of the largest `packet`, rounded up.
 - **Routes** in a graph are shortest paths by delay; among equal ones the path with fewer hops is taken, then the first in the file. ACKs take the same path back.
-- **Access hops** in a graph exist for flows with `rtt`; their rate is 10 x that of the slowest link on the path (for a link whose rate changes, its highest
-  rate counts).
+- **Access hops** in a graph exist for flows with `rtt`; their rate is 10 x the (highest) rate of the slowest link on the path.
 
 ## Paths of keys
 
@@ -138,7 +136,7 @@ A sweep runs every combination of its values; the last key varies fastest. Inste
 "flow.F1.controller" = ["cubic", "bbr3"]
 ```
 
-This makes 14 runs. With `scale = "log"` neighbouring values have equal ratios, otherwise (`"linear"`) equal differences. Values between the ends are rounded to four significant digits. If both ends are whole numbers, all values are.
+This makes 14 runs. With `scale = "log"` neighbouring values have equal ratios, otherwise (`"linear"`) equal differences. Values between the ends are rounded to four significant digits, or to whole numbers if both ends are.
 
 Keys whose ranges have no `points` of their own are drawn together, `points` times in all. `{ any = […] }` draws from a list:
 
@@ -189,7 +187,7 @@ fn section(page: &mut String, title: &str, shape: &Shape, before: &[Field]) {
     let row = |f: &&Field| [f.name.to_owned(), wanted(f), default(f), f.help.to_owned()];
     rows(page, own.iter().map(row));
     if !known.is_empty() {
-        let _ = write!(page, "\nAs for `[bottleneck]`: {}.\n", listed(known.iter().map(|f| f.name)));
+        let _ = write!(page, "\nFor {} see `[bottleneck]`.\n", listed(known.iter().map(|f| f.name)));
     }
 }
 
@@ -289,7 +287,7 @@ fn words(page: &mut String, title: &str, key: &str, tag: &str, words: &[Word]) {
         let again = |before: usize| {
             let names = word.keys.iter().filter(|key| first(key) == Some(before)).map(|key| key.name);
             let names = listed(names);
-            (!names.is_empty()).then(|| format!("As for `{}`: {names}.", words[before].name))
+            (!names.is_empty()).then(|| format!("For {names} see `{}`.", words[before].name))
         };
         let again = (0..at).filter_map(again).collect::<Vec<_>>().join(" ");
         if !again.is_empty() {
