@@ -39,12 +39,12 @@ controller = "reno"
 
 Quantities are strings with a unit: a time such as `"80 ms"` in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; a rate such as `"1 Gbit/s"` in
 `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s`; a size such as `"64 kB"` in `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`;
-a frequency such as `"20 /s"`. A bare number is rejected where a unit is required. A range such as `0 to 1` is a number, a name has letters, digits,
-`-` and `_`. All errors of a file are reported at once, each with its line and the nearest valid word.
+a frequency such as `"20 /s"`. A bare number is rejected where a unit is required. A range such as `0 to 1` stands for a bare number, and a name has
+letters, digits, `-` and `_`. All errors of a file are reported at once, each with its line and the nearest valid word.
 "#;
 
 /// What the tables do not repeat, because the head of the page says it once.
-const SAID_ONCE: [(&str, &str); 8] = [
+const SAID_ONCE: [(&str, &str); 7] = [
     (" such as \"80 ms\"", ""),
     (" such as \"1 Gbit/s\"", ""),
     (" such as \"1000 B\" or \"64 kB\"", ""),
@@ -52,7 +52,6 @@ const SAID_ONCE: [(&str, &str); 8] = [
     (" of letters, digits, \"-\" and \"_\"", ""),
     ("a list in which each entry is a time", "a list of times"),
     ("a number from ", ""),
-    (", in ", " "),
 ];
 
 /// No list of them: adding a controller does not touch this page.
