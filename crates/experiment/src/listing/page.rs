@@ -292,7 +292,7 @@ fn words(page: &mut String, title: &str, key: &str, tag: &str, words: &[Word]) {
         };
         let again = (0..at).filter_map(again).collect::<Vec<_>>().join(" ");
         if !again.is_empty() {
-            let _ = write!(page, "{}{again}\n", if own.is_empty() { "" } else { "\n" });
+            let _ = writeln!(page, "{}{again}", if own.is_empty() { "" } else { "\n" });
         }
     }
 }
