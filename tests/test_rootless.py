@@ -160,7 +160,7 @@ def test_an_ordinary_user_measures_what_root_and_the_simulator_measure(file: Pat
 @needs_kernel
 @pytest.mark.usefixtures("machine")
 def test_expectations_are_checked_without_root(file: Path) -> None:
-    """The command of the CI job in docs/lab.md."""
+    """The command of the CI job in docs/lab-reference.md."""
     for _ in range(TRIES):
         done = call("check", file, "--engine", "lab", "--seeds", "1")
         if "no run is valid" not in done.stderr:

@@ -277,7 +277,7 @@ def test_a_choice_may_span_lines_and_an_outdated_page_is_reported() -> None:
         "fn f() {\n    // Unclear in [RFC 1, 2]: whether\n    // or not.\n    x(); // y\n}\nz();\n"
     )
     page = choices.page(Tree({A: code}))
-    assert f"\n## RFC 1\n\n- Unclear in [RFC 1, 2]: whether or not. y ([{A}](../{A}))\n" in page
+    assert f"\n## RFC 1\n\n- Unclear (2): whether or not. y ([{A}](../{A}))\n" in page
     assert next(choices.choices(Tree({A: code}))).startswith("docs/choices.md:1: ")
     assert list(choices.choices(Tree({A: code, "docs/choices.md": page}))) == []
 

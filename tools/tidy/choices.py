@@ -16,11 +16,14 @@ MARK = re.compile(r"(?:Unclear in|Differs from) \[ *([^],]*?) *[],]")
 
 COMMENT = re.compile(r"^\s*(?://[/!]?|#|/?\*+)")
 
+# The words of a mark that the heading of its section says already.
+REPEATED = re.compile(r"^(Unclear|Differs) (?:in|from) \[[^],]*(?:, ([^]]*))?\]")
+
 OPENING = """\
 # Choices
 
-This page lists what the sources leave open, and where Fairhaul differs from them on purpose. It is collected from the comments in the code.
-The page is written by `make choices`; a test compares it with the code.
+What the sources leave open ("unclear"), and where Fairhaul differs from them on purpose, by the [key](sources.md) of the source; the place in the source is in brackets.
+`make choices` collects the page from the comments in the code.
 """  # noqa: E501
 
 
@@ -39,9 +42,14 @@ def page(tree: Tree) -> str:
     for path, text in tree.items():
         if path.endswith((".rs", ".py", ".toml", ".c", ".h")):
             for key, choice in _marked(path, text):
-                by_key[key].append(f"- {choice} ([{path}](../{path}))\n")
+                by_key[key].append(f"- {_below_its_key(choice)} ([{path}](../{path}))\n")
     sections = (f"\n## {key}\n\n{''.join(by_key[key])}" for key in sorted(by_key))
     return OPENING + "".join(sections)
+
+
+def _below_its_key(choice: str) -> str:
+    """A choice without its key: "Unclear in [BIC, 3]: the" becomes "Unclear (3): the"."""
+    return REPEATED.sub(lambda mark: mark[1] + (f" ({mark[2]})" if mark[2] else ""), choice)
 
 
 def _marked(path: str, text: str) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import read_one
 from fairhaul.studies.cells import UNUSUAL, Compared, UnusualCell
-from fairhaul.studies.cells.agreement import SHOWN, agreement, entries
+from fairhaul.studies.cells.agreement import SHOWN, Agreement, agreement, entries
 from fairhaul.studies.cells.compared import Figures
 from fairhaul.studies.cells.figures import figures_of
 from fairhaul.studies.cells.work import REPEATS
@@ -98,26 +98,49 @@ def compared(name: str, sim: Figures, linux: Figures) -> Compared:
 
 
 def table(cells: Iterable[Compared]) -> Sequence[str]:
-    """Give the lines of the table in Markdown, simulator / Linux in each column."""
-    head = ["cell", *(heading for _, heading, _, _ in SHOWN), "verdict"]
-    lines = [_row(head), f"|{'---|' * len(head)}"]
-    for one in cells:
-        found = {each.figure: each for each in agreement(one)}
-        differ = [figure for figure, each in found.items() if not each.agrees]
-        lines.append(
-            _row(
-                [
-                    f"`{one.cell.name}`",
-                    *entries(found, missing=""),
-                    f"differs: {', '.join(map(_word, differ))}" if differ else "agrees",
-                ]
-            )
-        )
-    return lines
+    """Give the lines of tables in Markdown, simulator / Linux.
+
+    Cells of one flow have a table for each figure, with a row for each kind and a column for each
+    controller; cells of two flows have one table. A list of the cells that differ follows.
+    """
+    found = {
+        UNUSUAL[one.cell.name]: {each.figure: each for each in agreement(one)} for one in cells
+    }
+    alone = {cell: figures for cell, figures in found.items() if len(cell.controllers) == 1}
+    pairs = {cell: figures for cell, figures in found.items() if len(cell.controllers) > 1}
+    lines: list[str] = []
+    for column, (figure, heading, _, _) in enumerate(SHOWN):
+        if figure != "first_share":
+            lines += ["", *_by_controller(alone, column, heading)]
+    if pairs:
+        head = ["two flows", *(heading for _, heading, _, _ in SHOWN)]
+        rows = [[f"`{cell.name}`", *entries(pairs[cell], missing="")] for cell in pairs]
+        lines += ["", *_markdown(head, rows)]
+    for cell, figures in found.items():
+        differ = [_word(name) for name, each in figures.items() if not each.agrees]
+        if differ:
+            lines += ["", f"`{cell.name}` differs: {', '.join(differ)}"]
+    return lines[1:]
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _by_controller(
+    cells: Mapping[UnusualCell, Mapping[str, Agreement]], column: int, heading: str
+) -> list[str]:
+    """A column of `SHOWN` as a table: a row for each kind of cell, a column for each controller."""
+    controllers = list(dict.fromkeys(cell.controllers[0] for cell in cells))
+    of_kind: dict[str, dict[str, str]] = {}
+    for cell, figures in cells.items():
+        entry = entries(figures, missing="")[column]
+        of_kind.setdefault(cell.kind, {})[cell.controllers[0]] = entry
+    rows = [
+        [f"`{kind}`", *(of.get(name, "") for name in controllers)] for kind, of in of_kind.items()
+    ]
+    return _markdown([heading, *(f"`{name}`" for name in controllers)], rows)
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return [lines[0], f"|{'---|' * len(head)}", *lines[1:]]
 
 
 def _word(figure: str) -> str:

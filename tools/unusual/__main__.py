@@ -35,7 +35,7 @@ def measure_(only: str, again: bool) -> None:
 @main.command("table")
 @only
 def table_(only: str) -> None:
-    """Run the cells in the simulator, and print the table in Markdown."""
+    """Run the cells in the simulator, and print the tables in Markdown."""
     found = kept()
     cells = [cell for cell in _chosen(only) if cell.name in found]
     sim = measure(cells, "sim")

@@ -13,8 +13,8 @@ const HEAD: &str = r#"# Scenarios
 <!-- Written by `cargo run -p fairhaul-experiment --example scenario-page`; edit crates/experiment/src/read/fields.rs. -->
 
 This page is the reference of all keys of a scenario; [first-scenario.md](first-scenario.md) is an introduction. A scenario describes one
-experiment in TOML. The same file runs on every engine; nothing in it names an engine. What an engine cannot do, it refuses with a sentence for each
-key: the keys that say "only with `--engine linux`" need the code of the Linux kernel.
+experiment in TOML. The same file runs on every engine. What an engine cannot do, it refuses with a sentence for each key: the keys that say
+"only with `--engine linux`" need the code of the Linux kernel.
 
 ```toml
 title    = "Two flows, two round trips"
@@ -37,10 +37,22 @@ rtt        = "80 ms"
 controller = "reno"
 ```
 
-Quantities are strings with a unit: times in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; rates in `bit/s`, `kbit/s`, `Mbit/s`,
-`Gbit/s`, `Tbit/s`; sizes in `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`; frequencies in `/s`. A bare number
-is rejected where a unit is required. All errors of a file are reported at once, each with its line and the nearest valid word.
+Quantities are strings with a unit: a time such as `"80 ms"` in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; a rate such as `"1 Gbit/s"` in
+`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s`; a size such as `"64 kB"` in `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`;
+a frequency such as `"20 /s"`. A bare number is rejected where a unit is required. A range such as `0 to 1` stands for a bare number, and a name has
+letters, digits, `-` and `_`. All errors of a file are reported at once, each with its line and the nearest valid word.
 "#;
+
+/// What the tables do not repeat, because the head of the page says it once.
+const SAID_ONCE: [(&str, &str); 7] = [
+    (" such as \"80 ms\"", ""),
+    (" such as \"1 Gbit/s\"", ""),
+    (" such as \"1000 B\" or \"64 kB\"", ""),
+    (" such as \"20 /s\"", ""),
+    (" of letters, digits, \"-\" and \"_\"", ""),
+    ("a list in which each entry is a time", "a list of times"),
+    ("a number from ", ""),
+];
 
 /// No list of them: adding a controller does not touch this page.
 const CONTROLLERS: &str = r#"
@@ -86,23 +98,21 @@ controller = "cubic"
 traffic    = { kind = "answers", to = "requests" }
 ```
 
-A slow network therefore slows a conversation down. The lab does not play connection vectors.
+The lab does not play connection vectors.
 "#;
 
 const RULES: &str = r#"
 ## Derived quantities
 
-- **Propagation.** The `rtt` of a flow is the two-way propagation delay of its whole path. The part that the links do not account for is split
-  evenly over four access hops, one at each end of each direction; the sums are exact to the picosecond. Without `rtt` a
-  flow has only the propagation delay of its links.
+- **Propagation.** The part of a flow's `rtt` that the links do not account for is split evenly over four access hops, one at each end of each
+  direction; the sums are exact to the picosecond.
 - **bdp** is the rate x the mean two-way propagation delay of the bulk flows that cross the link (each of `count` flows has the same weight), in
   packets of the largest `packet` of the scenario, rounded up. If no bulk flow crosses the link, flows with a transfer of fixed size are used instead.
 - **A link with a schedule** is represented by its `rate` and its `delay` wherever a single number is needed (bdp, a capacity in time, the
   round-trip time, routes, overhead); a link that follows a trace is represented by the mean of the trace.
 - **A capacity in time** is the rate x the time, in packets of the largest `packet`, rounded up.
 - **Routes** in a graph are shortest paths by delay; among equal ones the path with fewer hops is taken, then the first in the file. ACKs take the same path back.
-- **Access hops** in a graph exist for flows with `rtt`; their rate is 10 x that of the slowest link on the path (for a link whose rate changes, its highest
-  rate counts).
+- **Access hops** in a graph exist for flows with `rtt`; their rate is 10 x the (highest) rate of the slowest link on the path.
 
 ## Paths of keys
 
@@ -127,7 +137,7 @@ A sweep runs every combination of its values; the last key varies fastest. Inste
 "flow.F1.controller" = ["cubic", "bbr3"]
 ```
 
-This makes 14 runs. With `scale = "log"` neighbouring values have equal ratios, otherwise (`"linear"`) equal differences. Values between the ends are rounded to four significant digits. If both ends are whole numbers, all values are.
+This makes 14 runs. With `scale = "log"` neighbouring values have equal ratios, otherwise (`"linear"`) equal differences. Values between the ends are rounded to four significant digits, or to whole numbers if both ends are.
 
 Keys whose ranges have no `points` of their own are drawn together, `points` times in all. `{ any = […] }` draws from a list:
 
@@ -145,10 +155,14 @@ This makes 400 runs: each of 200 drawn settings with each of two controllers. By
 /// The page as Markdown.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
-    section(&mut page, "Top level", &SCENARIO);
+    section(&mut page, "Top level", &SCENARIO, &[]);
+    let mut of_bottleneck: &[Field] = &[];
     for field in SCENARIO.fields {
         if let Accepts::Table(shape) | Accepts::Tables(shape) = field.accepts {
-            section(&mut page, shape.name, shape);
+            section(&mut page, shape.name, shape, if field.name == "link" { of_bottleneck } else { &[] });
+            if field.name == "bottleneck" {
+                of_bottleneck = shape.fields;
+            }
         }
     }
     tables_of(&mut page, "bottleneck", &OF_LINK);
@@ -165,10 +179,21 @@ pub fn page() -> String {
     page
 }
 
-fn section(page: &mut String, title: &str, shape: &Shape) {
+/// A section of keys; those that `before` has as well, with the same meaning, are named in a sentence.
+fn section(page: &mut String, title: &str, shape: &Shape, before: &[Field]) {
     let title = if title.starts_with('[') { format!("`{title}`") } else { title.to_owned() };
     let _ = write!(page, "\n## {title}\n\n{}\n\n", shape.help);
-    rows(page, shape.fields.iter().map(|f| [f.name.to_owned(), wanted(f), default(f), f.help.to_owned()]));
+    let again = |f: &&Field| before.iter().any(|b| b.name == f.name && b.help == f.help);
+    let (known, own): (Vec<_>, Vec<_>) = shape.fields.iter().partition(again);
+    let row = |f: &&Field| [f.name.to_owned(), wanted(f), default(f), f.help.to_owned()];
+    rows(page, own.iter().map(row));
+    if !known.is_empty() {
+        let _ = write!(page, "\nFor {} see `[bottleneck]`.\n", listed(known.iter().map(|f| f.name)));
+    }
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What a key accepts, or the section that says it.
@@ -187,7 +212,7 @@ fn wanted(field: &Field) -> String {
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
         Accepts::Sweep => "see [Paths of keys](#paths-of-keys)".into(),
         _ => match field.name {
-            "queue" => "see [Queues](#queues)".into(),
+            "queue" | "reverse_queue" => "see [Queues](#queues)".into(),
             "loss" | "reverse_loss" => "a probability, or see [Loss](#loss)".into(),
             "jitter" | "reverse_jitter" => "\"uniform 0 s..1 ms\", or see [Jitter](#jitter)".into(),
             "recovery" => "see [Recovery](#recovery)".into(),
@@ -230,7 +255,7 @@ fn tables_of(page: &mut String, above: &str, keys: &[(&str, &str)]) {
         };
         for accepts in forms {
             if let Accepts::Table(shape) = accepts {
-                section(page, title, shape);
+                section(page, title, shape, &[]);
             }
         }
     }
@@ -251,11 +276,24 @@ fn words(page: &mut String, title: &str, key: &str, tag: &str, words: &[Word]) {
     for word in words {
         let _ = writeln!(page, "- `{}`: {}", word.name, word.title);
     }
-    for word in words.iter().filter(|word| !word.keys.is_empty()) {
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| !word.keys.is_empty()) {
         let _ = write!(page, "\n`{key} = {{ {tag} = \"{}\", … }}`\n\n", word.name);
-        let row =
-            |k: &super::Key| [k.name.to_owned(), k.wanted.clone(), k.default.clone(), k.help.to_owned()];
-        rows(page, word.keys.iter().map(row));
+        let first = |key: &super::Key| words[..at].iter().position(|before| before.keys.contains(key));
+        let own = word.keys.iter().filter(|key| first(key).is_none()).collect::<Vec<_>>();
+        if !own.is_empty() {
+            let row =
+                |k: &&super::Key| [k.name.to_owned(), k.wanted.clone(), k.default.clone(), k.help.to_owned()];
+            rows(page, own.iter().map(row));
+        }
+        let again = |before: usize| {
+            let names = word.keys.iter().filter(|key| first(key) == Some(before)).map(|key| key.name);
+            let names = listed(names);
+            (!names.is_empty()).then(|| format!("For {names} see `{}`.", words[before].name))
+        };
+        let again = (0..at).filter_map(again).collect::<Vec<_>>().join(" ");
+        if !again.is_empty() {
+            let _ = writeln!(page, "{}{again}", if own.is_empty() { "" } else { "\n" });
+        }
     }
 }
 
@@ -264,6 +302,7 @@ fn rows(page: &mut String, rows: impl Iterator<Item = [String; 4]>) {
     page.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
     for [name, wanted, default, help] in rows {
         let default = if default.is_empty() { "required".into() } else { default };
+        let wanted = SAID_ONCE.iter().fold(wanted, |text, (long, short)| text.replace(long, short));
         let cells = [wanted, default, help].map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(page, "| `{name}` | {} | {} | {} |", cells[0], cells[1], cells[2]);
     }

@@ -42,7 +42,7 @@ struct ExactLimits {
     bps: u64,
 }
 
-/// As measured on two processors (docs/lab.md): 1 Gbit/s of packets of 1500 B.
+/// As measured on two processors (docs/lab-reference.md): 1 Gbit/s of packets of 1500 B.
 const EXACT_MOST: ExactLimits = ExactLimits { packets: 1_000_000_000 / (8 * 1500), bps: 3_000_000_000 };
 /// The same if the router also does the work of hosts: 250 Mbit/s of packets of 1000 B.
 const EXACT_MOST_ALONE: ExactLimits = ExactLimits { packets: 250_000_000 / (8 * 1000), bps: 250_000_000 };
