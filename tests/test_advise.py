@@ -246,7 +246,7 @@ def test_the_command_prints_advice_and_writes_a_report(
     assert "When the answer would change" in page
     assert "Every candidate was simulated with fq on the sender." in page
     assert cli.status_of(["advise", *path, *only, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["values"]
     assert found["recommended"] in {"cubic", "reno"}
     assert len(found["candidates"][0]["goodput_by_setting_bps"]) == 12
 
@@ -256,8 +256,8 @@ def test_a_policer_drops_what_exceeds_the_rate(
 ) -> None:
     path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--policer", "100kB", "--cross", "2xcubic"]
     budget = ["--only", "cubic", "--only", "reno", "--budget", "10s", "--out", str(tmp_path)]
-    assert cli.status_of(["advise", *path, *budget, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    assert cli.status_of(["advise", *path, *budget, "--report", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["values"]
     buckets = [setting["bottleneck.policer.burst"] for setting in found["settings"]]
     sizes = [float(bucket.split()[0]) for bucket in buckets]
     assert all(bucket.endswith(" B") for bucket in buckets)

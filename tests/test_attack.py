@@ -273,7 +273,7 @@ def test_the_command_writes_the_scenario_and_the_report(
 ) -> None:
     out = tmp_path / "out"
     words_ = ("attack", "vegas", "--objective=starve", "--within", box_file, "--budget=2s")
-    status, shown, _ = call(capsys, *words_, "--out", out)
+    status, shown, _ = call(capsys, *words_, "--out", out, "--report")
     assert status == 0
     assert "the vegas flow has" in shown
     assert "Distinct weaknesses of vegas: starve" in shown
@@ -287,6 +287,7 @@ def test_the_command_writes_the_scenario_and_the_report(
     two, one = json.loads(again), json.loads(fresh)
     assert two.pop("command") is not one.pop("command")
     assert two == one
+    one = one["values"]
     assert one["worst"]["value"]["low"] >= one["weak_from"]
     assert one["weaknesses"][0]["value"]["interval"] == "95 %"
     assert len(one["cells"]) > 10
@@ -404,6 +405,6 @@ def test_all_objectives_are_attacked_one_after_the_other(
     all_ = ("attack", "vegas", "--objective=all", "--within", box, "--budget=9s", "--json")
     status, shown, _ = call(capsys, *all_, "--out", tmp_path / "out")
     assert status == 0
-    attacks = json.loads(shown)["attacks"]
-    assert [of["objective"] for of in attacks] == list(OBJECTIVES)
-    assert all((tmp_path / "out" / name / "report.html").is_file() for name in OBJECTIVES)
+    attacks = json.loads(shown)["outcomes"]
+    assert [of["values"]["objective"] for of in attacks] == list(OBJECTIVES)
+    assert all((tmp_path / "out" / name / "worst.toml").is_file() for name in OBJECTIVES)

@@ -157,7 +157,7 @@ def test_a_sweep_is_checked_at_each_of_its_points(
     sweep = '\n[sweep]\n"bottleneck.rate" = ["4 Mbit/s", "5 Mbit/s"]\n'
     file = written(tmp_path, FULL.replace("0.9", "0.85") + sweep)
     assert status_of(["check", str(file), "--json", "--set", "flow.a.rtt=30 ms"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["values"]
     assert [case["variant"] for case in found["cases"]] == [
         {"bottleneck.rate": "4 Mbit/s"},
         {"bottleneck.rate": "5 Mbit/s"},
@@ -297,7 +297,7 @@ def test_the_lab_is_a_second_witness(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "a.toml"
     file.write_text(scenario(text).replace('"6 s"', '"3 s"').replace('"2 s"', '"1 s"'))
     assert status_of(["check", str(file), "--engine", "sim,lab", "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["values"]
     [expectation] = found["cases"][0]["expectations"]
     assert expectation["results"]["sim"]["verdict"] == "met"
     assert expectation["results"]["lab"]["verdict"] in {"met", "undecided"}

@@ -25,7 +25,7 @@ def test_one_line_gives_one_object(fairhaul: Fairhaul) -> None:
     line = ("compare", "fhstcp:c=20", "reno", *PATH, "--size", "1GB", "--against", "2xscalable")
     done = fairhaul(*line, "--seeds", "1", "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
+    found = json.loads(done.stdout)["values"]
     assert found["question"]["against"] == {"controller": "scalable", "count": 2}
     assert found["question"]["rtts_s"] == [0.02, 0.06]
     first, standard = found["controllers"]

@@ -456,7 +456,7 @@ def test_a_weakness_that_a_search_finds_is_confirmed_on_the_kernel(
     words = ("attack", "bbr", "--objective=starve", "--within", box, "--budget=5s")
     done = lab(*words, "--confirm=lab", "--json", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = json.loads(done.stdout)["values"]
     assert found["worst"]["value"]["low"] > 0.6
     assert found["worst"]["place"]["buffer_bdp"] <= 0.5
     replayed = found["kernel"]

@@ -239,7 +239,7 @@ def test_a_greedy_controller_of_ones_own_is_no_match_for_reno(
     option = ["--controller", f"greedy={tmp_path}/greedy.py:Greedy"]
     for names in ([], ["greedy"]):
         assert cli.status_of(["score", *names, *option, "--paths", str(FEW), "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["score"] == greedy.score
+        assert json.loads(capsys.readouterr().out)["values"]["score"] == greedy.score
 
 
 def test_the_command_prints_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
