@@ -28,7 +28,9 @@ pub use grain::{LONGEST_TRAIN, TRAINS_PER_WINDOW};
 pub use host::HostSettings;
 pub use kernel_only::RUNS_WITH;
 pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
-pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
+pub use listing::{
+    Catalogue, Gauge, Key, Word, catalogue, controllers, counters, page, queues, recoveries, schema, traffics,
+};
 pub use packet_trace::{PacketRecorder, PacketRow, PacketTrace, PacketWhat, from_lines, to_lines};
 pub use plan::{NextTransfer, Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable, read, read_with};

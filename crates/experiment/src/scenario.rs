@@ -10,6 +10,9 @@ use fairhaul_cc::ControllerChoice;
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
 
+use serde::Serialize;
+
+use crate::json::seconds;
 use crate::{Grid, HostSettings, ReceiverClock, Traffic, grid};
 
 /// One question, ready for an engine.
@@ -36,7 +39,7 @@ pub struct Scenario {
 }
 
 /// A number of a run, and the bounds within which it is expected.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expectation {
     /// The expectation as a sentence.
     pub what: String,
@@ -51,8 +54,10 @@ pub struct Expectation {
     /// The key and place of its source, empty for none.
     pub source: String,
     /// The figures are those from then on,
+    #[serde(rename = "from_s", serialize_with = "seconds")]
     pub from: Span,
     /// up to here.
+    #[serde(rename = "until_s", serialize_with = "seconds")]
     pub until: Span,
 }
 

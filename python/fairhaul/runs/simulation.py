@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -203,7 +202,7 @@ class Simulation:
     ) -> None:
         self._scenario, self._engine, self._controllers = scenario, engine, controllers
         self._cpu_s, self._changes = cpu_s, list(changes)
-        described = json.loads(scenario.describe())
+        described = scenario.described
         self._names = [flow["name"] for flow in described["flows"]]
         links = [link["name"] for link in described["links"]]
         self.flows = {name: Flow(engine, index) for index, name in enumerate(self._names)}

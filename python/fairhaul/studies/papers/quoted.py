@@ -7,7 +7,6 @@ therefore has `{rate}` for it, and likewise `{buffer}` and `{packet}`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +30,7 @@ def check_quantities(section: Section, texts: Mapping[str, Sequence[str]]) -> No
 
 def quoted(experiment: Experiment, scenarios: Sequence[Scenario]) -> Experiment:
     """Give an experiment whose texts have the quantities of the scenarios that are run."""
-    described = [json.loads(scenario.describe()) for scenario in scenarios]
+    described = [scenario.described for scenario in scenarios]
 
     def filled(text: str) -> str:
         return _PLACEHOLDER.sub(lambda found: _of_all(found[1], described), text)
