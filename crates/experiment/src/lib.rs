@@ -33,7 +33,10 @@ pub use listing::{
 };
 pub use packet_trace::{PacketRecorder, PacketRow, PacketTrace, PacketWhat, from_lines, to_lines};
 pub use plan::{NextTransfer, Transfer, plan, plan_while};
-pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable, read, read_with};
+pub use read::{
+    Mistake, Mistakes, Quantity, RangeEnds, Study, Variant, check_trace, drawn, printable, quantity,
+    range_ends, read, read_with,
+};
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
 pub use scenario::{

@@ -13,7 +13,6 @@ pub mod lab;
 pub mod linux;
 mod memory_limit;
 pub mod namespace;
-mod nearest;
 mod programs;
 mod request;
 mod signals;

@@ -139,7 +139,7 @@ def sweep(  # noqa: PLR0913, PLR0917
     its process is killed, the same command goes on where it ended. A result is used again as long
     as the scenario, the seed and Fairhaul itself are the same.
     """
-    from fairhaul.scenario.transport import time_s
+    from fairhaul.scenario.quantities import time_s
     from fairhaul.studies.sweep import run_sweep
 
     if grain is not None:

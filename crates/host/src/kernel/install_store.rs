@@ -16,6 +16,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use fairhaul_twins::{Note, PortParameter};
+use fairhaul_units::hint;
 use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,6 @@ use super::owner::Owner;
 use super::store_lock::StoreLock;
 use crate::error::{Context, Error, Result};
 use crate::lab::simulated_path::SimulatedPath;
-use crate::nearest::hint;
 use crate::steps::{Steps, warn};
 
 /// The folder of the store, unless a request names another.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use fairhaul_units::hint;
 use serde::{Deserialize, Serialize};
 
 use super::capabilities;
@@ -12,7 +13,6 @@ use super::loss_monitor::SentCounts;
 use crate::error::{Error, Result};
 use crate::flows::{self, KernelFlow};
 use crate::namespace;
-use crate::nearest::hint;
 use crate::steps::warn;
 
 /// A connection and its namespace.

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fairhaul.host.deployable import Way, as_port, way_of
+from fairhaul.scenario.quantities import size_bytes
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.scenario.transport import Transport, size_bytes
+from fairhaul.scenario.transport import Transport
 from fairhaul.studies.advice.path import USUAL, Known, observed
 from fairhaul.studies.advice.tournament import Advice, advise
 from fairhaul.studies.comparison.question import Question, read_question
