@@ -13,6 +13,7 @@ pub mod lab;
 pub mod linux;
 mod memory_limit;
 pub mod namespace;
+pub mod ports;
 mod programs;
 mod request;
 mod signals;
@@ -20,6 +21,7 @@ pub mod steps;
 mod sys;
 mod tracing;
 mod user_namespace;
+pub mod variables;
 
 pub use request::{answer, respond};
 pub use sys::Inherited;

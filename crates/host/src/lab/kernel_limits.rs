@@ -9,7 +9,7 @@ use fairhaul_units::{Bytes, Parameter, Value, hint};
 
 use super::flow_controller::{Twins, datagrams, identity, kernel_name};
 use super::simulated_path::SimulatedPath;
-use crate::kernel::{capabilities, congestion};
+use crate::ports::{capabilities, congestion};
 
 /// See the module.
 #[derive(Clone, Debug)]

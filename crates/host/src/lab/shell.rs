@@ -23,7 +23,7 @@ use super::router::{Lab, Passed};
 use super::run_request::{RequestedScenario, prepare};
 use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
-use crate::kernel::congestion;
+use crate::ports::congestion;
 use crate::signals;
 use crate::steps::say;
 use crate::sys::Inherited;
