@@ -1,7 +1,7 @@
 """The description of a scenario, which every record contains: its keys and their types.
 
-`crates/experiment` writes it; a key that is not required is left out where the scenario does not
-say otherwise than by default.
+`crates/experiment` writes it. A key that is not required is missing where the flow or the link has
+the default.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal, NotRequired, TypedDict, final
 
 @final
 class AccessHop(TypedDict):
-    """A link without a queue, which every connection of a flow has for itself."""
+    """A link without a queue, one for each connection of a flow."""
 
     rate_bps: int
     delay_s: float
