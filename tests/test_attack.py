@@ -19,7 +19,7 @@ from fairhaul import cli
 from fairhaul.scenario import own
 from fairhaul.scenario.read import ScenarioError, read_one
 from fairhaul.studies.attack import Attack, attack, kernel, read_question, words
-from fairhaul.studies.attack.box import Range, read_box
+from fairhaul.studies.attack.box import Range, between, read_box
 from fairhaul.studies.attack.figures import _longest
 from fairhaul.studies.attack.objectives import OBJECTIVES
 from fairhaul.studies.attack.place import Place
@@ -28,8 +28,8 @@ from fairhaul.studies.attack.shrink import KEPT, shrink
 from fairhaul.studies.attack.trials import Trial, Trials
 
 SMALL: dict[str, Any] = {
-    "rate": ["5 Mbit/s", "20 Mbit/s"],
-    "rtt": ["20 ms", "80 ms"],
+    "rate": between("5 Mbit/s", "20 Mbit/s"),
+    "rtt": between("20 ms", "80 ms"),
     "round_trips": 200,
     "least_duration": "5 s",
 }
@@ -38,9 +38,9 @@ PAIR: dict[str, Any] = {"flows": 1, "rivals": 1, "rivals_rtt": 1, "rivals_start"
 BESIDE_RENO: dict[str, Any] = {**SMALL, **PAIR, "rival": "reno"}
 # The second flow starts when the first has the link.
 JOINED: dict[str, Any] = {
-    **{"rate": ["50 Mbit/s", "100 Mbit/s"], "rtt": ["40 ms", "60 ms"]},
-    **{"buffer": ["0.5 bdp", "2 bdp"], "loss": 0, "dip": 1, "flows": 1, "rivals": 1},
-    **{"rivals_start": [0.1, 0.25], "round_trips": 300, "least_duration": "5 s"},
+    **{"rate": between("50 Mbit/s", "100 Mbit/s"), "rtt": between("40 ms", "60 ms")},
+    **{"buffer": between("0.5 bdp", "2 bdp"), "loss": 0, "dip": 1, "flows": 1, "rivals": 1},
+    **{"rivals_start": between(0.1, 0.25), "round_trips": 300, "least_duration": "5 s"},
 }
 
 PLACE = Place(
@@ -84,12 +84,16 @@ def test_bbr_starves_reno_in_shallow_buffers() -> None:
     assert place.buffer_bdp <= 1
 
 
-SHALLOW = ["0.1 bdp", "1 bdp"]
+SHALLOW = between("0.1 bdp", "1 bdp")
 
 
 def test_bbr_keeps_a_queue_of_a_path_or_more_in_deep_buffers() -> None:
     # [HOCK 2017]: several flows have windows of twice their shares.
-    box = SMALL | {"rtt": ["40 ms", "100 ms"], "rivals": 0, "buffer": ["1 bdp", "8 bdp"]}
+    box = SMALL | {
+        "rtt": between("40 ms", "100 ms"),
+        "rivals": 0,
+        "buffer": between("1 bdp", "8 bdp"),
+    }
     value, place = found(attacked("bbr", "queue", box, "3 s"))
     assert value > 1
     assert place.buffer_bdp > 1.5
@@ -107,7 +111,11 @@ def test_a_second_cubic_flow_waits_long_at_large_windows_and_a_second_reno_flow_
 
 def test_highspeed_starves_its_own_flows_on_longer_paths() -> None:
     # [BIC]: growth that rises with the window gives nearly everything to the shorter path.
-    box = SMALL | {"rate": ["20 Mbit/s", "60 Mbit/s"], "rtt": ["20 ms", "40 ms"], "rival": "self"}
+    box = SMALL | {
+        "rate": between("20 Mbit/s", "60 Mbit/s"),
+        "rtt": between("20 ms", "40 ms"),
+        "rival": "self",
+    }
     box |= {"flows": 1, "rivals": 1, "rivals_start": 0, "buffer": SHALLOW}
     done = attacked("highspeed", "starve", box, "4 s")
     value, place = found(done)
@@ -130,7 +138,7 @@ def test_vegas_starves_beside_reno() -> None:
 
 def test_fhstcp_by_the_printed_rule_starves_on_short_paths_and_not_with_a_floor() -> None:
     # Below 38 packets it adds c packets per second, whatever the round-trip time.
-    box = BESIDE_RENO | {"rate": ["10 Mbit/s", "50 Mbit/s"], "rtt": ["2 ms", "20 ms"]}
+    box = BESIDE_RENO | {"rate": between("10 Mbit/s", "50 Mbit/s"), "rtt": between("2 ms", "20 ms")}
     done = attacked("fhstcp:eta_floor=false", "starve", box, "4 s")
     value, place = found(done)
     assert value > 0.5
@@ -141,13 +149,13 @@ def test_fhstcp_by_the_printed_rule_starves_on_short_paths_and_not_with_a_floor(
 
 
 def test_dctcp_without_marks_fills_the_queue() -> None:
-    box = SMALL | {"rivals": 0, "flows": [1, 2]}
+    box = SMALL | {"rivals": 0, "flows": between(1, 2)}
     value, place = found(attacked("dctcp", "queue", box, "2 s"))
     assert value > 3
     assert place.buffer_bdp > 3
     marked = box | {
         "queue": {"kind": "droptail", "mark": "10 packets"},
-        "buffer": ["2 bdp", "8 bdp"],
+        "buffer": between("2 bdp", "8 bdp"),
     }
     done = attacked("dctcp", "queue", marked, "2 s")
     assert done.worst is None or done.worst.estimate.mean < value / 3
@@ -157,7 +165,7 @@ def test_dctcp_without_marks_fills_the_queue() -> None:
 
 
 def test_a_point_of_the_box_is_a_place_with_rounded_numbers() -> None:
-    box = read_box(SMALL | {"rivals": [0, 4], "rival": ["self", "reno"]}, "box")
+    box = read_box(SMALL | {"rivals": between(0, 4), "rival": {"any": ["self", "reno"]}}, "box")
     names = ("rate", "rtt", "buffer", "flows", "rivals", "rivals_rtt", "rivals_start", "rival")
     assert box.names == names
     # Half of the range on a scale of logarithms: the square roots of 5 x 20 and of 20 x 80.
@@ -174,6 +182,17 @@ def test_a_range_from_0_is_0_in_its_first_quarter() -> None:
     assert loss.value(0.25) == pytest.approx(1e-6)
     assert loss.value(0.625) == pytest.approx(1e-4)
     assert loss.value(1.0) == 0.01
+
+
+def test_a_range_has_the_scale_that_it_names() -> None:
+    box = read_box({"rate": between("10 Mbit/s", "1 Gbit/s") | {"scale": "linear"}}, "box")
+    # Half of the way from 10 to 1000 Mbit/s, instead of the square root of their product.
+    assert (box.rate.low, box.rate.high, box.rate.value(0.5)) == (10, 1000, 505)
+    assert read_box({"dip": between(0.01, 1) | {"scale": "log"}}, "box").dip.value(0.5) == 0.1
+    with pytest.raises(ScenarioError, match='loss: a range with scale = "log" lies above zero'):
+        read_box({"loss": between(0, 0.1) | {"scale": "log"}}, "box")
+    with pytest.raises(ScenarioError, match=r"queue: write \{ any = "):
+        read_box({"queue": ["droptail", "red"]}, "box")
 
 
 def test_a_place_is_a_scenario() -> None:
@@ -234,7 +253,7 @@ def test_the_spread_uses_each_part_of_each_range_once() -> None:
 
 
 def test_shrinking_keeps_the_weakness() -> None:
-    question = read_question("vegas", "starve", within=BESIDE_RENO | {"loss": [0, 0.001]})
+    question = read_question("vegas", "starve", within=BESIDE_RENO | {"loss": between(0, 0.001)})
     trials = Trials(attacked=question.attacked, objective=question.objective)
     place = question.box.place([0.83, 0.71, 0.93, 0.3])
     seeds = [11, 12, 13, 14, 15]
@@ -262,7 +281,8 @@ def call(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, st
 def box_file(tmp_path: Path) -> Path:
     file = tmp_path / "box.toml"
     file.write_text(
-        'rate = ["5 Mbit/s", "20 Mbit/s"]\nrtt = ["20 ms", "80 ms"]\nround_trips = 200\n'
+        'rate = { from = "5 Mbit/s", to = "20 Mbit/s" }\nrtt = { from = "20 ms", to = "80 ms" }\n'
+        "round_trips = 200\n"
         'least_duration = "5 s"\nrival = "reno"\nrivals = 1\nflows = 1\n'
     )
     return file
@@ -339,8 +359,10 @@ def test_mistakes_are_input_errors(
     assert "--budget: too small for this box" in wrong("cubic", "--objective=starve", *small)
     assert not (tmp_path / "out" / "worst.toml").exists()
     box_file.write_text(
-        'rate = ["20 Mbit/s", "5 Mbit/s"]\nrtt = [10, 20]\nbuffer = "1 bpd"\nflows = 1.5\n'
-        'rival = []\nrivalls = 2\nqueue = { kind = "red", capacity = "1 bdp" }\nloss = 2\n'
+        'rate = { from = "20 Mbit/s", to = "5 Mbit/s" }\nrtt = { from = 10, to = 20 }\n'
+        'buffer = "1 bpd"\nflows = 1.5\ndip = [0.1, 1]\nrivals = { from = 1, two = 2 }\n'
+        "rival = { any = [] }\nrivalls = 2\nloss = 2\n"
+        'queue = { kind = "red", capacity = "1 bdp" }\n'
     )
     lines = wrong("cubic", "--objective=starve", "--within", box_file).splitlines()
     for part in (
@@ -349,7 +371,9 @@ def test_mistakes_are_input_errors(
         "rtt: ",
         'buffer: wanted bandwidth-delay products such as "0.5 bdp"',
         "flows: wanted whole numbers",
-        "rival: the list is empty",
+        "dip: wanted a value, or a range { from = …, to = … }",
+        'rivals: a range has no key "two"; did you mean "to"?',
+        "rival: the list of alternatives is empty",
         "queue: capacity belongs to `buffer`",
         "loss: wanted values from 0 to 0.5",
     ):
@@ -358,11 +382,11 @@ def test_mistakes_are_input_errors(
 
 def test_starvation_and_harm_need_rivals() -> None:
     with pytest.raises(ScenarioError, match="needs rivals"):
-        read_question("cubic", "harm", within={"rivals": [0, 2]})
+        read_question("cubic", "harm", within={"rivals": between(0, 2)})
 
 
 def test_the_box_is_cut_to_what_the_lab_carries() -> None:
-    box = read_box({"rate": ["10 Mbit/s", "1 Gbit/s"], "rivals_rtt": [0.5, 2]}, "box")
+    box = read_box({"rate": between("10 Mbit/s", "1 Gbit/s"), "rivals_rtt": between(0.5, 2)}, "box")
     cut = kernel.for_lab(box)
     # 60 s are 400 round trips of 150 ms, of the rivals, whose paths are up to twice as long.
     assert (cut.rate.high, cut.rtt.high) == (200, 75)
@@ -399,7 +423,8 @@ def test_all_objectives_are_attacked_one_after_the_other(
 ) -> None:
     box = tmp_path / "tiny.toml"
     box.write_text(
-        'rate = ["5 Mbit/s", "10 Mbit/s"]\nrtt = ["20 ms", "40 ms"]\nround_trips = 50\n'
+        'rate = { from = "5 Mbit/s", to = "10 Mbit/s" }\nrtt = { from = "20 ms", to = "40 ms" }\n'
+        "round_trips = 50\n"
         'least_duration = "2 s"\nrival = "reno"\nrivals = 1\nflows = 1\nloss = 0\n'
     )
     all_ = ("attack", "vegas", "--objective=all", "--within", box, "--budget=9s", "--json")

@@ -132,7 +132,7 @@ def share_of_module(crate: str, example: str, arguments: tuple[str, ...], module
         crate: The crate of the example.
         example: The program that runs.
         arguments: Its arguments.
-        module: The path of the module without `.rs`, such as `experiment/src/ledger`.
+        module: The path of the module without `.rs`, such as `experiment/src/record/ledger`.
 
     Raises:
         RuntimeError: There is no valgrind, or the example cannot be built or run.

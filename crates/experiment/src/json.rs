@@ -1,7 +1,9 @@
 //! The JSON forms of the fields of a record that one process sends to another: NaN and infinity are `null`, a time is
 //! whole picoseconds, and a word is one of a known list.
 
+use fairhaul_units::Span;
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Serialize, Serializer};
 
 /// The engines.
 const ENGINES: [&str; 3] = ["sim", "linux", "lab"];
@@ -23,6 +25,11 @@ fn word<'a, D: Deserializer<'a>>(known: &[&'static str], from: D) -> Result<&'st
         .find(|known| **known == word)
         .copied()
         .ok_or_else(|| D::Error::custom(format!("no such word: {word:?}")))
+}
+
+/// A time in seconds.
+pub(crate) fn seconds<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+    span.as_secs().serialize(to)
 }
 
 /// Numbers that may be missing.

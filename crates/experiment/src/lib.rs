@@ -1,47 +1,42 @@
 //! The input and the output of a run: a checked [`Scenario`] ([`read`]), the transfers drawn from it and its seed
 //! ([`plan`], [`Source`]), and the [`Record`] that every engine writes, with its scenario as JSON ([`describe`]). The
 //! keys of a scenario are listed from the tables that the reader follows.
+//!
+//! `scenario` has the types of a question and what follows from it before a run, `read` the reader, `listing` the lists
+//! of keys and words, and `record` the answer.
 
-mod describe;
-mod describe_sender;
-mod estimate;
-mod grain;
-mod host;
 mod json;
-mod kernel_only;
-mod ledger;
 mod listing;
-mod packet_trace;
-mod plan;
 mod read;
-mod receiver_clock;
 mod record;
 mod scenario;
-mod source;
-mod tables;
-mod traffic;
-mod vectors;
 
-pub use describe::describe;
-pub use estimate::CostEstimate;
-pub use grain::{LONGEST_TRAIN, TRAINS_PER_WINDOW};
-pub use host::HostSettings;
-pub use kernel_only::RUNS_WITH;
-pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
-pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
-pub use packet_trace::{PacketRecorder, PacketRow, PacketTrace, PacketWhat, from_lines, to_lines};
-pub use plan::{NextTransfer, Transfer, plan, plan_while};
-pub use read::{Mistake, Mistakes, Study, Variant, check_trace, drawn, printable, read, read_with};
-pub use receiver_clock::ReceiverClock;
-pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
-pub use scenario::{
-    Expectation, Flow, Grain, Growth, Hold, Hop, HostPacing, OnTimeout, Recovery, Restart, Role, Rto,
-    Scenario, SlowStart, Sockbuf, Start,
+pub use listing::{
+    Catalogue, Gauge, Key, Word, catalogue, controllers, counters, page, queues, recoveries, schema, traffics,
 };
-pub use source::Source;
-pub use tables::{Column, Table, Values, packet_table, tables};
-pub use traffic::{SizeLaw, Traffic, WebPages};
-pub use vectors::{Side, Unit, Vector, Vectors};
+pub use read::{
+    Mistake, Mistakes, Quantity, RangeEnds, Study, Variant, check_trace, drawn, printable, quantity,
+    range_ends, read, read_with,
+};
+pub use record::describe::describe;
+pub use record::ledger::{Ledger, NO_WINDOW, RecordedWindow};
+pub use record::packet_trace::{PacketRecorder, PacketRow, PacketTrace, PacketWhat, from_lines, to_lines};
+pub use record::tables::{Column, Table, Values, packet_table, tables};
+pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
+pub use scenario::estimate::CostEstimate;
+pub use scenario::expectation::Expectation;
+pub use scenario::grain::{LONGEST_TRAIN, TRAINS_PER_WINDOW};
+pub use scenario::host::HostSettings;
+pub use scenario::kernel_only::RUNS_WITH;
+pub use scenario::plan::{NextTransfer, Transfer, plan, plan_while};
+pub use scenario::receiver_clock::ReceiverClock;
+pub use scenario::source::Source;
+pub use scenario::traffic::{SizeLaw, Traffic, WebPages};
+pub use scenario::vectors::{Side, Unit, Vector, Vectors};
+pub use scenario::{
+    Flow, Grain, Growth, Hold, Hop, HostPacing, OnTimeout, Recovery, Restart, Role, Rto, Scenario, SlowStart,
+    Sockbuf, Start,
+};
 
 /// The tables of keys that the reader follows, for what draws or checks scenarios by them.
 pub mod table {

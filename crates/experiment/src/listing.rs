@@ -11,11 +11,28 @@ use fairhaul_cc::entries;
 pub use fairhaul_units::Gauge;
 use fairhaul_units::{Bytes, Kind, Parameter};
 
+use serde::{Serialize, Serializer};
+
 use crate::Recovery;
 use crate::read::{Choice, Fallback, Field, QueueKeys, Shape, TrafficWords, described};
 
+/// What a scenario can choose from, and the flow counters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Catalogue {
+    /// The congestion controllers.
+    pub controllers: Vec<Word>,
+    /// The queue disciplines.
+    pub queues: Vec<Word>,
+    /// The flow counters.
+    pub counters: Vec<Word>,
+    /// The ways to recover from loss.
+    pub recoveries: Vec<Word>,
+    /// The kinds of traffic.
+    pub traffic: Vec<Word>,
+}
+
 /// A word that a scenario may use, and what it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Word {
     /// As it stands in TOML.
     pub name: &'static str,
@@ -28,11 +45,12 @@ pub struct Word {
     /// What may stand beside it.
     pub keys: Vec<Key>,
     /// What it shows of itself in the record, where it is a queue or a controller.
+    #[serde(serialize_with = "gauges", skip_serializing_if = "<[Gauge]>::is_empty")]
     pub gauges: &'static [Gauge],
 }
 
 /// A key beside a word.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// As it stands in TOML.
     pub name: &'static str,
@@ -42,6 +60,29 @@ pub struct Key {
     pub default: String,
     /// One line.
     pub help: &'static str,
+}
+
+/// The JSON form of a gauge; its crate has no serializer.
+#[derive(Serialize)]
+struct GaugeJson {
+    name: &'static str,
+    unit: &'static str,
+    help: &'static str,
+}
+
+fn gauges<S: Serializer>(gauges: &[Gauge], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(gauges.iter().map(|&Gauge { name, unit, help }| GaugeJson { name, unit, help }))
+}
+
+/// Everything that a scenario can choose from, and the flow counters.
+pub fn catalogue() -> Catalogue {
+    Catalogue {
+        controllers: controllers(),
+        queues: queues(),
+        counters: counters(),
+        recoveries: recoveries(),
+        traffic: traffics(),
+    }
 }
 
 /// The congestion controllers.

@@ -13,7 +13,7 @@ pub mod lab;
 pub mod linux;
 mod memory_limit;
 pub mod namespace;
-mod nearest;
+pub mod ports;
 mod programs;
 mod request;
 mod signals;
@@ -21,6 +21,7 @@ pub mod steps;
 mod sys;
 mod tracing;
 mod user_namespace;
+pub mod variables;
 
 pub use request::{answer, respond};
 pub use sys::Inherited;

@@ -18,13 +18,12 @@ mod common;
 
 use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Window};
 use fairhaul_experiment::grid;
-use fairhaul_host::kernel::install_spec::InstallSpec;
-use fairhaul_host::kernel::load::load;
-use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::tcp_info::{CaState, Info};
 use fairhaul_host::lab::traffic::{LabTransfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
+use fairhaul_host::ports::install_spec::InstallSpec;
+use fairhaul_host::ports::load::{hidden_name, load};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Settings, Span, Time};
 

@@ -9,7 +9,8 @@ use fairhaul_host::lab::kernel_queue::is_queue;
 use fairhaul_host::lab::network::Network;
 use fairhaul_host::lab::offload::split_packet;
 use fairhaul_host::lab::simulated_path::{NetworkResult, wake_ns};
-use fairhaul_host::linux::{SimulatedNetwork, variables};
+use fairhaul_host::linux::SimulatedNetwork;
+use fairhaul_host::variables;
 use fairhaul_units::{Bytes, Time};
 
 use super::card::Card;

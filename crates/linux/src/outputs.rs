@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{FromRawFd, RawFd};
 use std::ptr;
 
-use fairhaul_host::linux::variables;
+use fairhaul_host::variables;
 
 /// The descriptor that a variable of the environment names.
 fn descriptor(variable: &str) -> io::Result<RawFd> {

@@ -10,6 +10,7 @@ mod run;
 mod simulation;
 mod study;
 mod table;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -38,6 +39,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(study::read, module)?)?;
     module.add_function(wrap_pyfunction!(study::restored, module)?)?;
     module.add_function(wrap_pyfunction!(study::drawn, module)?)?;
+    module.add_function(wrap_pyfunction!(words::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(words::range_ends, module)?)?;
+    module.add_function(wrap_pyfunction!(words::number_and_unit, module)?)?;
+    module.add_function(wrap_pyfunction!(words::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(study::schema, module)?)?;
     module.add_function(wrap_pyfunction!(study::sources, module)?)?;
     module.add_function(wrap_pyfunction!(study::catalogue, module)?)?;

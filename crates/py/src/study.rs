@@ -7,14 +7,13 @@ use std::sync::Arc;
 use fairhaul_bpf::BpfKind;
 use fairhaul_cc::{OwnKind, OwnKinds};
 use fairhaul_controller::LibraryKind;
-use fairhaul_experiment::{
-    CostEstimate, Expectation, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters,
-    describe, queues, recoveries, traffics,
-};
+use fairhaul_experiment::{CostEstimate, Scenario as Question, Variant, describe};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+use serde::Serialize;
 
 use crate::own::{self, Driven, PythonKind};
 
@@ -33,6 +32,7 @@ pub struct Scenario {
     #[pyo3(get)]
     variant: Vec<(String, String)>,
     source: Arc<ScenarioText>,
+    described: PyOnceLock<Py<PyAny>>,
 }
 
 /// The text that scenarios were read from.
@@ -89,6 +89,11 @@ fn kinds(own: &OwnClasses, file: &str) -> Arc<OwnKinds> {
 }
 
 impl Scenario {
+    fn new(question: Question, variant: Vec<(String, String)>, source: &Arc<ScenarioText>) -> Scenario {
+        let (question, source) = (Arc::new(question), Arc::clone(source));
+        Scenario { question, variant, source, described: PyOnceLock::new() }
+    }
+
     /// The input of an engine.
     pub fn question(&self) -> Arc<Question> {
         Arc::clone(&self.question)
@@ -118,8 +123,7 @@ impl Scenario {
     /// The same with another seed, from 0 to 2^64 - 1.
     fn with_seed(&self, seed: u64) -> Scenario {
         let question = Question { seed, ..Question::clone(&self.question) };
-        let (variant, source) = (self.variant.clone(), Arc::clone(&self.source));
-        Scenario { question: Arc::new(question), variant, source }
+        Scenario::new(question, self.variant.clone(), &self.source)
     }
 
     /// Its source: the text, the name of the text, and the keys and values of `--set`.
@@ -168,9 +172,19 @@ impl Scenario {
         describe(&self.question)
     }
 
-    /// What is expected of the figures of its run, in the order of the file.
-    fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.question.expectations.iter().map(|it| expectation(py, it)).collect()
+    /// The same as a dictionary, which is made once.
+    #[getter]
+    fn described<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let described = self.described.get_or_try_init(py, || {
+            let described = py.import("json")?.call_method1("loads", (self.describe(),))?;
+            PyResult::Ok(described.unbind())
+        })?;
+        Ok(described.bind(py).clone())
+    }
+
+    /// What is expected of the figures of its run, in the order of the file, as JSON.
+    fn expectations(&self) -> String {
+        json(&self.question.expectations)
     }
 
     /// A text that is the same for two scenarios whose runs with one seed give the same record: every value that
@@ -213,7 +227,7 @@ pub fn restored(
     let study = fairhaul_experiment::read_with(text, file, &all, kinds(&own, file))
         .map_err(|mistakes| ScenarioError::new_err(mistakes.to_string()))?;
     let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides, own });
-    Ok(Scenario { question: Arc::new(Question { seed, ..study.base }), variant, source })
+    Ok(Scenario::new(Question { seed, ..study.base }, variant, &source))
 }
 
 /// Reads the scenarios of a TOML text: one, or one for every combination of its `[sweep]`. `overrides` are pairs
@@ -237,11 +251,11 @@ pub fn read(
             PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
         })?;
     let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides, own });
-    let read = |question, variant| Scenario { question: Arc::new(question), variant, source: source.clone() };
     if study.sweep.is_empty() {
-        return Ok(vec![read(study.base, Vec::new())]);
+        return Ok(vec![Scenario::new(study.base, Vec::new(), &source)]);
     }
-    Ok(study.sweep.into_iter().map(|Variant { settings, scenario }| read(scenario, settings)).collect())
+    let variant = |Variant { settings, scenario }| Scenario::new(scenario, settings, &source);
+    Ok(study.sweep.into_iter().map(variant).collect())
 }
 
 /// The exception for a scenario that the simulator cannot run, for each of these reasons.
@@ -268,68 +282,14 @@ pub fn schema() -> String {
 }
 
 /// The controllers, queues, flow counters, loss recoveries and traffic models, each with its keys, and a queue
-/// with its gauges.
+/// with its gauges, as JSON.
 #[pyfunction]
-pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let lists = [
-        ("controllers", controllers()),
-        ("queues", queues()),
-        ("counters", counters()),
-        ("recoveries", recoveries()),
-        ("traffic", traffics()),
-    ];
-    let found = PyDict::new(py);
-    for (name, words) in lists {
-        let words: Vec<_> = words.iter().map(|it| word(py, it)).collect::<PyResult<_>>()?;
-        found.set_item(name, words)?;
-    }
-    Ok(found)
+pub fn catalogue() -> String {
+    json(&fairhaul_experiment::catalogue())
 }
 
-fn expectation<'py>(py: Python<'py>, expectation: &Expectation) -> PyResult<Bound<'py, PyDict>> {
-    let Expectation { what, number, at_least, at_most, relative_to, source, from, until } = expectation;
-    let found = PyDict::new(py);
-    found.set_item("what", what)?;
-    found.set_item("number", number)?;
-    found.set_item("at_least", at_least)?;
-    found.set_item("at_most", at_most)?;
-    found.set_item("relative_to", relative_to)?;
-    found.set_item("source", source)?;
-    found.set_item("from_s", from.as_secs())?;
-    found.set_item("until_s", until.as_secs())?;
-    Ok(found)
-}
-
-fn word<'py>(py: Python<'py>, word: &Word) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
-    found.set_item("name", word.name)?;
-    found.set_item("title", word.title)?;
-    found.set_item("source", word.source)?;
-    found.set_item("queue", word.queue)?;
-    let keys: Vec<_> = word.keys.iter().map(|it| key(py, it)).collect::<PyResult<_>>()?;
-    found.set_item("keys", keys)?;
-    if !word.gauges.is_empty() {
-        let gauges: Vec<_> = word.gauges.iter().map(|it| gauge(py, it)).collect::<PyResult<_>>()?;
-        found.set_item("gauges", gauges)?;
-    }
-    Ok(found)
-}
-
-fn gauge<'py>(py: Python<'py>, gauge: &Gauge) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
-    found.set_item("name", gauge.name)?;
-    found.set_item("unit", gauge.unit)?;
-    found.set_item("help", gauge.help)?;
-    Ok(found)
-}
-
-fn key<'py>(py: Python<'py>, key: &Key) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
-    found.set_item("name", key.name)?;
-    found.set_item("wanted", &key.wanted)?;
-    found.set_item("default", &key.default)?;
-    found.set_item("help", key.help)?;
-    Ok(found)
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("it has no keys but texts")
 }
 
 /// The sources that a controller in Rust needs: pairs of a path and a text.

@@ -8,6 +8,7 @@ mod control;
 mod engine;
 mod event_key;
 mod event_queue;
+mod flow_state;
 mod grain;
 mod limits;
 mod network;
@@ -22,5 +23,6 @@ mod waiting_ack;
 
 pub use control::{Control, RunError};
 pub use fairhaul_cc::Observed;
+pub use flow_state::FlowState;
 pub use run::{guarded, run, run_traced};
-pub use simulation::{FlowState, Pause, Simulation};
+pub use simulation::{Pause, Simulation};

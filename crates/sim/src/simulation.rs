@@ -8,6 +8,7 @@ use fairhaul_units::{Span, Time};
 
 use crate::control::{Control, RunError};
 use crate::engine::{Engine, possible};
+use crate::flow_state::FlowState;
 use crate::run::guarded;
 
 /// A run under way. Paused or not, and copied or not, the same scenario gives the same record.
@@ -15,29 +16,6 @@ use crate::run::guarded;
 pub struct Simulation {
     engine: Engine,
     now: Time,
-}
-
-/// The senders of a flow at one time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FlowState {
-    /// Its open connections.
-    pub connections: usize,
-    /// The sum of their congestion windows, packets.
-    pub cwnd: f64,
-    /// The slow-start threshold of the last of them, packets.
-    pub ssthresh: f64,
-    /// Packets in flight.
-    pub in_flight: f64,
-    /// Packets that are acknowledged, in open connections.
-    pub acknowledged: u64,
-    /// The smoothed round-trip time of the last connection.
-    pub srtt: Span,
-    /// The smallest round-trip time of the last connection.
-    pub min_rtt: Span,
-    /// Whether any of them is recovering from a loss event or a timeout.
-    pub recovering: bool,
-    /// The mode of the controller of the last one, if it has several.
-    pub mode: Option<u8>,
 }
 
 /// Why a run was paused.

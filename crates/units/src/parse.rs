@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::nearest::closest;
 use crate::{Bytes, Rate, Span};
 
 /// What was wrong with a quantity, as a phrase that ends a sentence.
@@ -118,15 +119,27 @@ impl Bytes {
     }
 }
 
-/// The one of `units` that `unit` was probably meant to be: the same in other letters, or another name of it.
+/// The one of `units` that `unit` was probably meant to be: the same in other letters, another name of it, or one that
+/// differs in few letters.
 fn meant(unit: &str, units: &[(&'static str, u64)]) -> Option<&'static str> {
     // "m" may be minutes, milliseconds or megabytes.
     if unit == "m" || unit.ends_with("B/s") || unit.ends_with("Bps") {
         return None;
     }
-    let lower = unit.to_lowercase();
+    let lower = clip(unit).to_lowercase();
     let is_other = |name: &str| MEANT.iter().any(|(of, others)| *of == name && others.contains(&&*lower));
-    units.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower || is_other(name))
+    let names: Vec<&'static str> = units.iter().map(|(name, _)| *name).collect();
+    let same = names.iter().copied().find(|name| name.to_lowercase() == lower || is_other(name));
+    same.or_else(|| closest(&lower, &names))
+}
+
+/// The number and the unit of a quantity such as `"80 ms"`; `None` where there is no number, no unit, or more behind it.
+pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && !".+-".contains(c))?);
+    let unit = unit.trim_start();
+    let is_one = !unit.contains(|c: char| c.is_ascii_digit() || c == '.');
+    number.parse().ok().filter(|_| is_one).map(|number| (number, unit))
 }
 
 /// `text` short enough for a message.
@@ -220,6 +233,23 @@ mod tests {
         assert_eq!((Span::unit_meant("sec"), Span::unit_meant("mins")), (Some("s"), Some("min")));
         assert_eq!((Span::unit_meant("m"), Bytes::unit_meant("m")), (None, None));
         assert_eq!((Bytes::unit_meant("KB"), Bytes::unit_meant("bytes")), (Some("kB"), Some("B")));
+    }
+
+    #[test]
+    fn a_mistyped_unit_gets_the_nearest_one() {
+        let rate = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        assert!(rate("622 Mbti/s").ends_with("; did you mean \"622 Mbit/s\"?"));
+        // Of two letters neither may differ.
+        assert_eq!((Span::unit_meant("xs"), Span::unit_meant("mni")), (None, Some("min")));
+    }
+
+    #[test]
+    fn a_quantity_has_one_number_and_one_unit() {
+        assert_eq!(number_and_unit(" 2.5ms"), Some((2.5, "ms")));
+        assert_eq!(number_and_unit("-0.25 bdp "), Some((-0.25, "bdp")));
+        for other in ["", "80", "ms", "80 ms..200 ms", "1.2.3 s", "red"] {
+            assert_eq!(number_and_unit(other), None, "{other}");
+        }
     }
 
     #[test]

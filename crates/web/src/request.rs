@@ -1,11 +1,10 @@
 //! Requests, and what answers them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairhaul_experiment::{
-    CostEstimate, Gauge, Key, PacketRow, Scenario, Variant, Word, controllers, describe, packet_table,
-    printable, queues, read, recoveries, schema, tables, traffics,
+    CostEstimate, PacketRow, Scenario, Variant, catalogue, describe, packet_table, printable, read, schema,
+    tables,
 };
 use fairhaul_sim::{Control, FlowState, RunError, Simulation, run, run_traced};
 use fairhaul_units::{Span, Time};
@@ -84,7 +83,7 @@ impl Session {
     pub fn answer(&mut self, request: &[u8]) -> Answer {
         let done = match serde_json::from_slice(request) {
             Err(error) => Err(Answer::failure(&format!("the request is not valid: {error}"))),
-            Ok(Request::Catalogue) => Ok(Answer::of(catalogue())),
+            Ok(Request::Catalogue) => Ok(Answer::of(listed())),
             Ok(Request::Check(input)) => check(&input),
             Ok(Request::Edit { text, edits }) => edited(&text, &edits),
             Ok(Request::Run(input)) => whole_run(&input),
@@ -210,33 +209,7 @@ fn state(flow: &FlowState) -> Value {
     })
 }
 
-fn catalogue() -> Value {
-    let lists: BTreeMap<&str, Vec<Value>> = [
-        ("controllers", controllers()),
-        ("queues", queues()),
-        ("recoveries", recoveries()),
-        ("traffic", traffics()),
-    ]
-    .into_iter()
-    .map(|(name, words)| (name, words.iter().map(word).collect()))
-    .collect();
+fn listed() -> Value {
     let schema: Value = serde_json::from_str(&schema()).expect("the schema is JSON");
-    json!({ "words": lists, "schema": schema })
-}
-
-fn word(word: &Word) -> Value {
-    let keys: Vec<Value> = word.keys.iter().map(key).collect();
-    let gauges: Vec<Value> = word.gauges.iter().map(gauge).collect();
-    json!({
-        "name": word.name, "title": word.title, "source": word.source, "queue": word.queue,
-        "keys": keys, "gauges": gauges,
-    })
-}
-
-fn key(Key { name, wanted, default, help }: &Key) -> Value {
-    json!({ "name": name, "wanted": wanted, "default": default, "help": help })
-}
-
-fn gauge(Gauge { name, unit, help }: &Gauge) -> Value {
-    json!({ "name": name, "unit": unit, "help": help })
+    json!({ "words": catalogue(), "schema": schema })
 }

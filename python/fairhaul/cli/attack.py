@@ -81,7 +81,7 @@ def attack(  # noqa: PLR0913, PLR0917
     and explained in a sentence; worst.toml in the directory of the results has it.
     CC is a controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno).
     """
-    from fairhaul.scenario.transport import time_s
+    from fairhaul.scenario.quantities import time_s
     from fairhaul.studies.attack import attack as attack_
     from fairhaul.studies.attack import read_question
     from fairhaul.studies.attack.objectives import OBJECTIVES

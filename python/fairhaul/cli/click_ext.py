@@ -52,7 +52,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command."""
         if args[0] not in self.commands and not args[0].startswith("-"):
-            ctx.fail(f"unknown command {args[0]!r}; {hint(args[0], self.commands, cutoff=0.5)}")
+            ctx.fail(f"unknown command {args[0]!r}; {hint(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
 
 

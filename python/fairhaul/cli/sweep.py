@@ -101,7 +101,7 @@ def sweep(  # noqa: PLR0913, PLR0917
     as the scenario, the seed and Fairhaul itself are the same.
     """
     from fairhaul.jobs.values import Running
-    from fairhaul.scenario.transport import time_s
+    from fairhaul.scenario.quantities import time_s
     from fairhaul.studies.sweep import run_sweep
 
     if grain is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +75,7 @@ class Episodes:
         self._draw = dict(draw or {})
         self._settings = self._drawn()
         plain = read_one(self._source)
-        names = [flow["name"] for flow in json.loads(plain.describe())["flows"]]
+        names = [flow["name"] for flow in plain.described["flows"]]
         if flows is None and len(names) > 1 and not every_flow:
             raise ScenarioError(f"several flows: say which one is the agent's: {', '.join(names)}")
         self.flows = tuple(names if flows is None else flows)
@@ -113,7 +112,7 @@ class Episodes:
 
     def senders(self, scenario: Scenario) -> list[Sender]:
         """Describe the flows that agents drive, in their order."""
-        described = json.loads(scenario.describe())
+        described = scenario.described
         names = [flow["name"] for flow in described["flows"]]
         found = []
         for name in self.flows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
@@ -73,7 +72,7 @@ def as_port(controller: Mapping[str, Any]) -> dict[str, Any]:
 def _parameters(controller: Mapping[str, Any], profile: str) -> dict[str, Any]:
     from fairhaul.host.kernel import alone
 
-    described = json.loads(alone(controller, profile).describe())
+    described = alone(controller, profile).described
     return dict(described["flows"][0]["parameters"])
 
 

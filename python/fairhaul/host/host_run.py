@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +77,7 @@ def written(scenario: Scenario) -> dict[str, Any]:
     text, file, overrides = scenario.source()
     own = scenario.own()
     objects = {name: str(path) for name, path in own.items() if path and path.suffix == ".o"}
-    used = {flow["controller"] for flow in json.loads(scenario.describe())["flows"]}
+    used = {flow["controller"] for flow in scenario.described["flows"]}
     if others := sorted(used & {*own, "library"} - {*objects}):
         raise Refused(
             f'controller "{others[0]}": a kernel runs controllers of your own only as eBPF objects'

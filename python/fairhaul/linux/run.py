@@ -7,7 +7,6 @@ and the same on every machine. A run that is not valid is an error: another try 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,7 +34,6 @@ MOST_MEMORY_MB = 262_144
 # skb_shared_info, together rounded up to a power of two, and struct sk_buff), and the part of all
 # memory that the kernel gives to TCP (`tcp_mem`).
 HEADERS_BYTES, BUFFER_BYTES, TCP_PART = 640, 256, 0.09
-BUFFERS = ("send_buffer_bytes", "receive_buffer_bytes")
 
 _version: ContextVar[str | None] = ContextVar("kernel", default=None)
 
@@ -91,10 +89,13 @@ def memory_mb(scenario: Scenario) -> int:
         Refused: it is more than the program can have.
     """
     in_flight = dict(scenario.estimate())["in_flight"]
-    flows = json.loads(scenario.describe())["flows"]
+    flows = scenario.described["flows"]
     largest = max((flow["packet_bytes"] for flow in flows), default=0)
     # The kernel doubles the size of a buffer that is requested.
-    requested = sum(2 * (flow[key] or 0) for flow in flows for key in BUFFERS)
+    requested = sum(
+        2 * ((flow["send_buffer_bytes"] or 0) + (flow["receive_buffer_bytes"] or 0))
+        for flow in flows
+    )
     needed_mb = max(2 * in_flight * _occupied_bytes(largest), requested) / TCP_PART / 2**20
     memory = max(MEMORY_MB, MEMORY_STEP_MB * math.ceil(needed_mb / MEMORY_STEP_MB))
     if memory > MOST_MEMORY_MB:

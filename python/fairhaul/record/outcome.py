@@ -28,6 +28,7 @@ def record_of(
         "cpu_s": cpu_s,
         "variant": variant(scenario),
         "trace_is_full": outcome.trace_is_full,
+        # A dictionary of its own, because the scenario may outlive the record, and not keep one.
         "scenario": json.loads(scenario.describe()),
     }
     if not scenario.own():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from fairhaul import _core
 from fairhaul.record.outcome import record_of
 from fairhaul.scenario import own
 from fairhaul.scenario.memory import per_run
+from fairhaul.scenario.quantities import time_s
 from fairhaul.scenario.read import (
     Controllers,
     Scenario,
@@ -21,7 +21,6 @@ from fairhaul.scenario.read import (
     read_one,
     toml,
 )
-from fairhaul.scenario.transport import time_s
 from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
@@ -140,14 +139,6 @@ class Link:
         return f"Link(queued={self.queued})"
 
 
-def _read_time(until: str) -> float:
-    try:
-        return time_s("--duration", until)
-    except ScenarioError as error:
-        mistakes = (str(mistake).replace("--duration", "until", 1) for mistake in error.args)
-        raise ScenarioError(*mistakes) from None
-
-
 class Simulation:
     """A run that can be paused, looked at, changed and copied.
 
@@ -203,7 +194,7 @@ class Simulation:
     ) -> None:
         self._scenario, self._engine, self._controllers = scenario, engine, controllers
         self._cpu_s, self._changes = cpu_s, list(changes)
-        described = json.loads(scenario.describe())
+        described = scenario.described
         self._names = [flow["name"] for flow in described["flows"]]
         links = [link["name"] for link in described["links"]]
         self.flows = {name: Flow(engine, index) for index, name in enumerate(self._names)}
@@ -262,7 +253,7 @@ class Simulation:
     def _seconds(self, until: str | float | None) -> float:
         if until is None:
             return self.duration_s
-        seconds = _read_time(until) if isinstance(until, str) else float(until)
+        seconds = time_s("until", until) if isinstance(until, str) else float(until)
         if not seconds >= self.now_s:
             raise ScenarioError(f"until {until}: the run is at {self.now_s:g} s already")
         return seconds

@@ -16,7 +16,7 @@ def catalogue() -> Catalogue:
 
     `fairhaul.measures.types.Catalogue` says what each entry holds.
     """
-    return cast("Catalogue", _core.catalogue())
+    return cast("Catalogue", json.loads(_core.catalogue()))
 
 
 def schema() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fairhaul import _core
 from fairhaul._core import Ack, Event, Round, ScenarioError, Window
+from fairhaul.scenario.listings import catalogue
 from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def known(controllers: Mapping[str, Given] | None) -> Iterator[None]:
         return
     mistakes: list[str] = []
     kinds = dict(_known.get())
-    taken = {entry["name"] for entry in _core.catalogue()["controllers"]}
+    taken = {entry["name"] for entry in catalogue()["controllers"]}
     for name, given in controllers.items():
         try:
             if not NAME.fullmatch(name):

@@ -1,10 +1,9 @@
-"""The options of a question that are quantities: what they mean, and how to write them."""
+"""The options of a question that are quantities: what they mean, and how they are read."""
 
 from __future__ import annotations
 
-import re
-
-from fairhaul.text.nearest import nearest
+from fairhaul import _core
+from fairhaul._core import ScenarioError
 
 # What each option means, with an example.
 WANTED = {
@@ -15,32 +14,67 @@ WANTED = {
     "--policer": "the size of a policer's token bucket, such as 1MB",
     "--budget": "the processor time of all runs, such as 10min",
     "--duration": "the duration of each run, such as 60s",
-}
-
-TIMES = ("ps", "ns", "us", "ms", "s", "min", "h")
-SIZES = ("B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB")
-# The units of each option, the likeliest first.
-UNITS = {
-    "--rate": ("Mbit/s", "bit/s", "kbit/s", "Gbit/s", "Tbit/s"),
-    "--rtt": ("ms", *TIMES),
-    "--buffer": ("ms", "packets", "bdp", *TIMES, *SIZES),
-    "--size": ("GB", *SIZES),
-    "--policer": ("MB", *SIZES),
-    "--budget": ("min", *TIMES),
-    "--duration": ("s", *TIMES),
+    "until": "a time of the run, such as 10s",
 }
 
 
-def way_out(option: str, given: str) -> str:
-    """Say how to write a quantity whose unit is missing or wrong; nothing if it has a unit."""
-    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(\S*)\s*", given)
-    if parts is None:
-        return f"; for example {WANTED[option].rpartition('such as ')[2].partition(',')[0]}"
-    number, unit = parts.groups()
-    units = UNITS[option]
-    if unit in units:
-        return ""
-    if not unit:
-        return f'; for example "{number} {units[0]}"'
-    near = nearest(unit, units, cutoff=0.4)
-    return f'; did you mean "{number} {near}"?' if near else ""
+def time_s(option: str, given: str) -> float:
+    """Read a length of time that `option` gives, in seconds.
+
+    Raises:
+        ScenarioError: it is not a length of time; the message names the option.
+    """
+    return _quantity(option, "time", given)
+
+
+def rtt_s(option: str, given: str) -> float:
+    """Read a round-trip time that `option` gives, in seconds.
+
+    Raises:
+        ScenarioError: it is not a round-trip time; the message names the option.
+    """
+    return _quantity(option, "rtt", given)
+
+
+def rate_bps(option: str, given: str) -> int:
+    """Read a rate that `option` gives, in bits per second.
+
+    Raises:
+        ScenarioError: it is not a rate; the message names the option.
+    """
+    return int(_quantity(option, "rate", given))
+
+
+def size_bytes(option: str, given: str) -> int:
+    """Read a size that `option` gives, in bytes.
+
+    Raises:
+        ScenarioError: it is not a size; the message names the option.
+    """
+    return int(_quantity(option, "size", given))
+
+
+def _quantity(option: str, kind: _core.QuantityKind, given: str) -> float:
+    require(option, given)
+    try:
+        return _core.quantity(kind, given)
+    except ScenarioError as error:
+        raise ScenarioError(f"{option} {given}: {with_example(option, str(error))}") from None
+
+
+def require(option: str, given: str) -> None:
+    """Refuse an option without a value.
+
+    Raises:
+        ScenarioError: it has none.
+    """
+    if not given.strip():
+        raise ScenarioError(f"{option}: required: {WANTED[option]}")
+
+
+def with_example(option: str, mistake: str) -> str:
+    """Give the text of a mistake in an option, with an example unless it has one of its own."""
+    if '"?' in mistake:
+        return mistake
+    example = WANTED[option].rpartition("such as ")[2].partition(",")[0]
+    return f"{mistake.partition('; wanted ')[0]}; for example {example}"

@@ -184,7 +184,7 @@ def titled(title: str, variant: Mapping[str, Any]) -> str:
 
 def shown(scenario: Scenario) -> str:
     """Write the flows and links of a scenario as a notebook shows them."""
-    described = json.loads(scenario.describe())
+    described = scenario.described
     flows = [
         [flow["name"], flow["controller"], f"{1000 * flow['rtt_s']:.4g}", flow["role"]]
         for flow in described["flows"]
@@ -205,7 +205,7 @@ def shown(scenario: Scenario) -> str:
 
 def flow_index(scenario: Scenario, name: str) -> int:
     """Give the index of the flow `name` of `scenario`."""
-    names = [flow["name"] for flow in json.loads(scenario.describe())["flows"]]
+    names = [flow["name"] for flow in scenario.described["flows"]]
     if name in names:
         return names.index(name)
     raise ScenarioError(f"{scenario.title}: unknown flow {name!r}; {hint(name, names)}")

@@ -1,27 +1,36 @@
-"""Transports, paths and quantities, read from the words that a person types.
+"""Transports and paths, read from the words that a person types.
 
-Each word is put alone into a small scenario and read by the reader of scenarios, so that mistakes
-are reported in the same sentences and with the same nearest words, all of them at once.
+A controller is put alone into a small scenario and read by the reader of scenarios, so that
+mistakes are reported in the same sentences and with the same nearest words, all of them at once.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from fairhaul.scenario.listings import needed_queue
-from fairhaul.scenario.quantities import WANTED, way_out
-from fairhaul.scenario.read import ScenarioError, read_as_typed, toml
+from fairhaul.scenario.quantities import (
+    rate_bps,
+    require,
+    rtt_s,
+    size_bytes,
+    time_s,
+    with_example,
+)
+from fairhaul.scenario.read import Scenario, ScenarioError, read_as_typed, toml
 from fairhaul.text.nearest import hint
 
 # Standard TCP: the reference for harm.
 STANDARD = "reno"
 
 PROFILES = ("plain", "linux")
+
+T = TypeVar("T")
 
 MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS, MOST_CONNECTIONS = 32, 16, 1000, 64
 
@@ -57,32 +66,6 @@ class Others:
     name: str
     count: int
     transport: Transport
-
-
-def time_s(option: str, given: str) -> float:
-    """Read a length of time that `option` gives, in seconds.
-
-    Raises:
-        ScenarioError: it is not a length of time; the message names the option.
-    """
-    reading = Reading(None)
-    seconds = reading.time(option, given)
-    if reading.mistakes:
-        raise ScenarioError(*reading.mistakes)
-    return seconds
-
-
-def size_bytes(option: str, given: str) -> int:
-    """Read a size that `option` gives, in bytes.
-
-    Raises:
-        ScenarioError: it is not a size; the message names the option.
-    """
-    reading = Reading(None)
-    size = reading.size(option, given)
-    if reading.mistakes:
-        raise ScenarioError(*reading.mistakes)
-    return size
 
 
 def read_transport(
@@ -138,20 +121,13 @@ class Reading:
         if profile is not None and profile not in PROFILES:
             self.mistakes.append(f"--profile {profile}: {hint(profile, PROFILES)}")
 
-    def ask(
-        self, option: str, given: str, key: str, link: dict[str, str] | None = None
-    ) -> dict[str, Any] | None:
-        """Read a scenario with `given` at `key`, and give its description."""
-        if not given.strip():
-            self.mistakes.append(f"{option}: required: {WANTED[option]}")
-            return None
-        before = len(self.mistakes)
-        value = self._read(f"{option} {given}", key, toml(given), link or {})
-        self.mistakes[before:] = [
-            mistake if "did you mean" in mistake else f"{mistake}{way_out(option, given)}"
-            for mistake in self.mistakes[before:]
-        ]
-        return value
+    def rate(self, given: str) -> int | None:
+        """Read the rate of the bottleneck, bit/s."""
+        return self._collect(partial(rate_bps, "--rate", given))
+
+    def buffer(self, given: str, rate: str | None) -> None:
+        """Check the buffer of the bottleneck, which has that rate if it is known."""
+        self._collect(partial(_check_buffer, "--buffer", given, rate))
 
     def controllers(self, given: Sequence[str]) -> dict[str, Transport]:
         """Read controllers, or parallel connections of them; no two may be the same."""
@@ -176,32 +152,22 @@ class Reading:
                 self.mistakes.append(
                     f"--rtt {text}: give single times, separated by commas, instead of a range"
                 )
-            elif described := self.ask("--rtt", text, "flow.F1.rtt"):
-                rtts.append(described["flows"][0]["rtt_s"])
-                if rtts[-1] <= 0:
-                    self.mistakes.append(f"--rtt {text}: a round-trip time must be greater than 0")
-        return rtts
+            else:
+                rtts.append(self._collect(partial(rtt_s, "--rtt", text)))
+        return [rtt for rtt in rtts if rtt is not None]
 
     def pacing(self, given: str) -> str | None:
         """Read how hosts pace; None if they do not."""
-        described = self._read(f"--pacing {given}", "flow.F1.pacing", toml(given), {})
-        return described["flows"][0].get("pacing") if described else None
+        scenario = self._read(f"--pacing {given}", "flow.F1.pacing", toml(given))
+        return scenario.described["flows"][0].get("pacing") if scenario else None
 
     def time(self, option: str, given: str) -> float:
-        """Read a time, s."""
-        described = self.ask(option, given, "duration")
-        return float(described["duration_s"]) if described else 0.0
+        """Read a time, s; 0 for a mistake."""
+        return self._collect(partial(time_s, option, given)) or 0.0
 
     def size(self, option: str, given: str) -> int:
-        """Read the size of a transfer, bytes."""
-        before = len(self.mistakes)
-        described = self.ask(option, given, "flow.F1.traffic")
-        traffic = described["flows"][0]["traffic"] if described else {}
-        if traffic.get("kind") == "sized":
-            return int(traffic["size_bytes"])
-        if not given[:1].isdigit() and given.strip():
-            self.mistakes[before:] = [f"{option} {given}: wanted {WANTED[option]}"]
-        return 0
+        """Read the size of a transfer, bytes; 0 for a mistake."""
+        return self._collect(partial(size_bytes, option, given)) or 0
 
     def others(self, given: str) -> Others | None:
         """Read competing flows such as `4xreno`."""
@@ -234,30 +200,59 @@ class Reading:
                 f'{{ kind = "{needed}", capacity = "1 bdp" }}, for fairhaul run'
             )
         else:
-            self._read(place, "flow.F1.controller", toml(controller), {})
+            self._read(place, "flow.F1.controller", toml(controller))
         return controller
 
-    def _read(
-        self, place: str, key: str, value: str, link: dict[str, str]
-    ) -> dict[str, Any] | None:
-        queue = {"kind": self._queue, "capacity": "1 bdp"}
-        scenario = {
-            "duration": "1 s",
-            "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": queue} | link,
-            "flow": [{"name": "F1", "rtt": "100 ms", "controller": STANDARD}],
-        }
+    def _read(self, place: str, key: str, value: str) -> Scenario | None:
         try:
-            (variant,) = read_as_typed(scenario, [(key, value)])
+            return with_key(key, value, self._queue)
         except ScenarioError as error:
-            before = f"--set {key}={value}: "
-            for mistake in error.args:
-                text = mistake.removeprefix(before)
-                reason = text if text != mistake else mistake.partition(": ")[2]
-                reason = reason.removeprefix(f"{key.rpartition('.')[2]}: ")  # the place says which
-                self.mistakes.append(f"{place}: {reason}")
+            self.mistakes += [f"{place}: {reason}" for reason in error.args]
             return None
-        described: dict[str, Any] = json.loads(variant.describe())
-        return described
+
+    def _collect(self, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except ScenarioError as error:
+            self.mistakes += error.args
+            return None
+
+
+def _check_buffer(option: str, given: str, rate: str | None) -> None:
+    require(option, given)
+    link = {"rate": rate} if rate else {}
+    try:
+        with_key("bottleneck.queue.capacity", toml(given), link=link)
+    except ScenarioError as error:
+        mistakes = (f"{option} {given}: {with_example(option, reason)}" for reason in error.args)
+        raise ScenarioError(*mistakes) from None
+
+
+def with_key(
+    key: str, value: str, queue: str = "droptail", link: Mapping[str, str] | None = None
+) -> Scenario:
+    """Read a small scenario with a value at a key; mistakes do not name the key."""
+    scenario = {
+        "duration": "1 s",
+        "bottleneck": {
+            "rate": "1 Gbit/s",
+            "delay": "0 s",
+            "queue": {"kind": queue, "capacity": "1 bdp"},
+            **(link or {}),
+        },
+        "flow": [{"name": "F1", "rtt": "100 ms", "controller": STANDARD}],
+    }
+    try:
+        (read,) = read_as_typed(scenario, [(key, value)])
+    except ScenarioError as error:
+        before = f"--set {key}={value}: "
+        texts = (
+            text.removeprefix(before) if text.startswith(before) else text.partition(": ")[2]
+            for text in error.args
+        )
+        name = key.rpartition(".")[2]
+        raise ScenarioError(*(text.removeprefix(f"{name}: ") for text in texts)) from None
+    return read
 
 
 def _pairs(text: str) -> list[str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import and_
 from typing import Any
 
+from fairhaul import _core
+
 CHANCE = 0.05
 # Numbers that occur are divided into so many parts at most, at whose ends limits are tried.
 PARTS = 10
-# A number and a unit, and not a range of two such.
-QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([^\d.]*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +86,8 @@ def number_of(value: Any) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value)
-    parts = QUANTITY.fullmatch(str(value))
-    return float(parts[1]) if parts else None
+    parts = _core.number_and_unit(str(value))
+    return parts[0] if parts else None
 
 
 def _rules(values: Sequence[Any]) -> list[tuple[str, list[bool]]]:

@@ -9,7 +9,7 @@ use super::kinds::{
     Above, Frequency, Name, Number, Overhead, Qdisc, RateOrZero, Size, Sweep, Sysctls, Time, Whole,
 };
 use super::mistake::{Notes, SourceSpan};
-use super::quantities::{BurstSpec, CapacitySpec, LONGEST_RUN, RoundTrips, unwanted};
+use super::quantities::{BurstSpec, CapacitySpec, LARGEST_TRANSFER, LONGEST_RUN, RoundTrips, unwanted};
 use super::reader::{
     Choice, Entries, FromToml, Keyed, Table, Tables, fits, joined, refuse, table, total, word,
 };
@@ -42,7 +42,7 @@ type Way = Time<0, { 36_000 * SECOND }>;
 /// A packet is more than its 40 bytes of headers; 64 kB is the largest that IP carries, rounded.
 type PacketSize = Size<41, 64_000>;
 /// At most one PB: more than any run delivers.
-type Volume = Size<1, 1_000_000_000_000_000>;
+type Volume = Size<1, LARGEST_TRANSFER>;
 /// Packets, at most what ns-2 users write for "no limit", and a thousand times more.
 type Window = Number<1, 1_000_000_000>;
 type Probability = Number<0, 1>;

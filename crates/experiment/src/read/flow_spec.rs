@@ -13,7 +13,7 @@ use super::flow_names::indexed;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
-use crate::plan::expected;
+use crate::scenario::plan::expected;
 use crate::{Flow, Hold, HostPacing, HostSettings, OnTimeout, ReceiverClock, Recovery, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairhaul_cc::OwnKinds;
+use fairhaul_units::hint;
 
 /// Where a value comes from: a line of the file, or an override.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,62 +126,9 @@ pub fn printable(text: &str) -> String {
     })
 }
 
-/// Words that people bring along from papers and other tools, and ours.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("hstcp", "highspeed"),
-    ("stcp", "scalable"),
-    ("tcp", "reno"),
-    ("ctcp", "compound"),
-    ("h-tcp", "htcp"),
-    ("westwood+", "westwood"),
-    ("newreno", "reno"),
-    ("standard", "reno"),
-    ("tail-drop", "droptail"),
-    ("taildrop", "droptail"),
-    ("fifo", "droptail"),
-    ("pfifo", "droptail"),
-    ("ftp", "bulk"),
-    ("http", "web"),
-    ("bandwidth", "rate"),
-    ("latency", "delay"),
-    ("buffer", "capacity"),
-    ("limit", "capacity"),
-    ("cc", "controller"),
-    ("mss", "packet"),
-    ("iw", "initial_window"),
-    ("ssthresh", "initial_ssthresh"),
-    ("rwnd", "receive_buffer"),
-];
-
-/// The word of `known` that `word` was probably meant to be.
-pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let lower = clip(word).to_lowercase();
-    let find = |wanted: &str| known.iter().copied().find(|k| k.eq_ignore_ascii_case(wanted));
-    let synonym = SYNONYMS.iter().find(|s| s.0 == lower).and_then(|s| find(s.1));
-    let close = || {
-        let scored = known.iter().map(|k| (strsim::damerau_levenshtein(&lower, &k.to_lowercase()), *k));
-        let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
-        // One letter in three: of two letters neither may differ, as F1 is not F2.
-        (distance <= best.chars().count().max(lower.chars().count()) / 3).then_some(best)
-    };
-    let part = || {
-        let holds = |k: &&&str| lower.len() > 2 && (k.contains(&lower) || k.len() > 2 && lower.contains(**k));
-        known.iter().find(holds).copied()
-    };
-    synonym.or_else(|| find(&lower)).or_else(close).or_else(part)
-}
-
 /// `; did you mean "x"?`, or what there is to choose from.
 pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
-    const MOST_SHOWN: usize = 30;
-    match nearest(word, known) {
-        Some(best) => format!("; did you mean \"{best}\"?"),
-        None if known.is_empty() => String::new(),
-        None if known.len() > MOST_SHOWN => {
-            format!("; some of the known names are {}", known[..MOST_SHOWN].join(", "))
-        }
-        None => format!("; choose from {}", known.join(", ")),
-    }
+    if known.is_empty() { String::new() } else { format!("; {}", hint(word, known.iter().copied())) }
 }
 
 /// `text` short enough for a message.
@@ -193,18 +141,6 @@ pub(crate) fn clip(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_synonym_beats_the_distance_and_a_far_word_has_no_neighbour() {
-        let known = ["reno", "highspeed", "scalable", "fhstcp"];
-        assert_eq!(nearest("hstcp", &known), Some("highspeed"));
-        assert_eq!(nearest("HighSpeed", &known), Some("highspeed"));
-        assert_eq!(nearest("scaleable", &known), Some("scalable"));
-        assert_eq!(nearest("quic", &known), None);
-        assert_eq!(nearest("F7", &["F1", "F2"]), None);
-        assert_eq!(nearest("steady", &["impatient", "slow-but-steady"]), Some("slow-but-steady"));
-        assert_eq!(way_out("quic", &known[..2]), "; choose from reno, highspeed");
-    }
 
     #[test]
     fn very_many_mistakes_are_counted_and_what_they_quote_is_cut() {

@@ -52,6 +52,8 @@ pub(crate) use fields::{QueueKeys, SizeWords, TrafficWords};
 pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, SourceSpan};
 pub(crate) use quantities::LONGEST_RUN;
+pub use quantities::{Quantity, quantity};
+pub use range::{RangeEnds, range_ends};
 pub(crate) use reader::Choice;
 use sweep::{Axis, SweptKey, axes};
 use toml_tree::{Node, TomlValue, fragment, parse};

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use fairhaul_units::{Bytes, Rate, Span};
+use fairhaul_units::{Bytes, Rate, Span, nearest};
 
 use super::field::{Accepts, bounds};
 use super::mistake::clip;
@@ -13,6 +13,10 @@ use crate::Start;
 pub(crate) const FASTEST_BPS: u64 = 1_000_000_000_000_000;
 /// Longest run: sums of times stay far below what a `Span` holds.
 pub(crate) const LONGEST_RUN: Span = Span::from_s(100 * 86_400);
+/// The longest round-trip time.
+const LONGEST_RTT: Span = Span::from_s(100_000);
+/// The largest transfer, bytes.
+pub(crate) const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
 /// The largest burst: a thousand times what Linux hands over.
 const LARGEST_BURST: Bytes = Bytes(64_000_000);
 /// The same in packets, of the smallest size.
@@ -57,12 +61,25 @@ pub(crate) enum BurstSpec {
     Auto,
 }
 
+/// What a person gives outside of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A duration, in seconds.
+    Time,
+    /// A round-trip time, in seconds.
+    RoundTrip,
+    /// A rate, in bits per second.
+    Rate,
+    /// The size of a transfer, in bytes.
+    Size,
+}
+
 /// A value and what stands in its place: the phrase for a wrong type.
 pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
     let text = clip(&node.to_string());
     let takes_unit = !matches!(accepts, Accepts::Number { .. } | Accepts::Whole { .. } | Accepts::Switch);
     match node.value {
-        TomlValue::Whole(_) | TomlValue::Number(_) if takes_unit && quantity(accepts) => {
+        TomlValue::Whole(_) | TomlValue::Number(_) if takes_unit && is_quantity(accepts) => {
             format!("{text} has no unit; wanted {}", accepts.wanted())
         }
         _ => format!("wanted {}, not {text}", accepts.wanted()),
@@ -70,7 +87,7 @@ pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
 }
 
 /// Whether a text of this kind begins with a number.
-pub(crate) fn quantity(accepts: &Accepts) -> bool {
+pub(crate) fn is_quantity(accepts: &Accepts) -> bool {
     use Accepts::*;
     match accepts {
         Span { .. }
@@ -83,7 +100,7 @@ pub(crate) fn quantity(accepts: &Accepts) -> bool {
         | Overhead
         | Capacity
         | Burst => true,
-        Either(all) => all.iter().any(quantity),
+        Either(all) => all.iter().any(is_quantity),
         _ => false,
     }
 }
@@ -111,6 +128,19 @@ pub(crate) fn size(text: &str, least: u64, most: u64) -> Result<Bytes, String> {
         n if n < least => Err(format!("{size} is too small; at least {}", Bytes(least))),
         n if n > most => Err(format!("{size} is too large; at most {}", Bytes(most))),
         _ => Ok(size),
+    }
+}
+
+/// Reads a quantity with the units and the bounds that it has in a scenario.
+///
+/// # Errors
+/// A phrase that says what was wanted.
+pub fn quantity(kind: Quantity, text: &str) -> Result<f64, String> {
+    match kind {
+        Quantity::Time => span(text, Span::from_ps(1), LONGEST_RUN).map(Span::as_secs),
+        Quantity::RoundTrip => span(text, Span::from_ps(1), LONGEST_RTT).map(Span::as_secs),
+        Quantity::Rate => rate(text).map(|rate| rate.as_bps() as f64),
+        Quantity::Size => size(text, 1, LARGEST_TRANSFER).map(|size| size.0 as f64),
     }
 }
 
@@ -197,11 +227,10 @@ fn range(text: &str, most: Span) -> Result<(Span, Span), String> {
 
 /// Round-trip times.
 pub(crate) fn round_trips(node: &Node) -> Option<Result<RoundTrips, String>> {
-    const MOST: Span = Span::from_s(100_000);
-    let single = |text: &str| span(text, Span::ZERO, MOST);
+    let single = |text: &str| span(text, Span::ZERO, LONGEST_RTT);
     Some(match &node.value {
         TomlValue::Text(text) if text.contains("..") => {
-            range(text, MOST).map(|(a, b)| RoundTrips::Spread(a, b))
+            range(text, LONGEST_RTT).map(|(a, b)| RoundTrips::Spread(a, b))
         }
         TomlValue::Text(text) => single(text).map(RoundTrips::One),
         TomlValue::List(nodes) => {
@@ -291,11 +320,10 @@ pub(crate) fn capacity(text: &str) -> Result<CapacitySpec, String> {
 
 /// The unit of a capacity that `unit` was probably meant to be.
 fn unit_meant(unit: &str) -> Option<&'static str> {
-    let lower = unit.to_lowercase();
-    let other = || match &*lower {
-        "p" | "pkt" | "pkts" | "packets" | "segments" => Some("packets"),
-        "bdp" | "bdps" => Some("bdp"),
-        _ => None,
+    let other = || match &*unit.to_lowercase() {
+        "p" | "pkt" | "pkts" | "segments" => Some("packets"),
+        "bdps" => Some("bdp"),
+        _ => nearest(unit, &["packets", "bdp"]),
     };
     Span::unit_meant(unit).or_else(|| Bytes::unit_meant(unit)).or_else(other)
 }
@@ -343,10 +371,27 @@ mod tests {
         assert_eq!(capacity("unlimited"), Ok(CapacitySpec::Unlimited));
         assert!(capacity("20 msec").unwrap_err().ends_with("did you mean \"20 ms\"?"));
         assert!(capacity("64 KB").unwrap_err().ends_with("did you mean \"64 kB\"?"));
-        assert!(capacity("100 pkts").unwrap_err().ends_with("did you mean \"100 packets\"?"));
+        for unit in ["pkts", "paket", "Packets"] {
+            let wrong = capacity(&format!("100 {unit}")).unwrap_err();
+            assert!(wrong.ends_with("did you mean \"100 packets\"?"), "{wrong}");
+        }
         for wrong in ["", "100", "1.5 packets", "0 packets", "0 ms", "0 bdp", "-1 bdp", "1 Gbit/s", "lots"] {
             assert!(capacity(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_quantity_outside_of_a_scenario_has_the_bounds_of_its_key() {
+        assert_eq!(quantity(Quantity::Time, "2 min"), Ok(120.0));
+        assert_eq!(quantity(Quantity::RoundTrip, "80ms"), Ok(0.08));
+        assert_eq!(quantity(Quantity::Rate, "622Mbit/s"), Ok(622e6));
+        assert_eq!(quantity(Quantity::Size, "1.5 kB"), Ok(1500.0));
+        let wrong = |kind, text| quantity(kind, text).unwrap_err();
+        assert_eq!(wrong(Quantity::RoundTrip, "0 s"), "must be above zero");
+        assert_eq!(wrong(Quantity::RoundTrip, "200000 s"), "200000 s is too long; at most 100000 s");
+        assert_eq!(wrong(Quantity::Rate, "2000 Tbit/s"), "2000 Tbit/s is too fast; at most 1000 Tbit/s");
+        assert_eq!(wrong(Quantity::Size, "0 B"), "0 B is too small; at least 1 B");
+        assert!(wrong(Quantity::Time, "5").starts_with("\"5\" has no unit"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A range of values in `[sweep]`: `{ from = "10 ms", to = "1 s", points = 5, scale = "log" }`.
 
-use fairhaul_units::{Bytes, Rate, Span};
+use fairhaul_units::{Bytes, Rate, Span, number_and_unit};
 
 use super::mistake::{SourceSpan, clip, way_out};
-use super::toml_tree::{Node, TomlEntry, TomlValue};
+use super::toml_tree::{Node, TomlEntry, TomlValue, fragment};
 
 /// The most values of a range.
 pub(super) const MOST_POINTS: usize = 10_000;
@@ -11,6 +11,35 @@ const KEYS: [&str; 4] = ["from", "to", "points", "scale"];
 const SCALES: [&str; 2] = ["linear", "log"];
 /// Significant digits of the values between the ends.
 const DIGITS: usize = 4;
+
+/// The ends of a range of which values are searched, as TOML: the second in the unit of the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeEnds {
+    /// The first value.
+    pub from: String,
+    /// The last value.
+    pub to: String,
+    /// How the values between them are spread, if the range says so: `linear` or `log`.
+    pub scale: Option<&'static str>,
+}
+
+/// Reads `{ from = …, to = …, scale = … }`; a single value is both ends.
+///
+/// # Errors
+/// A phrase that says what is wrong.
+pub fn range_ends(toml: &str) -> Result<RangeEnds, String> {
+    let node = fragment(toml, SourceSpan::Override(0));
+    if !matches!(node.value, TomlValue::Table(_)) {
+        return Ok(RangeEnds { from: node.to_string(), to: node.to_string(), scale: None });
+    }
+    let (range, points) = Range::read(&node).map_err(|(_, text)| text)?;
+    if points.is_some() {
+        return Err("a range that is searched has no number of points".into());
+    }
+    let scale = node.get("scale").map(|_| SCALES[usize::from(range.log)]);
+    let [from, to] = [range.from, range.to].map(|end| range.node(end).to_string());
+    Ok(RangeEnds { from, to, scale })
+}
 
 /// Values between two ends of one kind.
 #[derive(Clone, Debug)]
@@ -94,7 +123,10 @@ impl Range {
         } else {
             self.from + (self.to - self.from) * at
         };
-        let number = if self.whole { exact.round() } else { rounded(exact) };
+        self.node(if self.whole { exact.round() } else { rounded(exact) })
+    }
+
+    fn node(&self, number: f64) -> Node {
         let value = match &self.unit {
             Some(unit) => TomlValue::Text(format!("{number} {unit}")),
             None if self.whole => TomlValue::Whole(number as i128),
@@ -142,17 +174,10 @@ impl End {
                 Ok(End { number: *number, unit: None, whole: false })
             }
             TomlValue::Text(text) => {
-                let text = text.trim();
-                let end =
-                    text.find(|c: char| !c.is_ascii_digit() && !".+-".contains(c)).unwrap_or(text.len());
-                let (number, unit) = text.split_at(end);
-                let unit = unit.trim();
+                let (number, unit) = number_and_unit(text).ok_or_else(wanted)?;
                 // Parts of a packet or of a byte do not exist.
-                let whole = ["packets", "packet", "B"].contains(&unit) && !number.contains('.');
-                match number.parse::<f64>() {
-                    Ok(number) if !unit.is_empty() => Ok(End { number, unit: Some(unit.to_owned()), whole }),
-                    _ => Err(wanted()),
-                }
+                let whole = ["packets", "packet", "B"].contains(&unit) && !text.contains('.');
+                Ok(End { number, unit: Some(unit.to_owned()), whole })
             }
             _ => Err(wanted()),
         }
@@ -181,7 +206,6 @@ impl End {
 
 #[cfg(test)]
 mod tests {
-    use super::super::toml_tree::fragment;
     use super::*;
 
     fn values(range: &str) -> Vec<String> {
@@ -218,6 +242,20 @@ mod tests {
             values("{ from = \"1 Gbit/s\", to = \"500 Mbit/s\", points = 2 }"),
             ["\"1 Gbit/s\"", "\"0.5 Gbit/s\""]
         );
+    }
+
+    #[test]
+    fn a_range_that_is_searched_has_two_ends_and_perhaps_a_scale() {
+        let ends = |toml: &str| range_ends(toml).map(|ends| (ends.from, ends.to, ends.scale));
+        let of = |from: &str, to: &str, scale| Ok((from.to_owned(), to.to_owned(), scale));
+        assert_eq!(ends("{ from = 0.123456, to = 1 }"), of("0.123456", "1", None));
+        assert_eq!(
+            ends("{ from = \"500 kbit/s\", to = \"1 Gbit/s\", scale = \"log\" }"),
+            of("\"500 kbit/s\"", "\"1000000 kbit/s\"", Some("log"))
+        );
+        assert_eq!(ends("\"2 bdp\""), of("\"2 bdp\"", "\"2 bdp\"", None));
+        assert_eq!(ends("{ from = 1 }").unwrap_err(), "the range has no \"to\"");
+        assert!(ends("{ from = 1, to = 2, points = 2 }").is_err());
     }
 
     #[test]

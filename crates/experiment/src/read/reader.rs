@@ -263,7 +263,7 @@ pub(crate) fn fits(node: &Node, accepts: &Accepts) -> bool {
     match (&node.value, accepts) {
         (TomlValue::Text(text), Accepts::Words(_)) => !numeric(text),
         (TomlValue::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
-        (TomlValue::Text(text), _) => quantities::quantity(accepts) && numeric(text),
+        (TomlValue::Text(text), _) => quantities::is_quantity(accepts) && numeric(text),
         (TomlValue::Whole(_) | TomlValue::Number(_), _) => matches!(accepts, Accepts::Number { .. }),
         (TomlValue::Switch(_), _) => matches!(accepts, Accepts::Switch),
         (TomlValue::Table(_), _) => matches!(accepts, Accepts::Table(_) | Accepts::Words(_)),

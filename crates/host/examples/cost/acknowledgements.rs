@@ -4,12 +4,12 @@
 //! stays there. So every round has new programs and sockets, and the spread over rounds includes this effect.
 
 use fairhaul_host::error::{Context, Result};
-use fairhaul_host::kernel::load::{Loaded, count_program_time};
+use fairhaul_host::ports::load::{Loaded, count_program_time};
 use fairhaul_host::steps::Steps;
 use serde::Serialize;
 
+use crate::candidates::{BASE, Candidate, load_candidates};
 use crate::direct_link::{AckBatch, DirectLink, Flow};
-use crate::measure::{BASE, Candidate, load_candidates};
 use crate::spread::Spread;
 
 /// Turns of each controller in a round.

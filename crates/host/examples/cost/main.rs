@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod acknowledgements;
 #[cfg(target_os = "linux")]
+mod candidates;
+#[cfg(target_os = "linux")]
 mod direct_link;
 #[cfg(target_os = "linux")]
 mod measure;

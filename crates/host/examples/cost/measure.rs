@@ -1,24 +1,16 @@
-//! Decides what is measured, and loads the controllers.
+//! Decides what is measured.
 //!
 //! The speed of a machine drifts by more than the costs differ, so every measurement is compared with `cubic` right
 //! before and right after it.
 
 use fairhaul_host::error::{Error, Result};
-use fairhaul_host::kernel::install_spec::InstallSpec;
-use fairhaul_host::kernel::load::{Loaded, load};
-use fairhaul_host::kernel::trial::hidden_name;
-use fairhaul_host::kernel::{capabilities, probe};
+use fairhaul_host::ports::{capabilities, probe};
 use fairhaul_host::steps::Steps;
-use fairhaul_twins::{MISSING, Socket, objects};
+use fairhaul_twins::MISSING;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{acknowledgements, direct_link, paced, path};
-
-/// The controller that all others are compared with.
-pub const BASE: &str = "cubic";
-/// The kernel's own controllers that are measured as the ports are. The first shows the noise.
-const KERNELS: [&str; 2] = [BASE, "reno"];
 
 #[derive(Debug, Deserialize)]
 struct Envelope {
@@ -41,19 +33,6 @@ impl Default for Request {
     fn default() -> Request {
         Request { rounds: 7, seconds: 8, paced_seconds: 8 }
     }
-}
-
-/// A controller that is measured.
-#[derive(Debug)]
-pub struct Candidate {
-    /// Its name for users.
-    pub name: String,
-    /// Its name in the kernel.
-    pub kernel_name: String,
-    /// Keeps it in the kernel, where it is a port.
-    pub loaded: Option<Loaded>,
-    /// Whether it moves the window itself, so that a route cannot lock it.
-    pub has_control: bool,
 }
 
 /// Measures all ports, under names that no connection uses, and removes them.
@@ -80,22 +59,4 @@ pub fn answer(text: &str) -> Result<Value> {
         "paced": paced,
         "path": path,
     }))
-}
-
-/// The kernel's own controllers and all ports, loaded anew.
-pub fn load_candidates() -> Result<Vec<Candidate>> {
-    let own = KERNELS.map(|name| Candidate {
-        name: name.into(),
-        kernel_name: name.into(),
-        loaded: None,
-        has_control: false,
-    });
-    let twins = objects().into_iter().map(|object| {
-        let name = object.note.name;
-        let spec = InstallSpec { twin: name.clone(), name: Some(hidden_name()), set: Default::default() };
-        let install = spec.resolve()?;
-        let has_control = Socket::new(object.elf).is_ok_and(|socket| socket.has_control());
-        Ok(Candidate { name, loaded: Some(load(&install)?), kernel_name: install.name, has_control })
-    });
-    own.into_iter().map(Ok).chain(twins).collect()
 }

@@ -7,14 +7,14 @@
 //! reach, so that both sides have the timers, and as many packets.
 
 use fairhaul_host::error::{Context, Error, Result};
-use fairhaul_host::kernel::congestion;
-use fairhaul_host::kernel::load::{Loaded, count_program_time};
 use fairhaul_host::lab::traffic::LabTransfer;
+use fairhaul_host::ports::congestion;
+use fairhaul_host::ports::load::{Loaded, count_program_time};
 use fairhaul_host::steps::Steps;
 use fairhaul_units::{Rate, Span};
 use serde::Serialize;
 
-use crate::measure::{BASE, load_candidates};
+use crate::candidates::{BASE, load_candidates};
 use crate::path::{FlowResult, run_flow};
 use crate::spread::Spread;
 

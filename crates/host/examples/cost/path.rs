@@ -13,7 +13,7 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-use crate::measure::{BASE, Candidate, load_candidates};
+use crate::candidates::{BASE, Candidate, load_candidates};
 use crate::spread::Spread;
 
 const RATE_BPS: u64 = 200_000_000;

@@ -3,11 +3,11 @@
 
 use serde::Deserialize;
 
-use super::congestion;
 use super::install_store::{InstallRecord, InstallStore};
 use super::route::{Route, RouteName, is_on_route};
 use crate::error::{Context, Error, Result};
 use crate::namespace::{self, Namespace, ip};
+use crate::ports::congestion;
 use crate::steps::Steps;
 
 /// The default that a namespace gets on removal if its former default is unknown.

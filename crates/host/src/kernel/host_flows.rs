@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::capabilities;
 use super::looks::{FlowFilter, Looks};
 use crate::error::{Error, Result};
+use crate::ports::capabilities;
 use crate::steps::{say, warn};
 
 /// The request.

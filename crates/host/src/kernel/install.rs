@@ -4,10 +4,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::default_scope::{DefaultScope, withdraw};
-use super::install_spec::{InstallSpec, ResolvedInstall, freezes_short_paths, written};
 use super::install_store::{InstallRecord, InstallStore};
-use super::{capabilities, congestion, load, probe, trial};
+use super::{pinned, trial};
 use crate::error::{Error, Result};
+use crate::ports::install_spec::{InstallSpec, ResolvedInstall, freezes_short_paths, written};
+use crate::ports::{capabilities, congestion, load, probe};
 use crate::signals;
 use crate::steps::{Steps, warn};
 
@@ -112,7 +113,7 @@ fn install_one(
     let which = [&note.name, " ", &note.version].concat();
     steps.step(format!("load {} as {name}{set} and pin it", which.trim_end()), || {
         store.write(&record)?;
-        load::load(install)?.pin(store, name)
+        pinned::pin(load::load(install)?, store, name)
     })?;
     scope.apply(store, &mut record, steps)
 }
@@ -122,7 +123,7 @@ fn undo(store: &InstallStore, installs: &[ResolvedInstall]) {
     let quiet = Steps::new(false);
     let all = installs.iter().try_for_each(|install| {
         withdraw(&install.name, store.read(&install.name).as_ref(), quiet)?;
-        load::unregister(store, &install.name)?;
+        pinned::unregister(store, &install.name)?;
         store.remove(&install.name)
     });
     if let Err(error) = all.and_then(|()| store.remove_if_empty(quiet)) {

@@ -16,16 +16,16 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use fairhaul_twins::{Note, PortParameter};
+use fairhaul_units::hint;
 use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use serde::{Deserialize, Serialize};
 
-use super::install_spec::is_name;
-use super::owner::Owner;
 use super::store_lock::StoreLock;
 use crate::error::{Context, Error, Result};
 use crate::lab::simulated_path::SimulatedPath;
-use crate::nearest::hint;
+use crate::ports::install_spec::is_name;
+use crate::ports::owner::Owner;
 use crate::steps::{Steps, warn};
 
 /// The folder of the store, unless a request names another.

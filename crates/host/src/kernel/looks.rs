@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use fairhaul_units::hint;
 use serde::{Deserialize, Serialize};
 
-use super::capabilities;
 use super::flow_probe::{Bounds, EndedFlow, FlowProbe};
 use super::loss_monitor::SentCounts;
 use crate::error::{Error, Result};
 use crate::flows::{self, KernelFlow};
 use crate::namespace;
-use crate::nearest::hint;
+use crate::ports::capabilities;
 use crate::steps::warn;
 
 /// A connection and its namespace.

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use super::default_scope::withdraw;
 use super::install_store::InstallStore;
-use super::owner::Owner;
-use super::{capabilities, congestion, load};
+use super::pinned;
 use crate::error::{Error, Result};
+use crate::ports::owner::Owner;
+use crate::ports::{capabilities, congestion};
 use crate::signals;
 use crate::steps::{Steps, warn};
 
@@ -91,7 +92,7 @@ pub fn take_out(store: &InstallStore, name: &str, steps: Steps) -> Result<()> {
     };
     let what = format!("remove {name} from the kernel, {by}; flows that use it keep it until they end");
     steps.step(what, || {
-        load::unregister(store, name)?;
+        pinned::unregister(store, name)?;
         store.remove(name)?;
         wait_until_removed(name)
     })?;

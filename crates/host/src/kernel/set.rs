@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::install_spec::{freezes_short_paths, read_values, written};
 use super::install_store::InstallStore;
+use super::pinned;
 use super::remove::warn_about_others;
-use super::{capabilities, load};
 use crate::error::{Error, Result};
+use crate::ports::capabilities;
+use crate::ports::install_spec::{freezes_short_paths, read_values, written};
 use crate::steps::Steps;
 
 /// The request.
@@ -30,7 +31,7 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
     let _lock = store.lock()?;
     let record = store.read(name).ok_or_else(|| store.not_installed(name))?;
     let changed = read_values(name, &record.parameters, &request.set)?;
-    let mut values = load::parameters(store, &record)?;
+    let mut values = pinned::parameters(store, &record)?;
     values.extend(changed.clone());
     if record.default_before.is_some() && freezes_short_paths(&record.twin, &values) {
         return Err(Error::refused(format!(
@@ -46,7 +47,7 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
     let values: Vec<String> = values.collect();
     Steps::new(request.dry_run)
         .step(format!("set {} of {name} for all its flows", values.join(" ")), || {
-            load::set(store, &record, &changed)
+            pinned::set(store, &record, &changed)
         })?;
     Ok(json!({ "name": name, "parameters": values, "dry_run": request.dry_run }))
 }

@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 use super::install_store::{InstallRecord, InstallStore};
 use super::looks::{FlowFilter, Look, Looks, SendingFlow};
-use super::owner::Owner;
+use super::pinned;
 use super::route::{Route, is_on_route};
-use super::{congestion, load, probe};
 use crate::error::Result;
 use crate::namespace;
+use crate::ports::owner::Owner;
+use crate::ports::{congestion, probe};
 use crate::steps::warn;
 
 /// The time between the two looks at the flows: many round trips, and a short wait.
@@ -77,7 +78,7 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
     let record = store.read(name);
     let registered = congestion::available()?.iter().any(|other| other == name);
     let state = state(record.as_ref(), registered, store.link(name).exists());
-    let parameters = record.as_ref().and_then(|record| load::parameters(store, record).ok());
+    let parameters = record.as_ref().and_then(|record| pinned::parameters(store, record).ok());
     let units = record.as_ref().map(units);
     let switches = record.as_ref().map(switches);
     Ok(match record {

@@ -1,24 +1,19 @@
 //! The trial of an eBPF port before any program can choose it: a flow over a path of the lab uses it under a
 //! temporary name. The path is removed with this process.
 
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use fairhaul_experiment::grid;
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Span, Time};
 
-use fairhaul_twins::PREFIX;
-
-use super::install_spec::ResolvedInstall;
-use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::device::DeviceKind;
 use crate::lab::tcp_info::Info;
 use crate::lab::traffic::{LabTransfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
+use crate::ports::install_spec::ResolvedInstall;
+use crate::ports::load;
 
 /// How long the flow of a trial lasts.
 const DURATION: Span = Span::from_ms(1500);
@@ -33,15 +28,9 @@ const LEAST_SHARE: f64 = 0.35;
 /// parameters, because the requested ones may be for another kind of path.
 pub fn run(install: &ResolvedInstall) -> Result<()> {
     let values = install.note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
-    let hidden = ResolvedInstall { name: hidden_name(), values, ..install.clone() };
+    let hidden = ResolvedInstall { name: load::hidden_name(), values, ..install.clone() };
     let _loaded = load::load(&hidden)?;
     flow(&hidden.name).when(format!("the test of {} failed", install.note.name))
-}
-
-/// A name that no other process and no other trial in this process uses.
-pub fn hidden_name() -> String {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("{PREFIX}{:x}_{:x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A flow over a path that loses packets must make progress, and must react to losses.

@@ -4,9 +4,10 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::install_spec::InstallSpec;
-use super::{capabilities, probe, trial};
+use super::trial;
 use crate::error::{Error, Result};
+use crate::ports::install_spec::InstallSpec;
+use crate::ports::{capabilities, probe};
 use crate::steps::Steps;
 
 /// The request: these eBPF ports, or all.

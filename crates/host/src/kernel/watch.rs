@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::capabilities;
 use super::host_flows::check_interval;
 use super::install_store::InstallStore;
 use super::looks::{FlowFilter, Look, Looks, sent_counts};
@@ -15,6 +14,7 @@ use super::loss_monitor::{ConnectionCounts, Limits, LossMonitor};
 use super::remove::take_out;
 use super::status::port;
 use crate::error::{Error, Result};
+use crate::ports::capabilities;
 use crate::steps::{Steps, say, warn};
 
 /// The request.

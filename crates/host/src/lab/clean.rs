@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use super::interface::DEVICE;
 use crate::error::{Context, Result};
-use crate::kernel::{capabilities, congestion};
-use crate::linux::variables;
 use crate::namespace;
+use crate::ports::{capabilities, congestion};
+use crate::variables;
 
 /// The name of this program, as the kernel has it.
 const PROGRAM: &str = "fairhaul-host";

@@ -9,12 +9,11 @@ use std::process::Stdio;
 
 use fairhaul_experiment::{Flow, HostPacing};
 use fairhaul_path::LinkSpec;
-use fairhaul_units::{Rate, Span};
+use fairhaul_units::{Rate, Span, hint};
 
 use super::interface::set;
 use crate::error::{Error, Result};
 use crate::namespace::Namespace;
-use crate::nearest::hint;
 use crate::programs;
 
 /// The folder of the kernel's settings, and that of a namespace.

@@ -5,12 +5,11 @@ use std::fs;
 use std::io;
 
 use fairhaul_experiment::{Flow, RUNS_WITH};
-use fairhaul_units::{Bytes, Parameter, Value};
+use fairhaul_units::{Bytes, Parameter, Value, hint};
 
 use super::flow_controller::{Twins, datagrams, identity, kernel_name};
 use super::simulated_path::SimulatedPath;
-use crate::kernel::{capabilities, congestion};
-use crate::nearest::hint;
+use crate::ports::{capabilities, congestion};
 
 /// See the module.
 #[derive(Clone, Debug)]

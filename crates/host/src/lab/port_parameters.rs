@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::run_request::RequestedScenario;
 use super::temporary_ports::port;
 use crate::error::{Error, Result};
-use crate::kernel::install_spec::{ResolvedInstall, written};
+use crate::ports::install_spec::{ResolvedInstall, written};
 
 /// The request: what the controller of each flow of a scenario requires.
 #[derive(Debug, Deserialize)]

@@ -20,7 +20,7 @@ use super::tcp_probe::ProbeSample;
 use super::traced_windows::TracedWindows;
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
 use crate::error::{Context, Error, Result};
-use crate::kernel::capabilities;
+use crate::ports::capabilities;
 
 /// The result of a run.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ use super::run::run;
 use super::simulated_path::SimulatedPath;
 use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
-use crate::kernel::{capabilities, probe};
 use crate::memory_limit::MemoryLimit;
+use crate::ports::{capabilities, probe};
 use crate::user_namespace;
 
 /// The request.

@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::slice;
 
 use fairhaul_experiment::{Flow, Scenario, grid};
-use fairhaul_units::Span;
+use fairhaul_units::{Span, hint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -23,8 +23,7 @@ use super::router::{Lab, Passed};
 use super::run_request::{RequestedScenario, prepare};
 use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
-use crate::kernel::congestion;
-use crate::nearest::hint;
+use crate::ports::congestion;
 use crate::signals;
 use crate::steps::say;
 use crate::sys::Inherited;

@@ -15,10 +15,9 @@ use fairhaul_units::{Bytes, HEADER, Kind, Word};
 use super::flow_controller::{Twins, identity};
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
-use crate::kernel::install_spec::ResolvedInstall;
-use crate::kernel::load::{Loaded, load};
-use crate::kernel::trial::hidden_name;
-use crate::kernel::{capabilities, congestion};
+use crate::ports::install_spec::ResolvedInstall;
+use crate::ports::load::{Loaded, hidden_name, load};
+use crate::ports::{capabilities, congestion};
 
 /// The largest train of the eBPF port of FHSTCP, `TRAIN_BYTES`.
 const TRAIN: Bytes = Bytes(64_000);

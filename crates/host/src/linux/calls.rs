@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use super::memory_file::memory_file;
 use super::program::Program;
-use super::variables;
 use crate::error::{Context, Error, Result};
 use crate::lab::run_request::RequestedScenario;
 use crate::lab::simulated_path::RECORD;
 use crate::lab::temporary_ports::objects;
+use crate::variables;
 
 /// The request.
 #[derive(Debug, Deserialize)]

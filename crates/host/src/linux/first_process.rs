@@ -10,10 +10,10 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::termios::{OutputFlags, SetArg, tcgetattr, tcsetattr};
 use nix::unistd::{dup2_stdin, dup2_stdout, setsid};
 
-use super::variables::TERMINAL;
 use crate::lab::simulated_path::{DEVICE, REQUEST};
 use crate::request::respond_to;
 use crate::sys::{Inherited, simulated};
+use crate::variables::TERMINAL;
 
 /// The console, if it is a terminal, and else the device that passes input and output on.
 const CONSOLE: &str = "/dev/tty0";

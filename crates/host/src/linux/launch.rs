@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::program::Program;
-use super::variables;
 use crate::error::{Context, Result};
 use crate::lab::run_request::RequestedScenario;
 use crate::lab::simulated_path::RECORD;
+use crate::variables;
 
 /// The request.
 #[derive(Debug, Deserialize)]

@@ -12,7 +12,6 @@ mod memory_file;
 mod program;
 mod shell;
 mod simulated_network;
-pub mod variables;
 
 pub use calls::{LinuxCalls, compare_calls};
 pub use first_process::{first_process, is_first_process};

@@ -16,10 +16,10 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::memory_file::{inherited, memory_file};
-use super::variables::{self, CLOCK_BYTES};
 use crate::error::{Context, Error, Result};
 use crate::steps::say;
 use crate::sys;
+use crate::variables::{self, CLOCK_BYTES};
 
 /// When the program's clock starts, nanoseconds since 1970: any time, but always the same.
 const START_NS: &str = "1700000000000000000";

@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::program::Program;
-use super::variables::{self, TERMINAL};
 use crate::error::{Context, Result};
 use crate::lab::Shell;
 use crate::lab::run_request::RequestedScenario;
 use crate::lab::shell::terminal;
 use crate::signals;
 use crate::sys::Inherited;
+use crate::variables::{self, TERMINAL};
 
 /// The request: that of the lab, and the program.
 #[derive(Debug, Deserialize)]

@@ -4,9 +4,9 @@ use fairhaul_cc::{ControllerChoice, Needs, Own, Window};
 use fairhaul_units::{Time, mix};
 
 use super::Connection;
+use crate::flow_state::FlowState;
 use crate::network::Network;
 use crate::route::Route;
-use crate::simulation::FlowState;
 
 impl Connection {
     /// Whether it still has something to send.

@@ -9,9 +9,9 @@ use fairhaul_units::Time;
 use super::Engine;
 use crate::connection::Connection;
 use crate::control::Control;
+use crate::flow_state::FlowState;
 use crate::network::Network;
 use crate::route::Route;
-use crate::simulation::FlowState;
 
 impl Engine {
     /// When the run is over.

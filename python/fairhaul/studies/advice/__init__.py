@@ -14,8 +14,9 @@ from typing import Unpack
 from fairhaul.host.deployable import Way, as_port, way_of
 from fairhaul.host.deployable import ways as ways_of_host
 from fairhaul.jobs.values import Running, RunOptions
+from fairhaul.scenario.quantities import size_bytes
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.scenario.transport import Transport, size_bytes
+from fairhaul.scenario.transport import Transport
 from fairhaul.studies.advice.path import USUAL, Known, observed
 from fairhaul.studies.advice.tournament import CANDIDATES, PARALLEL, Advice, play
 from fairhaul.studies.comparison.question import Question, read_question

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from fairhaul import _core
 from fairhaul.scenario.read import ScenarioError
 
 # What is drawn where nothing is known, and how far from a given value it may be.
@@ -18,7 +19,6 @@ LOSS_FACTOR = 3.0
 # The kernel's default, and what competing flows use unless something else is given.
 USUAL = "cubic"
 
-QUANTITY = re.compile(r"\s*([0-9.]+)\s*(.*)")
 # A word of `ss -ti`, and the number behind it.
 WORDS = {
     "minrtt": re.compile(r"\bminrtt:([0-9.]+)"),
@@ -59,9 +59,9 @@ class Known:
         given = self.policer or self.buffer
         if given is None:
             return {"from": BUFFERS[0], "to": BUFFERS[1], "scale": "log"}
-        parts = QUANTITY.fullmatch(given)
+        parts = _core.number_and_unit(given)
         assert parts is not None, "it was read as a capacity or a size before"
-        number, unit = float(parts[1]), parts[2]
+        number, unit = parts
         low, high = number / BUFFER_FACTOR, number * BUFFER_FACTOR
         if unit in {"packets", "packet", "B"}:
             low, high = max(1.0, round(low)), round(high)

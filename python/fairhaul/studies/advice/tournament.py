@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -252,8 +251,9 @@ class _Rounds:
 
     def _holds_bytes(self, scenario: Scenario) -> float:
         """Give what the path of a setting holds: what is under way, and what waits."""
-        link = json.loads(scenario.describe())["links"][0]
-        waiting = float(link["capacity_s"]) * float(link["rate_bps"]) / 8
+        link = scenario.described["links"][0]
+        assert link["capacity_s"] is not None, "its queue has a capacity"
+        waiting = link["capacity_s"] * link["rate_bps"] / 8
         if self._known.policer is not None:
             waiting = float(str(variant(scenario)["bottleneck.policer.burst"]).split()[0])
         return self._question.rate_bps / 8 * max(self._question.rtts_s) + waiting

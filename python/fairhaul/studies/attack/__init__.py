@@ -20,8 +20,9 @@ from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.listings import needed_queue
+from fairhaul.scenario.quantities import time_s
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.scenario.transport import PROFILES, Transport, keyed, read_transport, time_s
+from fairhaul.scenario.transport import PROFILES, Transport, keyed, read_transport
 from fairhaul.studies.attack import kernel, words
 from fairhaul.studies.attack.box import Box, read_box, read_file, with_queue
 from fairhaul.studies.attack.objectives import OBJECTIVES, Objective

@@ -6,7 +6,6 @@ quantities. They are rounded, so that neighbouring points are often the same pla
 
 from __future__ import annotations
 
-import json
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from fairhaul.scenario.read import ScenarioError, read_one, toml
+from fairhaul import _core
+from fairhaul.scenario.read import ScenarioError, toml
+from fairhaul.scenario.transport import keyed, with_key
 from fairhaul.studies.attack.place import SELF, Place
 from fairhaul.text.nearest import hint
 
@@ -25,11 +26,16 @@ MOST_FLOWS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The ends of a range, and how the numbers from 0 to 1 are spread over it."""
+    """The ends of a range, and how the numbers from 0 to 1 are spread over it.
+
+    `scale` is `"whole"`, `"linear"` or `"log"`; on a linear scale values have `decimals`, and
+    otherwise three digits.
+    """
 
     low: float
     high: float
     scale: str
+    decimals: int | None = None
 
     @property
     def is_fixed(self) -> bool:
@@ -42,7 +48,9 @@ class Range:
         if self.scale == "whole":
             return min(self.low + math.floor(part * (self.high - self.low + 1)), self.high)
         if self.scale == "linear":
-            return round(self.low + part * (self.high - self.low), 2)
+            value = self.low + part * (self.high - self.low)
+            three = self.decimals is None
+            return self.within(float(f"{value:.3g}")) if three else round(value, self.decimals)
         low = self.low
         if low == 0:
             if part < NOTHING or self.high == 0:
@@ -164,18 +172,15 @@ class Box:
         }
 
 
-# Each range with its scale, and the unit of its values: a key of a scenario, or none.
-RANGES = {
-    "rate": ("log", "Mbit/s"),
-    "rtt": ("log", "ms"),
-    "buffer": ("log", "bdp"),
-    "loss": ("log", ""),
-    "dip": ("linear", ""),
-    "flows": ("whole", ""),
-    "rivals": ("whole", ""),
-    "rivals_rtt": ("log", ""),
-    "rivals_start": ("linear", ""),
+# The default scale of each range; those with two decimals are parts and never far from 1.
+SCALES = {
+    **dict.fromkeys(("rate", "rtt", "buffer", "loss", "rivals_rtt"), "log"),
+    **dict.fromkeys(("dip", "rivals_start"), "linear"),
+    **dict.fromkeys(("flows", "rivals"), "whole"),
 }
+DECIMALS = {"dip": 2, "rivals_start": 2}
+# The unit of the values of each range that has one.
+UNITS = {"rate": "Mbit/s", "rtt": "ms", "buffer": "bdp"}
 # What a value of each range may be.
 BOUNDS = {
     "rate": (0.1, 100_000.0),
@@ -190,18 +195,25 @@ BOUNDS = {
 }
 LISTS = ("queue", "rival")
 NUMBERS = {"round_trips": (20.0, 100_000.0)}
+
+
+def between(low: object, high: object) -> dict[str, object]:
+    """Write a range as a box has it."""
+    return {"from": low, "to": high}
+
+
 EVERYWHERE: Mapping[str, Any] = {
-    "rate": ["5 Mbit/s", "100 Mbit/s"],
-    "rtt": ["10 ms", "200 ms"],
-    "buffer": ["0.1 bdp", "8 bdp"],
+    "rate": between("5 Mbit/s", "100 Mbit/s"),
+    "rtt": between("10 ms", "200 ms"),
+    "buffer": between("0.1 bdp", "8 bdp"),
     "loss": 0,
     "dip": 1,
-    "flows": [1, 4],
-    "rivals": [1, 4],
-    "rivals_rtt": [0.25, 4],
-    "rivals_start": [-0.25, 0.25],
-    "queue": ["droptail"],
-    "rival": [SELF, "cubic", "reno"],
+    "flows": between(1, 4),
+    "rivals": between(1, 4),
+    "rivals_rtt": between(0.25, 4),
+    "rivals_start": between(-0.25, 0.25),
+    "queue": "droptail",
+    "rival": {"any": [SELF, "cubic", "reno"]},
     "round_trips": 400,
     "least_duration": "10 s",
 }
@@ -220,7 +232,7 @@ def read_box(given: Mapping[str, Any], place: str) -> Box:
     ]
     keys = {**EVERYWHERE, **{key: given[key] for key in given if key in EVERYWHERE}}
     found: dict[str, Any] = {}
-    readers = {**dict.fromkeys(RANGES, _range), **dict.fromkeys(LISTS, _list)}
+    readers = {**dict.fromkeys(SCALES, _range), **dict.fromkeys(LISTS, _list)}
     for key, value in keys.items():
         try:
             found[key] = readers.get(key, _number)(key, value)
@@ -249,8 +261,6 @@ def read_file(file: Path, defaults: Mapping[str, Any]) -> Box:
 
 def with_queue(box: Box, given: str) -> Box:
     """Fix the queue of a box to `KIND` or `KIND:key=value,key=value`."""
-    from fairhaul.scenario.transport import keyed
-
     queue, wrong = keyed(given)
     try:
         if wrong:
@@ -262,88 +272,63 @@ def with_queue(box: Box, given: str) -> Box:
 
 
 def _range(key: str, given: Any) -> Range:
-    scale, unit = RANGES[key]
-    ends = list(given) if isinstance(given, list) else [given]
-    if not 1 <= len(ends) <= 2:
-        raise ScenarioError("give a value, or the two ends of a range")
-    numbers = [_quantity(key, end, unit) for end in ends]
-    low, high = BOUNDS[key]
-    for number in numbers:
-        if scale == "whole" and number != int(number):
+    if isinstance(given, list):
+        raise ScenarioError(
+            f"wanted a value, or a range {{ from = …, to = … }}, instead of a list: {toml(given)}"
+        )
+    first, last, scale = _core.range_ends(toml(given))
+    low, high = (_value(key, tomllib.loads(f"end = {end}")["end"]) for end in (first, last))
+    least, most = BOUNDS[key]
+    for number in (low, high):
+        if SCALES[key] == "whole" and number != int(number):
             raise ScenarioError(f"wanted whole numbers: {toml(given)}")
-        if not low <= number <= high:
-            span = f"{low:g} to {high:g} {unit}".strip()
+        if not least <= number <= most:
+            span = f"{least:g} to {most:g} {UNITS.get(key, '')}".strip()
             raise ScenarioError(f"wanted values from {span}: {toml(given)}")
-    if numbers[0] > numbers[-1]:
+    if low > high:
         raise ScenarioError(f"the smaller end comes first: {toml(given)}")
-    return Range(low=numbers[0], high=numbers[-1], scale=scale)
+    if scale is None or SCALES[key] == "whole":
+        scale = SCALES[key]
+    return Range(low=low, high=high, scale=scale, decimals=DECIMALS.get(key))
 
 
-def _quantity(key: str, given: Any, unit: str) -> float:
-    if not unit:
-        if isinstance(given, bool) or not isinstance(given, int | float):
-            raise ScenarioError(f"wanted a number: {toml(given)}")
-        return float(given)
-    if unit == "bdp":
-        words = str(given).split()
-        try:
-            number, word = words
-            if word == "bdp":
-                return float(number)
-        except ValueError:
-            pass
-        raise ScenarioError(f'wanted bandwidth-delay products such as "0.5 bdp": {toml(given)}')
-    scaled = {"rate": 1e-6, "rtt": 1e3, "least_duration": 1.0}[key]
-    return float(f"{_described(key, given) * scaled:.6g}")
-
-
-def _described(key: str, given: Any) -> float:
-    """Read a rate or a time as a scenario does, in its SI unit."""
-    bottleneck: dict[str, Any] = {"rate": "1 Mbit/s", "delay": "0 s", "queue": _sized("droptail")}
-    flow: dict[str, Any] = {"name": "flow", "rtt": "1 s", "controller": "reno"}
-    of: dict[str, Any] = {"duration": "1 s", "bottleneck": bottleneck, "flow": [flow]}
-    target = {"rate": bottleneck, "rtt": flow}.get(key, of)
-    name = key if key in {"rate", "rtt"} else "duration"
-    target[name] = given
-    described = _read(of, name)
+def _value(key: str, given: Any) -> float:
+    """Read a value of a key, in the unit of its range."""
     if key == "rate":
-        return float(described["links"][0]["rate_bps"])
-    return float(described["flows"][0]["rtt_s"] if key == "rtt" else described["duration_s"])
-
-
-def _read(of: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(read_one(of).describe())
-    except ScenarioError as error:
-        mistakes = [str(mistake).partition(": ")[2] for mistake in error.args]
-        raise ScenarioError(*(text.removeprefix(f"{key}: ") for text in mistakes)) from None
-    return found
-
-
-def _sized(kind: Any) -> dict[str, Any]:
-    named = {"kind": kind} if isinstance(kind, str) else dict(kind)
-    return {**named, "capacity": "100 packets"}
+        return float(f"{_core.quantity('rate', str(given)) / 1e6:.6g}")
+    if key == "rtt":
+        return float(f"{_core.quantity('rtt', str(given)) * 1e3:.6g}")
+    if key == "least_duration":
+        return float(f"{_core.quantity('time', str(given)):.6g}")
+    if key == "buffer":
+        number, unit = _core.number_and_unit(str(given)) or (0.0, "")
+        if unit != "bdp":
+            raise ScenarioError(f'wanted bandwidth-delay products such as "0.5 bdp": {toml(given)}')
+        return number
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ScenarioError(f"wanted a number: {toml(given)}")
+    return float(given)
 
 
 def _queue(given: Any) -> str:
     """Read a queue without its capacity; give it as TOML."""
     if not isinstance(given, str | dict) or (isinstance(given, dict) and "kind" not in given):
         raise ScenarioError(f'wanted "droptail" or {{ kind = "red" }}: {toml(given)}')
-    if isinstance(given, dict) and "capacity" in given:
+    queue = {"kind": given} if isinstance(given, str) else dict(given)
+    if "capacity" in queue:
         raise ScenarioError("capacity belongs to `buffer`")
-    of = {
-        "duration": "1 s",
-        "bottleneck": {"rate": "10 Mbit/s", "delay": "1 ms", "queue": _sized(given)},
-        "flow": [{"name": "flow", "rtt": "40 ms", "controller": "reno"}],
-    }
-    _read(of, "queue")
-    return toml({key: value for key, value in _sized(given).items() if key != "capacity"})
+    sized = toml({**queue, "capacity": "100 packets"})
+    with_key("bottleneck.queue", sized, link={"rate": "10 Mbit/s"})
+    return toml(queue)
 
 
 def _list(key: str, given: Any) -> tuple[str, ...]:
-    items = given if isinstance(given, list) else [given]
-    if not items:
-        raise ScenarioError("the list is empty")
+    if isinstance(given, list):
+        raise ScenarioError(f"write {{ any = {toml(given)} }} for alternatives")
+    is_several = isinstance(given, Mapping) and list(given) == ["any"]
+    items = given["any"] if is_several else [given]
+    if not isinstance(items, list) or not items:
+        raise ScenarioError("the list of alternatives is empty, or no list")
     if key == "queue":
         return tuple(_queue(item) for item in items)
     if not all(isinstance(item, str) for item in items):
@@ -352,9 +337,9 @@ def _list(key: str, given: Any) -> tuple[str, ...]:
 
 
 def _number(key: str, given: Any) -> float:
-    if key == "least_duration":
-        return _quantity(key, given, "s")
-    number = _quantity(key, given, "")
+    number = _value(key, given)
+    if key not in NUMBERS:
+        return number
     low, high = NUMBERS[key]
     if not low <= number <= high:
         raise ScenarioError(f"wanted {low:g} to {high:g}: {toml(given)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairhaul.statistics.estimate import ANY, FRACTION, Bounds
+from fairhaul.studies.attack.box import between
 from fairhaul.studies.attack.figures import Figures
 from fairhaul.studies.attack.place import RIVAL, Place
 
@@ -90,7 +91,7 @@ OBJECTIVES = {
             weak=0.2,
             bounds=FRACTION,
             box={
-                **{"loss": [0, 0.001], "dip": [0.1, 1], "rivals": 0, "rivals_rtt": 1},
+                **{"loss": between(0, 0.001), "dip": between(0.1, 1), "rivals": 0, "rivals_rtt": 1},
                 **{"rivals_start": 0, "rival": "self"},
             },
         ),
@@ -100,7 +101,7 @@ OBJECTIVES = {
             value=_queue,
             weak=0.5,
             unit=" BDP",
-            box={"rivals": [0, 4], "rivals_rtt": [1, 4], "rival": "self"},
+            box={"rivals": between(0, 4), "rivals_rtt": between(1, 4), "rival": "self"},
         ),
         Objective(
             name="stall",
@@ -111,8 +112,13 @@ OBJECTIVES = {
             # A start takes more of the time of a shorter run.
             shorten=False,
             box={
-                **{"loss": [0, 0.001], "dip": [0.1, 1], "flows": [1, 2], "rivals": [0, 2]},
-                **{"rivals_rtt": 1, "rivals_start": [0, 0.25], "rival": "self"},
+                **{"loss": between(0, 0.001), "dip": between(0.1, 1), "flows": between(1, 2)},
+                **{
+                    "rivals": between(0, 2),
+                    "rivals_rtt": 1,
+                    "rivals_start": between(0, 0.25),
+                    "rival": "self",
+                },
             },
         ),
         Objective(
@@ -121,7 +127,7 @@ OBJECTIVES = {
             value=_harm,
             weak=0.5,
             cases=(ATTACKED, REFERENCE),
-            box={"rival": ["cubic", "reno"]},
+            box={"rival": {"any": ["cubic", "reno"]}},
         ),
     )
 }

@@ -70,20 +70,20 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
         name: replace(transport, pacing=paced)
         for name, transport in reading.controllers(controllers).items()
     }
-    link = reading.ask("--rate", rate, "bottleneck.rate")
+    rate_bps = reading.rate(rate)
     rtts = reading.rtts(rtt.split(",") if isinstance(rtt, str) else rtt)
-    reading.ask("--buffer", buffer, "bottleneck.queue.capacity", {"rate": rate} if link else {})
+    reading.buffer(buffer, rate if rate_bps else None)
     size_bytes = reading.size("--size", size)
     others = None if against is None else reading.others(against)
     budget_s = reading.time("--budget", budget)
     duration_s = None if duration is None else reading.time("--duration", duration)
     if reading.mistakes:
         raise ScenarioError(*reading.mistakes)
-    assert link is not None
+    assert rate_bps is not None
     return Question(
         controllers=kinds,
         rate=rate,
-        rate_bps=link["links"][0]["rate_bps"],
+        rate_bps=rate_bps,
         rtts_s=tuple(rtts),
         buffer=buffer,
         size_bytes=size_bytes,

@@ -7,7 +7,7 @@ those of a scenario, `numbers` their values in one run, and `verdict` judges the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,9 +126,9 @@ def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
     Raises:
         ScenarioError: formulas are wrong; `args` are all mistakes, each with `place`.
     """
-    described: Mapping[str, Any] = json.loads(scenario.describe())
+    described = scenario.described
     expectations, mistakes = [], []
-    for number, given in enumerate(scenario.expectations(), start=1):
+    for number, given in enumerate(json.loads(scenario.expectations()), start=1):
         try:
             formula = read_formula(given["number"], records=True)
             formula.check(described)

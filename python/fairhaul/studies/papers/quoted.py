@@ -7,12 +7,11 @@ therefore has `{rate}` for it, and likewise `{buffer}` and `{packet}`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+from fairhaul.scenario.described import Described, DescribedLink
 from fairhaul.scenario.read import Scenario
 from fairhaul.studies.papers.experiment import Experiment, Results
 from fairhaul.studies.papers.section import Section
@@ -31,7 +30,7 @@ def check_quantities(section: Section, texts: Mapping[str, Sequence[str]]) -> No
 
 def quoted(experiment: Experiment, scenarios: Sequence[Scenario]) -> Experiment:
     """Give an experiment whose texts have the quantities of the scenarios that are run."""
-    described = [json.loads(scenario.describe()) for scenario in scenarios]
+    described = [scenario.described for scenario in scenarios]
 
     def filled(text: str) -> str:
         return _PLACEHOLDER.sub(lambda found: _of_all(found[1], described), text)
@@ -48,29 +47,28 @@ def quoted(experiment: Experiment, scenarios: Sequence[Scenario]) -> Experiment:
     )
 
 
-def _of_all(name: str, described: Sequence[Mapping[str, Any]]) -> str:
+def _of_all(name: str, described: Sequence[Described]) -> str:
     """Write a quantity of all scenarios: `20 Mbit/s and 200 Mbit/s` where they differ."""
     return listed(list(dict.fromkeys(QUANTITIES[name](scenario) for scenario in described)))
 
 
-def _slowest(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
-    link: Mapping[str, Any] = min(scenario["links"], key=lambda link: link["rate_bps"])
-    return link
+def _slowest(scenario: Described) -> DescribedLink:
+    return min(scenario["links"], key=lambda link: link["rate_bps"])
 
 
-def _buffer(scenario: Mapping[str, Any]) -> str:
+def _buffer(scenario: Described) -> str:
     packets = _slowest(scenario)["capacity_packets"]
     return "no limit" if packets is None else f"{packets} packets"
 
 
-def _packet(scenario: Mapping[str, Any]) -> str:
+def _packet(scenario: Described) -> str:
     sizes = sorted({flow["packet_bytes"] for flow in scenario["flows"]})
     return listed([f"{size} bytes" for size in sizes])
 
 
-# How each is written for a scenario as `describe` gives it; rate and buffer are those of the
+# How each is written for a scenario as it is described; rate and buffer are those of the
 # slowest link.
-QUANTITIES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+QUANTITIES: Mapping[str, Callable[[Described], str]] = {
     "rate": lambda scenario: quantity(_slowest(scenario)["rate_bps"], "bit/s"),
     "buffer": _buffer,
     "packet": _packet,

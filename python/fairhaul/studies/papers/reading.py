@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -122,7 +121,7 @@ class ExperimentReader:
             return
         unknown = {}
         for case in cases if formulas else ():
-            described = json.loads(case.scenario.describe())
+            described = case.scenario.described
             for name, formula in formulas.items():
                 try:
                     formula.check(described)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,12 +110,14 @@ def _range(ends: tuple[str, str]) -> dict[str, str]:
 
 
 def _path(number: int, scenario: Scenario) -> Path:
-    described = json.loads(scenario.describe())
+    described = scenario.described
     link = described["links"][0]
+    capacity_packets = link["capacity_packets"]
+    assert capacity_packets is not None, "its queue has a capacity"
     return Path(
         number=number,
         rate_bps=link["rate_bps"],
         rtt_s=described["flows"][0]["rtt_s"],
-        buffer_packets=max(LEAST_BUFFER_PACKETS, link["capacity_packets"]),
+        buffer_packets=max(LEAST_BUFFER_PACKETS, capacity_packets),
         loss=float(variant(scenario)["bottleneck.loss"]),
     )

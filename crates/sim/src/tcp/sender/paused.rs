@@ -5,7 +5,7 @@ use fairhaul_units::real;
 
 use super::undo::UndoState;
 use super::{CaState, Sender};
-use crate::simulation::FlowState;
+use crate::flow_state::FlowState;
 
 impl<C: Controller + Clone> Sender<C> {
     /// Adds what it is at to that of its flow.

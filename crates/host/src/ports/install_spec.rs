@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fairhaul_twins::{MISSING, NAME_BYTES, Note, PREFIX, PortParameter, object, objects};
+use fairhaul_units::hint;
 use serde::Deserialize;
 
 use super::object_file;
 use super::unit::Unit;
 use crate::error::{Error, Result};
-use crate::nearest::hint;
 
 /// The longest name that the kernel allows, without the terminating zero.
 const LONGEST_NAME: usize = NAME_BYTES - 1;

@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Span, Time};
 
-use crate::vectors::Placed;
+use super::vectors::Placed;
 use crate::{Flow, Scenario, Side, SizeLaw, Start, Traffic, Vectors, WebPages};
 
 /// Sizes are cut here, so that a heavy tail stays a number; no run delivers as much.

@@ -7,7 +7,7 @@
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Time};
 
-use crate::plan::expected;
+use super::plan::expected;
 use crate::{Flow, Hop, Scenario, Side, SizeLaw, Traffic};
 
 /// Memory of a flow, of a transfer before it begins, of a row of a series and of a packet that waits, bytes.

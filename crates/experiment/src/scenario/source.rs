@@ -2,7 +2,7 @@
 
 use fairhaul_units::{Chance, Span, Time};
 
-use crate::plan::wait;
+use super::plan::wait;
 use crate::{Scenario, Traffic};
 
 /// The times at which an application has a full packet ready, one after the other, without end.

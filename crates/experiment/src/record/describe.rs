@@ -12,7 +12,7 @@ use fairhaul_path::{BucketRule, LinkSpec, Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Rate, Settings, Span, Time, Value as ParameterValue};
 use serde_json::{Map, Value, json};
 
-use crate::describe_sender;
+use super::describe_sender;
 use crate::read::LONGEST_RUN;
 use crate::{
     Flow, Grain, Hold, Hop, HostSettings, LONGEST_TRAIN, ReceiverClock, Recovery, Role, Rto, Scenario,

@@ -3,6 +3,17 @@
 //! A dumbbell has become two links and an access hop at each end of every flow; `count` flows have
 //! become that many; a capacity in time or in bdp has become packets.
 
+pub(crate) mod estimate;
+pub(crate) mod expectation;
+pub(crate) mod grain;
+pub(crate) mod host;
+pub(crate) mod kernel_only;
+pub(crate) mod plan;
+pub(crate) mod receiver_clock;
+pub(crate) mod source;
+pub(crate) mod traffic;
+pub(crate) mod vectors;
+
 use std::num::NonZeroU8;
 use std::sync::Arc;
 
@@ -10,7 +21,7 @@ use fairhaul_cc::ControllerChoice;
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
 
-use crate::{Grid, HostSettings, ReceiverClock, Traffic, grid};
+use crate::{Expectation, Grid, HostSettings, ReceiverClock, Traffic, grid};
 
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
@@ -33,27 +44,6 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What is expected of its figures; nothing for an engine.
     pub expectations: Vec<Expectation>,
-}
-
-/// A number of a run, and the bounds within which it is expected.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expectation {
-    /// The expectation as a sentence.
-    pub what: String,
-    /// The number, as a formula over figures.
-    pub number: String,
-    /// The smallest that is expected.
-    pub at_least: Option<f64>,
-    /// The largest that is expected.
-    pub at_most: Option<f64>,
-    /// A setting of the run that the number is divided by that of; empty for none.
-    pub relative_to: String,
-    /// The key and place of its source, empty for none.
-    pub source: String,
-    /// The figures are those from then on,
-    pub from: Span,
-    /// up to here.
-    pub until: Span,
 }
 
 impl Scenario {

@@ -2,18 +2,17 @@
 //! kernel's verifier, registered, and pinned if it is to stay.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use fairhaul_twins::{NAME_BYTES, PortParameter, TableEntry};
+use fairhaul_twins::{NAME_BYTES, PREFIX, PortParameter, TableEntry};
 use libbpf_rs::query::ProgInfoIter;
-use libbpf_rs::{
-    Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
-};
+use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program};
 
 use super::install_spec::ResolvedInstall;
-use super::install_store::{InstallRecord, InstallStore};
 use crate::error::{Context, Error, Result};
 use crate::sys;
 
@@ -68,65 +67,21 @@ impl Loaded {
         Ok(own.map(|program| program.run_time_ns).sum())
     }
 
-    /// Pins it, so that it stays when this process ends.
-    pub fn pin(mut self, store: &InstallStore, name: &str) -> Result<()> {
-        let pins = store.pins(name);
-        fs::create_dir(&pins).when(pins.display())?;
+    /// Pins its parameters and its registration, so that it stays when this process ends.
+    pub fn pin(mut self, parameters: &Path, link: &Path) -> Result<()> {
         if let Some(mut data) =
             self.object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA))
         {
-            data.pin(store.data(name)).when(store.data(name).display())?;
+            data.pin(parameters).when(parameters.display())?;
         }
-        self.link.pin(store.link(name)).when(store.link(name).display())
+        self.link.pin(link).when(link.display())
     }
 }
 
-/// Removes a pinned eBPF port from the kernel at once. Flows that use it keep it until they end.
-pub fn unregister(store: &InstallStore, name: &str) -> Result<()> {
-    let pin = store.link(name);
-    if !pin.exists() {
-        return Ok(());
-    }
-    let link = Link::open(&pin).when(pin.display())?;
-    // If another program has removed it, nothing is left to do.
-    let _ = link.detach();
-    Ok(())
-}
-
-/// The current parameters of an installed eBPF port.
-pub fn parameters(store: &InstallStore, record: &InstallRecord) -> Result<BTreeMap<String, u32>> {
-    if record.parameters.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let (_, bytes) = data(store, &record.name)?;
-    let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
-    let read = |key: &PortParameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
-    record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
-        Error::failed(format!("{}: its parameters are not at the offsets in its record", record.name))
-    })
-}
-
-/// Changes parameters of an installed eBPF port, for all its flows, at once.
-pub fn set(store: &InstallStore, record: &InstallRecord, values: &BTreeMap<String, u32>) -> Result<()> {
-    let (map, mut bytes) = data(store, &record.name)?;
-    for key in &record.parameters {
-        if let (Some(value), Some(four)) = (values.get(&key.name), bytes.get_mut(key.offset..key.offset + 4))
-        {
-            four.copy_from_slice(&value.to_ne_bytes());
-        }
-    }
-    map.update(&FIRST, &bytes, MapFlags::ANY).when(&record.name)
-}
-
-/// The only key of the map of parameters.
-const FIRST: [u8; 4] = [0; 4];
-
-fn data(store: &InstallStore, name: &str) -> Result<(MapHandle, Vec<u8>)> {
-    let pin = store.data(name);
-    let map = MapHandle::from_pinned_path(&pin).when(pin.display())?;
-    let bytes = map.lookup(&FIRST, MapFlags::ANY).when(pin.display())?;
-    let bytes = bytes.ok_or_else(|| Error::failed(format!("{}: the map is empty", pin.display())))?;
-    Ok((map, bytes))
+/// A name that no other process and no other port of this process uses.
+pub fn hidden_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{PREFIX}{:x}_{:x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Writes the name into the table of operations, has the kernel register it by a link, which can be pinned, and leaves

@@ -5,6 +5,12 @@
 //! its length. Bins have the length of the tick and an edge at the end of the warm-up, so that
 //! figures over [warmup, duration] need no bin to be split.
 
+pub(crate) mod describe;
+mod describe_sender;
+pub(crate) mod ledger;
+pub(crate) mod packet_trace;
+pub(crate) mod tables;
+
 use fairhaul_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
