@@ -8,7 +8,7 @@ use crate::{AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, Req
 
 /// What the catalogue says of one controller.
 pub struct ControllerEntry {
-    /// Its word in TOML, its file, its page and its kernel twin.
+    /// Its word in TOML, its file, its page and its eBPF port.
     pub name: &'static str,
     /// One line of what it is.
     pub title: &'static str,

@@ -9,7 +9,7 @@ use fairhaul_host::kernel::load::{Loaded, load};
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::kernel::{capabilities, probe};
 use fairhaul_host::steps::Steps;
-use fairhaul_twins::{MISSING, Socket, objects};
+use fairhaul_ports::{MISSING, Socket, objects};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -90,12 +90,12 @@ pub fn load_candidates() -> Result<Vec<Candidate>> {
         loaded: None,
         has_control: false,
     });
-    let twins = objects().into_iter().map(|object| {
+    let ports = objects().into_iter().map(|object| {
         let name = object.note.name;
-        let spec = InstallSpec { twin: name.clone(), name: Some(hidden_name()), set: Default::default() };
+        let spec = InstallSpec { port: name.clone(), name: Some(hidden_name()), set: Default::default() };
         let install = spec.resolve()?;
         let has_control = Socket::new(object.elf).is_ok_and(|socket| socket.has_control());
         Ok(Candidate { name, loaded: Some(load(&install)?), kernel_name: install.name, has_control })
     });
-    own.into_iter().map(Ok).chain(twins).collect()
+    own.into_iter().map(Ok).chain(ports).collect()
 }

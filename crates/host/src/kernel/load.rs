@@ -6,7 +6,7 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
-use fairhaul_twins::{NAME_BYTES, PortParameter, TableEntry};
+use fairhaul_ports::{NAME_BYTES, PortParameter, TableEntry};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,

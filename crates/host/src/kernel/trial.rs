@@ -9,7 +9,7 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Span, Time};
 
-use fairhaul_twins::PREFIX;
+use fairhaul_ports::PREFIX;
 
 use super::install_spec::ResolvedInstall;
 use super::load;

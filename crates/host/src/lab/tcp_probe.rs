@@ -43,7 +43,7 @@ impl TcpProbe {
     /// # Errors
     /// A kernel without the tracepoint, or a build without the program.
     pub fn of(namespaces: &[u64]) -> Result<TcpProbe> {
-        let mut object = TracingObject::load(fairhaul_twins::TCP_PROBE)?;
+        let mut object = TracingObject::load(fairhaul_ports::TCP_PROBE)?;
         let (sender, samples) = mpsc::channel();
         let hosts = object.map("hosts")?;
         for namespace in namespaces {
