@@ -16,7 +16,7 @@ pub struct ControllerEntry {
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// What it tells of itself.
+    /// The gauges that it reports.
     pub gauges: &'static [Gauge],
     /// What its packets carry beside the headers of all.
     pub header: Bytes,

@@ -170,7 +170,7 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     synonym.or_else(|| find(&lower)).or_else(close).or_else(part)
 }
 
-/// `; did you mean "x"?`, or what there is to choose from.
+/// `; did you mean "x"?`, or the list of known words.
 pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
     const MOST_SHOWN: usize = 30;
     match nearest(word, known) {

@@ -59,7 +59,7 @@ impl FlowProbe {
         let mut object = TracingObject::load(fairhaul_ports::FLOW_PROBE)?;
         let (sender, ended) = mpsc::channel();
         let ring = object.ring("ended", move |bytes| {
-            // The receiver is gone only while the probe is being dropped.
+            // The receiver is missing only while the probe is being dropped.
             let _ = EndedFlow::read(bytes).map(|flow| sender.send(flow));
         })?;
         let links = object.attach()?;

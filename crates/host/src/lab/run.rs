@@ -148,7 +148,7 @@ fn rows(
 }
 
 /// Distinct data packets delivered.
-// Differs from the simulator: those that arrived out of order and are not yet acknowledged do not count.
+// Differs from the simulator: packets that arrived out of order and are not yet acknowledged do not count.
 fn packets(scenario: &Scenario, flows: &[u32], in_order: &[u64]) -> u64 {
     let packets = |(flow, bytes): (&u32, &u64)| bytes.div_ceil(payload(scenario, *flow));
     flows.iter().zip(in_order).map(packets).sum()

@@ -1,4 +1,4 @@
-//! The eBPF ports of a run: loads those that a scenario needs into the kernel under temporary names, with the
+//! The eBPF ports of a run: loads the ports that a scenario needs into the kernel under temporary names, with the
 //! parameters of the scenario's controllers, and removes them afterwards.
 
 use std::collections::BTreeMap;
