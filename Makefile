@@ -32,12 +32,12 @@ SEED ?= $(shell date +%Y%m%d)
 
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
-    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/twins \) -prune -o \
+    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/ports \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs \) -type f -print)
 
 # What fairhaul-host is built from.
 HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags \
-    $(shell find crates/units crates/cc crates/path crates/experiment crates/host crates/linux crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
+    $(shell find crates/units crates/cc crates/path crates/experiment crates/host crates/linux crates/ports -type f -not -path '*/tests/*' -not -path '*/examples/*')
 
 # What the engine as WebAssembly is built from.
 STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
@@ -46,7 +46,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores site man dist dist-check trial install uninstall audit twins fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -139,8 +139,8 @@ uninstall: $(VENV)/.extension ## remove what `make install` installed below PREF
 audit: tools $(VENV)/.packages ## the licences, origins and known vulnerabilities of all dependencies; installs cargo-deny
 	scripts/audit install
 
-twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
-	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins
+ports: tools ## the controllers as eBPF objects for the kernel, in target/ports
+	cargo run --quiet --locked -p fairhaul-ports --example objects -- target/ports
 
 host: $(VENV)/.host ## fairhaul-host, for `fairhaul kernel` and the lab, and the library of the engine `linux`: where it cannot be built it says why
 

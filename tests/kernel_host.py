@@ -25,7 +25,7 @@ PYTHON = sys.executable
 TABLE = "bpf_struct_ops_tcp_congestion_ops"
 
 
-def without_twins() -> str | None:
+def without_ports() -> str | None:
     """Give the reason why this build has no eBPF ports; None if it has them."""
     if not host.PROGRAM.is_file():
         return "fairhaul-host was not built here"
@@ -34,7 +34,7 @@ def without_twins() -> str | None:
 
 
 # Reading what the ports are needs no right.
-WITHOUT_PORTS = without_twins()
+WITHOUT_PORTS = without_ports()
 needs_ports = pytest.mark.skipif(WITHOUT_PORTS is not None, reason=str(WITHOUT_PORTS))
 
 

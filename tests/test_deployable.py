@@ -17,7 +17,7 @@ from tests.compiled import compiled_by_clang
 from tests.conftest import Fairhaul
 from tests.kernel_host import needs_ports
 
-SOURCES = Path(__file__).parents[1] / "crates" / "twins" / "bpf"
+SOURCES = Path(__file__).parents[1] / "crates" / "ports" / "bpf"
 
 # The first result of README, at a quarter of its rate.
 README = {
@@ -33,7 +33,7 @@ README = {
 
 @needs_ports
 def test_a_port_with_its_defaults_is_its_controller_with_its_defaults() -> None:
-    for port in kernel.twins():
+    for port in kernel.ports():
         if port["name"] != "reno":  # every kernel has it
             assert kernel.parameters_of({"kind": port["name"]}) == {}, port["name"]
 
@@ -58,7 +58,7 @@ def test_a_parameter_has_one_name_in_the_catalogue_and_in_the_port() -> None:
     catalogue = {entry["name"]: entry["keys"] for entry in package.catalogue()["controllers"]}
     others = {
         f"{port['name']} {parameter['name']}"
-        for port in kernel.twins()
+        for port in kernel.ports()
         for parameter in port["parameters"]
         if parameter["name"] not in {key["name"] for key in catalogue[port["name"]]}
     }
@@ -116,7 +116,7 @@ def test_a_profile_decides_whether_a_port_does_what_was_simulated() -> None:
     port = as_port({"kind": "bic", "beta": 0.2})
     assert port == {"kind": "bic", "beta": 0.2, "variant": "paper"}
     assert install_command(port, "linux") == "fairhaul kernel install bic --set beta=0.2"
-    for kind in {port["name"] for port in kernel.twins()} - {"reno"}:  # every kernel has it
+    for kind in {port["name"] for port in kernel.ports()} - {"reno"}:  # every kernel has it
         assert install_command(as_port({"kind": kind}), "linux").endswith(kind), kind
 
 

@@ -61,7 +61,7 @@ def _look(*flows: dict[str, Any]) -> dict[str, Any]:
 
 def _port(over: bool = False) -> dict[str, Any]:
     about = {
-        "twin": "fhstcp",
+        "port": "fhstcp",
         "version": "0.1.0",
         "parameters": {"c": 20000},
         "units": {"c": "0.001/s"},

@@ -57,6 +57,6 @@ def test_numbers_of_numpy_reach_the_kernel_as_those_of_python(
     kernel.change("fh_fhstcp", {"c": "20/s", "blocks": np.True_})
     limits: Any = {"packets": np.int64(10), "share": np.float64(0.01)}
     kernel.watch(limits=limits, interval_s=np.float64(5))
-    assert asked[0]["twins"][0]["set"] == {"low_window": "38", "x": "0.5"}
+    assert asked[0]["ports"][0]["set"] == {"low_window": "38", "x": "0.5"}
     assert asked[1]["set"] == {"c": "20/s", "blocks": "true"}
     assert asked[2]["limits"] == {"packets": 10, "share": 0.01}

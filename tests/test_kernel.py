@@ -62,8 +62,8 @@ def status(kernel: Pair) -> Any:
     return json.loads(done.stdout)
 
 
-def twin(kernel: Pair, name: str) -> Any:
-    return next(one for one in status(kernel)["twins"] if one["name"] == name)
+def installed_port(kernel: Pair, name: str) -> Any:
+    return next(one for one in status(kernel)["ports"] if one["name"] == name)
 
 
 def refused(kernel: Pair, *words: str | Path, before: tuple[str, ...] = ()) -> str:
@@ -85,8 +85,8 @@ def removed(kernel: Pair, *words: str) -> None:
 
 @needs_ports
 def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None:
-    found = json.loads(fairhaul("kernel", "list", "--json").stdout)["twins"]
-    sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")
+    found = json.loads(fairhaul("kernel", "list", "--json").stdout)["ports"]
+    sources = (ROOT / "crates/ports/bpf").glob("*.bpf.c")
     assert [one["name"] for one in found] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
     (c,) = [key for one in found for key in one["parameters"] if key["name"] == "c"]
     assert c["default"] == 10000
@@ -100,9 +100,9 @@ def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None
 def test_a_flow_is_listed_and_changed_and_continues_when_its_port_is_removed(kernel: Pair) -> None:
     installed(kernel, "fhstcp", "--as", ONE, "--set", "c=20/s")
     sender, receiver = kernel.flow(ONE, 25, "-b", "100M")
-    wait_for(lambda: any(flow["sent"] > 1000 for flow in twin(kernel, ONE)["flows"]))
-    found = twin(kernel, ONE)
-    assert (found["twin"], found["state"]) == ("fhstcp", "installed")
+    wait_for(lambda: any(flow["sent"] > 1000 for flow in installed_port(kernel, ONE)["flows"]))
+    found = installed_port(kernel, ONE)
+    assert (found["port"], found["state"]) == ("fhstcp", "installed")
     assert found["parameters"]["c"] == 20000
     flow = max(found["flows"], key=lambda flow: flow["sent"])
     assert flow["namespace"] == kernel.near
@@ -115,9 +115,9 @@ def test_a_flow_is_listed_and_changed_and_continues_when_its_port_is_removed(ker
     text = kernel.fairhaul("kernel", "status").stdout
     assert f"{kernel.address}:5299" in text
     assert kernel.fairhaul("kernel", "set", ONE, "c=5/s").returncode == 0
-    assert twin(kernel, ONE)["parameters"]["c"] == 5000
+    assert installed_port(kernel, ONE)["parameters"]["c"] == 5000
 
-    acked = max(flow["acked_bytes"] for flow in twin(kernel, ONE)["flows"])
+    acked = max(flow["acked_bytes"] for flow in installed_port(kernel, ONE)["flows"])
     removed(kernel)
     result = json.loads(sender.communicate(timeout=120)[0])
     assert receiver.wait(timeout=120) == 0
@@ -147,12 +147,12 @@ def test_after_sigkill_of_everything_remove_all_leaves_the_host_as_it_was(kernel
     held = int(_of(Path(f"/proc/{child}/status").read_text(), "CapEff:"), 16)
     assert bin(held).count("1") <= 5
     sender, receiver = kernel.flow(TWO, 30)
-    wait_for(lambda: twin(kernel, TWO)["flows"])
+    wait_for(lambda: installed_port(kernel, TWO)["flows"])
     os.killpg(watch.pid, signal.SIGKILL)
     for process in (sender, receiver, watch):
         process.kill()
         process.wait()
-    assert {one["name"] for one in status(kernel)["twins"]} >= {ONE, TWO}
+    assert {one["name"] for one in status(kernel)["ports"]} >= {ONE, TWO}
     assert status(kernel)["defaults"] == {kernel.near: ONE}
     removed(kernel)
     assert settled(before) == before
@@ -168,7 +168,7 @@ def test_removing_all_reports_the_owners_of_the_ports(kernel: Pair) -> None:
     words = ("kernel", "install", "reno", "--as")
     assert kernel.fairhaul(*words, ONE, before=environment).returncode == 0
     assert kernel.fairhaul(*words, TWO, before=("env", "SUDO_UID=54321")).returncode == 0
-    assert twin(kernel, ONE)["owner"]["user"] == "root"
+    assert installed_port(kernel, ONE)["owner"]["user"] == "root"
     assert "installed by uid 54321, 20" in kernel.fairhaul("kernel", "status").stdout
     for more in (("--dry-run",), ()):
         told = kernel.fairhaul("kernel", "remove", "--all", *more, before=environment)
@@ -342,7 +342,7 @@ def test_a_port_with_low_loss_stays(kernel: Pair) -> None:
         )
     # The command line was killed, and its watching program ends with it.
     wait_for(lambda: not hosts(kernel.place))
-    assert twin(kernel, ONE)["state"] == "installed"
+    assert installed_port(kernel, ONE)["state"] == "installed"
     sender.communicate()
     receiver.wait()
     removed(kernel)
@@ -387,7 +387,7 @@ def test_every_port_passes_the_trial(kernel: Pair) -> None:
     before = state()
     done = kernel.fairhaul("kernel", "verify", "--json")
     assert done.returncode == 0, done.stderr
-    listed = json.loads(kernel.fairhaul("kernel", "list", "--json").stdout)["twins"]
+    listed = json.loads(kernel.fairhaul("kernel", "list", "--json").stdout)["ports"]
     assert json.loads(done.stdout)["works"] == [one["name"] for one in listed]
     assert settled(before) == before
 
@@ -491,7 +491,7 @@ def test_damaged_objects_are_refused(kernel: Pair, tmp_path: Path) -> None:
     removed(kernel)
     cut, foreign = tmp_path / "cut.bpf.o", tmp_path / "foreign.bpf.o"
     cut.write_bytes(whole.read_bytes()[:4000])
-    foreign.write_bytes(whole.read_bytes().replace(b"fairhaul twin 1", b"something else!"))
+    foreign.write_bytes(whole.read_bytes().replace(b"fairhaul port 1", b"something else!"))
     for file, why in (
         (cut, "cannot read the object"),
         (foreign, "description in the object is damaged"),
@@ -509,9 +509,9 @@ def test_damaged_objects_are_refused(kernel: Pair, tmp_path: Path) -> None:
 def test_an_object_of_a_user_is_installed_as_it_is(kernel: Pair) -> None:
     cubic, dctcp = str(bpf_object("cubic")), str(bpf_object("dctcp"))
     installed(kernel, cubic, "--as", ONE, "--set", "kept=600")
-    found = twin(kernel, ONE)
+    found = installed_port(kernel, ONE)
     # A constant is set when the object is loaded, and cannot be changed then.
-    assert (found["twin"], found["parameters"]) == ("test_cubic", {})
+    assert (found["port"], found["parameters"]) == ("test_cubic", {})
     assert 'no parameter "kept"' in refused(kernel, "set", ONE, "kept=700")
     sender, receiver = kernel.flow(ONE, 3, "-b", "50M")
     assert (sender.wait(), receiver.wait()) == (0, 0)
@@ -523,8 +523,8 @@ def test_an_object_of_a_user_is_installed_as_it_is(kernel: Pair) -> None:
     installed(kernel, f"{dctcp}:test_dctcp", "--as", TWO)
     done = kernel.fairhaul("kernel", "set", TWO, "initial_alpha=512")
     assert done.returncode == 0, done.stderr
-    found = twin(kernel, TWO)
-    assert (found["twin"], found["parameters"]) == ("test_dctcp", {"initial_alpha": 512})
+    found = installed_port(kernel, TWO)
+    assert (found["port"], found["parameters"]) == ("test_dctcp", {"initial_alpha": 512})
     removed(kernel)
 
 
@@ -572,15 +572,15 @@ def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> Non
     assert settled(before) == before
     assert found["window_packets"] == 64
     rows = found["acknowledgements"]
-    twins = [one["name"] for one in host.ask({"do": "list"})["twins"]]
     # BBR moves its window itself, so that no route holds it at 64 packets: see the next test.
-    assert [one["name"] for one in rows if one["twin"]] == [one for one in twins if one != "bbr3"]
-    assert [one["name"] for one in rows if not one["twin"]] == ["cubic", "reno"]
+    names = {one["name"] for one in host.ask({"do": "list"})["ports"]} - {"bbr3"}
+    assert [one["name"] for one in rows if one["is_port"]] == sorted(names)
+    assert [one["name"] for one in rows if not one["is_port"]] == ["cubic", "reno"]
     for one in rows:
         assert 0.5 < one["over_cubic"]["median"] < 3, one
         # Of a microsecond or two, the programs are a part.
-        assert (one["programs_ns"] is not None) is one["twin"]
-        if one["twin"]:
+        assert (one["programs_ns"] is not None) is one["is_port"]
+        if one["is_port"]:
             assert 1 < one["programs_ns"]["median"] < one["ns"]["median"], one
 
 
@@ -592,8 +592,8 @@ def test_a_packet_of_a_paced_flow_costs_what_it_costs_with_a_paced_cubic_give_or
     paced = host.ask(request, program=_cost_program())["paced"]
     assert settled(before) == before
     [own, port] = paced["controllers"]
-    assert (own["name"], own["twin"], own["programs_ns"]) == ("bbr", False, None)
-    assert (port["name"], port["twin"]) == ("bbr3", True)
+    assert (own["name"], own["is_port"], own["programs_ns"]) == ("bbr", False, None)
+    assert (port["name"], port["is_port"]) == ("bbr3", True)
     for one in (own, port):
         assert 0.3 < one["over_cubic"]["median"] < 3, one
         # Work per packet can be compared only among flows with about as many packets.
@@ -656,7 +656,7 @@ def _other_types(file: Path) -> None:
 
 
 def _object(folder: Path) -> Path:
-    """Give an object as `make twins` writes it; the tests' profile has been built before."""
-    command = ("cargo", "run", "-q", "--profile", "test", "--locked", "-p", "fairhaul-twins")
+    """Give an object as `make ports` writes it; the tests' profile has been built before."""
+    command = ("cargo", "run", "-q", "--profile", "test", "--locked", "-p", "fairhaul-ports")
     sh(*command, "--example", "objects", "--", folder, cwd=ROOT)
     return folder / "reno.bpf.o"

@@ -44,7 +44,7 @@ def test_a_port_is_installed_changed_and_removed_as_any_user() -> None:
     )
     done = inside("sh", "-c", steps)
     assert done.returncode == 0, done.stderr
-    (found,) = json.loads(done.stdout)["twins"]
+    (found,) = json.loads(done.stdout)["ports"]
     assert (found["name"], found["state"], found["parameters"]["c"]) == (
         "fh_fhstcp",
         "installed",
@@ -58,7 +58,7 @@ def test_the_kernel_in_the_program_accepts_every_port() -> None:
     done = inside(PYTHON, "-m", "fairhaul", "kernel", "verify", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["works"] == [
-        one["name"] for one in host.ask({"do": "list"})["twins"]
+        one["name"] for one in host.ask({"do": "list"})["ports"]
     ]
 
 

@@ -24,7 +24,7 @@ from tests.compiled import bpf_object
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, sh, state, wait_for
 
 SCENARIO = """\
-title    = "A flow with a twin, and one with the kernel's own"
+title    = "A flow with an eBPF port, and one with the kernel's own"
 duration = "3 s"
 warmup   = "1 s"
 packet   = "1500 B"
@@ -35,7 +35,7 @@ delay = "10 ms"
 queue = { kind = "droptail", capacity = "40 ms" }
 
 [[flow]]
-name       = "twin"
+name       = "port"
 rtt        = "40 ms"
 controller = "fhstcp"
 
@@ -159,7 +159,7 @@ def test_a_program_sees_the_rate_and_the_round_trip_of_the_flow(
 ) -> None:
     default = "cat /proc/sys/net/ipv4/tcp_congestion_control"
     program = f"{PYTHON} -c '{REFUSAL}' && {default} && iperf3 -J -c $FAIRHAUL_PEER -t 3 -O 1"
-    words = ("lab", "shell", file, "--host", "twin", "--receiver", "iperf3 -s")
+    words = ("lab", "shell", file, "--host", "port", "--receiver", "iperf3 -s")
     done = lab(*words, "--", "sh", "-c", program)
     assert done.returncode == 0, done.stdout + done.stderr
     milliseconds, controller, rest = done.stdout.split("\n", 2)
@@ -231,7 +231,7 @@ def test_a_terminal_has_a_shell_whose_processes_are_its_own(
 def test_whatever_part_of_a_shell_is_killed_nothing_is_left(
     machine: dict[str, Any], file: Path, part: str
 ) -> None:
-    words = ("lab", "shell", file, "--host", "twin", "--receiver", f"exec {RECEIVES}")
+    words = ("lab", "shell", file, "--host", "port", "--receiver", f"exec {RECEIVES}")
     with begun(*words, "--", *FOREVER.split()) as process:
         wait_for(lambda: processes(FOREVER))
         host = host_of(process)
@@ -426,10 +426,10 @@ def test_missing_features_are_reported(
 
 @needs_kernel
 def test_an_unknown_host_gets_the_nearest_name(file: Path) -> None:
-    done = lab("lab", "shell", file, "--host", "twim", "--", "true")
+    done = lab("lab", "shell", file, "--host", "porf", "--", "true")
     assert done.returncode == 2
-    assert 'unknown flow "twim"' in done.stderr
-    assert 'did you mean "twin"?' in done.stderr
+    assert 'unknown flow "porf"' in done.stderr
+    assert 'did you mean "port"?' in done.stderr
 
 
 # BBR beside Reno over a shallow buffer: what it does to Reno is known.

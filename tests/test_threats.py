@@ -88,9 +88,9 @@ class Store:
         """Have a request carried out."""
         return ended(self.start(do, **request))
 
-    def install(self, name: str, twin: str = "reno", **scope: Any) -> Done:
+    def install(self, name: str, port: str = "reno", **scope: Any) -> Done:
         """Install a port."""
-        return self.ask("install", twins=[{"twin": twin, "as": name}], scope=scope)
+        return self.ask("install", ports=[{"port": port, "as": name}], scope=scope)
 
     def installed(self, name: str, **scope: Any) -> None:
         """Install a port; the trial is repeated where the machine was too busy for it."""
@@ -110,8 +110,8 @@ class Store:
 
     def owners(self) -> dict[str, int]:
         """Give the owners of the installed ports."""
-        twins = self.ask("status").lines[-1]["result"]["twins"]
-        return {one["name"]: one["owner"]["uid"] for one in twins if one["owner"]}
+        ports = self.ask("status").lines[-1]["result"]["ports"]
+        return {one["name"]: one["owner"]["uid"] for one in ports if one["owner"]}
 
     def by(self, user: str) -> Store:
         """Give the same store, for a user who calls `sudo`."""
@@ -191,7 +191,7 @@ def _cycles(base: Path, worker: int) -> Counter[str]:
 def _cycle(store: Store, name: str, chance: random.Random) -> str:
     """Install and remove; one of the two may be killed, at a random moment of a random step."""
     scope: dict[str, Any] = chance.choice(({}, {"default": True}, {"routes": ["10.200.0.0/16"]}))
-    request = {"twins": [{"twin": "reno", "as": name}], "scope": scope}
+    request = {"ports": [{"port": "reno", "as": name}], "scope": scope}
     kill = chance.choice(("install", "install", "remove", "nothing"))
     if kill == "install":
         # The first step is the trial, which takes most of the time.
@@ -274,7 +274,7 @@ def test_two_users_install_and_remove_at_once_and_keep_what_the_other_has(store:
 def test_of_two_users_who_want_one_name_the_second_hears_who_has_it(store: Store) -> None:
     while True:
         both = [
-            store.by(user).start("install", twins=[{"twin": "reno", "as": ONE}])
+            store.by(user).start("install", ports=[{"port": "reno", "as": ONE}])
             for user in (ADA, BOB)
         ]
         first, second = sorted(map(ended, both), key=lambda done: done.status)
@@ -316,7 +316,7 @@ def test_only_the_word_of_root_about_the_owner_counts(base: Path) -> None:
     capabilities = ",".join(f"+{name}" for name in needed)
     own = base / "own"
     own.mkdir(mode=0o700)
-    record = {"name": ONE, "twin": "reno", "version": "", "parameters": []}
+    record = {"name": ONE, "port": "reno", "version": "", "parameters": []}
     owner = {"uid": int(BOB), "user": "", "at": "2026-01-01 00:00 UTC"}
     (own / f"{ONE}.json").write_text(
         json.dumps({**record, "owner": owner, "namespaces": [], "routes": []})
@@ -445,13 +445,13 @@ def test_only_a_regular_file_with_a_controller_is_loaded(store: Store, tmp_path:
         "a\0b.o": "NUL byte",
     }
     for path, why in refusals.items():
-        done = store.install(ONE, twin=str(path))
+        done = store.install(ONE, port=str(path))
         assert (done.status, why in done.error) == (2, True), (path, done.lines)
     # Root without the rights over other users' files cannot read this one.
     file("unreadable").touch(mode=0)
     os.chown(file("unreadable"), NOBODY, NOBODY)
     drop = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-    done = Store(place=store.place, before=drop).install(ONE, twin=str(file("unreadable")))
+    done = Store(place=store.place, before=drop).install(ONE, port=str(file("unreadable")))
     assert (done.status, "Permission denied" in done.error) == (2, True), done.lines
     assert not store.place.exists()
 
@@ -467,7 +467,7 @@ def test_an_object_that_others_can_change_is_reported(store: Store, tmp_path: Pa
     ):
         os.chown(shared, owner, 0)
         shared.chmod(mode)
-        done = store.by("0").install(ONE, twin=str(shared))
+        done = store.by("0").install(ONE, port=str(shared))
         assert f"can be changed by {who}" in done.warnings, done.lines
 
 
@@ -521,7 +521,7 @@ def test_a_folder_of_another_user_is_no_store(base: Path) -> None:
         trap.chmod(mode)
         os.chown(trap, owner, owner)
         for request in (
-            {"do": "install", "twins": [{"twin": "reno", "as": ONE}]},
+            {"do": "install", "ports": [{"port": "reno", "as": ONE}]},
             {"do": "remove", "all": True},
         ):
             done = Store(place=trap).ask(**request)
@@ -594,7 +594,7 @@ def test_names_that_others_chose_do_not_control_the_terminal(store: Store) -> No
     store.installed(ONE)
     record = store.place / f"{ONE}.json"
     told = json.loads(record.read_text())
-    told["twin"] = told["owner"]["user"] = "\x1b[2J\x9b\u202e"
+    told["port"] = told["owner"]["user"] = "\x1b[2J\x9b\u202e"
     record.write_text(json.dumps(told))
     environment = {**os.environ, "FAIRHAUL_PLACE": str(store.place)}
     for words in (("status",), ("status", "--json"), ("remove", "--all", "--dry-run")):

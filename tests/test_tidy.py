@@ -84,8 +84,11 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
     wording.wording: [
         ("docs/a.md", "Sent\nagain. `sent again`\n\n```\nsent again\n```\ntold", [1, 7]),
         ("docs/a.md", "Mannerheim. He sent. Again, it is told-like.", []),
-        (A, '//! Told.\nfn a() {\n  b("was sent \\\n  again")\n}\n', [3]),
-        (A, '//! Told.\nfn a() { b("sent", "again") }\n' + TEST % 'b("told")', []),
+        (A, '//! B.\nfn a() {\n  b("was sent \\\n  again")\n}\n', [3]),
+        (A, '//! B.\nfn a() { b("sent", "again") }\n' + TEST % 'b("told")', []),
+        (A, "//! It was sent\n//! again.\nfn a() { b() /* told */ } // Seen\n", [1, 3, 3]),
+        (A, "//! `told` so\nfn a() {} // many\n" + TEST % "// told", []),
+        (A, "/// ```\n/// told\n/// ```\n", []),
         (A, 'fn a() {\n b("{told} of {seen:?} was told") }\n', [2]),
         ("crates/host/tests/a.rs", 'b("told")', []),
         (PY, '# told\n"""Tell nobody."""\nb("was sent "\n  f"again")\n', [2, 3]),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fairhaul import _core
 from fairhaul.host import process as host
-from tests.kernel_host import without_twins
+from tests.kernel_host import without_ports
 from tools.bench.cost import with_rust
 
 ROOT = Path(__file__).parents[1]
@@ -70,11 +70,11 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     if ENGINE.is_file():
         call(there / "fairhaul", "studio", "--no-open", "--out", tmp_path / "studio.html")
     # So are the eBPF ports, and the program that installs them, if it could be built.
-    if without_twins() is not None:
+    if without_ports() is not None:
         return
-    twins = json.loads(call(there / "fairhaul", "kernel", "list", "--json"))["twins"]
-    sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")
-    assert [one["name"] for one in twins] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
+    ports = json.loads(call(there / "fairhaul", "kernel", "list", "--json"))["ports"]
+    sources = (ROOT / "crates/ports/bpf").glob("*.bpf.c")
+    assert [one["name"] for one in ports] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
 
 
 def test_what_is_built_holds_no_path_of_the_machine() -> None:

@@ -32,7 +32,7 @@ def measure() -> Iterator[Row]:
 
 
 def _acknowledgement(cost: Mapping[str, Any]) -> Iterator[Row]:
-    load = f"{'twin' if cost['twin'] else 'kernel'} {cost['name']}"
+    load = f"{'port' if cost['is_port'] else 'kernel'} {cost['name']}"
     over = cost["over_cubic"]
     yield _row(load, "an acknowledgement", cost["ns"]["median"], "ns")
     yield _row(load, "over cubic, median of rounds", over["median"], "x")
@@ -47,7 +47,7 @@ def _paced(paced: Mapping[str, Any]) -> Iterator[Row]:
     yield _row(load, "cubic, processor time of a packet", paced["cubic_ns"]["median"], "ns")
     yield _row(load, "cubic, goodput", paced["cubic_bps"]["median"] / 1e6, "Mbit/s")
     for one in paced["controllers"]:
-        name = f"{'twin' if one['twin'] else 'kernel'} {one['name']}"
+        name = f"{'port' if one['is_port'] else 'kernel'} {one['name']}"
         yield _row(load, f"{name}, processor time of a packet", one["ns"]["median"], "ns")
         yield _row(load, f"{name} over cubic, median of turns", one["over_cubic"]["median"], "x")
         yield _row(load, f"{name} over cubic, least", one["over_cubic"]["least"], "x")
@@ -62,7 +62,7 @@ def _path(path: Mapping[str, Any]) -> Iterator[Row]:
     yield _row(PATH, "cubic, goodput, median of turns", cubic["median"] / 1e6, "Mbit/s")
     yield _row(PATH, "cubic, least", cubic["least"] / 1e6, "Mbit/s")
     yield _row(PATH, "cubic, most", cubic["most"] / 1e6, "Mbit/s")
-    for port in path["twins"]:
+    for port in path["ports"]:
         yield _row(PATH, f"{port['name']}, goodput", port["goodput_bps"] / 1e6, "Mbit/s")
         yield _row(PATH, f"{port['name']} over cubic", port["over_cubic"], "x")
     yield _row(PATH, "one packet in a hundred late by", 1e6 * path["lag_p99_s"], "us")

@@ -20,7 +20,7 @@ from tools.ports.paths import OTHERS, PATHS, scenario
 def main(only: str | None) -> None:
     """Run each port over three paths in Linux in simulated time, and repeat all of its calls."""
     with tempfile.TemporaryDirectory(prefix="fairhaul-") as folder:
-        command = ["cargo", "run", "-q", "-p", "fairhaul-twins", "--example", "objects", "--"]
+        command = ["cargo", "run", "-q", "-p", "fairhaul-ports", "--example", "objects", "--"]
         subprocess.run([*command, folder], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         objects = sorted(Path(folder).glob("*.bpf.o"))
         if only is not None:

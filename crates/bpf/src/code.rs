@@ -93,7 +93,7 @@ pub(crate) enum Target {
     Missing(usize),
 }
 
-/// Decodes words; `target` says what those that need it turn out to be.
+/// Decodes words; `target` gives the target of each word that needs one.
 pub(crate) fn decode(words: &[Word], target: impl Fn(usize) -> Option<Target>) -> Result<Code, Error> {
     let mut code = Code::default();
     for (at, word) in words.iter().enumerate() {

@@ -158,7 +158,7 @@ fn broken() -> Error {
     Error::new("a relocation of the object refers to no symbol")
 }
 
-/// The sections of a file by their numbers. Those that have bytes do not overlap in a file of a compiler, so together
+/// The sections of a file by their numbers. Sections with bytes do not overlap in a file of a compiler, so together
 /// they have no more bytes than the file.
 fn sections<'a>(file: &ElfFile64<'a>, bytes: &'a [u8]) -> Result<Vec<Option<Section<'a>>>, Error> {
     let (table, endian) = (file.elf_section_table(), file.endian());

@@ -7,7 +7,7 @@ use crate::btf::Access;
 
 /// Bytes that a field occupies: a word.
 pub(crate) const WORD: usize = 8;
-/// The words that a controller has for itself in each socket.
+/// The words of its own that a controller has in each socket.
 pub(crate) const OWN_WORDS: usize = 13;
 
 /// A field that programs may use.

@@ -2,8 +2,8 @@
 //!
 //! The record is that of `python/fairhaul/linux/kernel/fairhaul_calls.c`: of every call the operation, the fields of the
 //! socket before and after, the sample that the call got, and the memory of the object's maps. Before a call the fields of
-//! the socket here are set to those that it had in the kernel, except for the words of the controller and its storage, in
-//! which nobody else writes: they follow from the calls before. Afterwards every field has to be the same.
+//! the socket here are set to the values that they had in the kernel, except for the words of the controller and its
+//! storage, which only the controller writes: they follow from the calls before. Afterwards every field has to be the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,7 +80,8 @@ struct Layout {
 /// Repeats the calls of a record by an object, whose only controller every recorded socket has, or the one with this name.
 ///
 /// # Errors
-/// The record is damaged or is of other fields; the object cannot be loaded, or asks for what there is not.
+/// The record is damaged or is of other fields; the object cannot be loaded, or uses a field, a function or an
+/// operation that does not exist.
 pub fn replay(record: &[u8], object: &[u8], controller: Option<&str>) -> Result<Replayed, Error> {
     let program = Arc::new(Program::load(object)?);
     let table = program.table(controller)?.clone();

@@ -81,7 +81,7 @@ impl Socket {
     /// Loads the only controller of an object on a new socket, and initialises it.
     ///
     /// # Errors
-    /// What is wrong with the object, or what it asks for in vain.
+    /// What is wrong with the object, or what it uses and is missing here.
     pub fn new(object: &[u8]) -> Result<Socket, Error> {
         let program = Program::load(object)?;
         let table = program.table(None)?.clone();

@@ -18,13 +18,13 @@ use crate::bbr_shared::{DeliveryRounds, PATH_GAUGES, Plateau, Spacing, flight_be
 use crate::windowed_max::WindowedMax;
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
 
-/// So many packets keep acknowledgements coming.
+/// The number of packets that keep acknowledgements coming.
 const LEAST_WINDOW: f64 = 4.0;
 /// What is paced below the estimate, so that queues drain.
 const MARGIN: f64 = 0.01;
 /// Rounds between probes at most: standard TCP's at a window of as many packets.
 const MOST_ROUNDS: f64 = 63.0;
-/// Acknowledgements of a round that tell of loss, from which the start may be over.
+/// The number of acknowledgements of a round that report a loss, from which the start may be over.
 const FULL_LOSSES: u32 = 6;
 /// Rounds over which the excess of acknowledgements is kept.
 const EXCESS_ROUNDS: u64 = 10;

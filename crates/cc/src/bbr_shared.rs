@@ -32,7 +32,7 @@ impl DeliveryRounds {
         }
     }
 
-    /// A round begins with what is sent from now on, when so much has been delivered.
+    /// A round begins with the packets that are sent from now on, when `delivered` packets have been delivered.
     pub(crate) fn restart(&mut self, delivered: f64) {
         self.end = delivered;
     }

@@ -8,7 +8,7 @@ use crate::{AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, Req
 
 /// What the catalogue says of one controller.
 pub struct ControllerEntry {
-    /// Its word in TOML, its file, its page and its kernel twin.
+    /// Its word in TOML, its file, its page and its eBPF port.
     pub name: &'static str,
     /// One line of what it is.
     pub title: &'static str,
@@ -16,7 +16,7 @@ pub struct ControllerEntry {
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// What it tells of itself.
+    /// The gauges that it reports.
     pub gauges: &'static [Gauge],
     /// What its packets carry beside the headers of all.
     pub header: Bytes,

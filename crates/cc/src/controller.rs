@@ -116,7 +116,7 @@ pub enum Cause {
     Mark,
 }
 
-/// A loss event: one or more packets of a window were lost, or arrived marked; told once per window.
+/// A loss event: one or more packets of a window were lost, or arrived marked; reported once per window.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// What revealed it.
@@ -129,7 +129,7 @@ pub struct Congestion {
     pub srtt: Span,
 }
 
-/// What a packet tells routers, and asks of them.
+/// What a packet reports to routers, and requests from them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// The time between two packets of the sender.
@@ -167,15 +167,15 @@ pub struct Needs {
     pub feedback_sum: bool,
     /// [`AckEvent::rate`] is to be kept.
     pub rates: bool,
-    /// It is to be asked for its [pacing](Controller::pacing).
+    /// The sender is to call its [pacing](Controller::pacing).
     pub pacing: bool,
-    /// It is to be asked for its [mode](Controller::mode).
+    /// The sender is to call its [mode](Controller::mode).
     pub modes: bool,
 }
 
 /// A congestion controller. Most need only `on_ack` and `on_congestion`.
 pub trait Controller {
-    /// Told once, before anything else: the payload of a full packet.
+    /// Called once, before anything else: the payload of a full packet.
     fn on_start(&mut self, payload: Bytes) {
         let _ = payload;
     }
@@ -183,7 +183,7 @@ pub trait Controller {
     /// Something new was delivered in congestion avoidance, by a flow that used its window.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
-    /// A loss event, told on entering recovery or with the echo of a mark.
+    /// A loss event, reported on entering recovery or with the echo of a mark.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion);
 
     /// Something new was delivered in slow start: one packet more for each, at most two an ACK
@@ -200,7 +200,7 @@ pub trait Controller {
     }
 
     /// Something new was delivered, in whatever state the sender is and whether or not the window
-    /// limits it; told before the window grows by one of the methods above.
+    /// limits it; reported before the window grows by one of the methods above.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let _ = (window, ack);
     }
@@ -210,9 +210,9 @@ pub trait Controller {
         let _ = (window, now);
     }
 
-    /// What was taken for a loss event or a timeout was none; `before`: the window before it. A sender of Linux leaves
+    /// The last loss event or timeout was spurious; `before`: the window before it. A sender of Linux leaves
     /// to the controller what it takes back: by default the window, and nothing of what the reduction taught it
-    /// [LINUX, tcp_reno_undo_cwnd]. Told before the end of the recovery.
+    /// [LINUX, tcp_reno_undo_cwnd]. Reported before the end of the recovery.
     fn on_undo(&mut self, window: &mut Window, before: f64, now: Time) {
         let _ = now;
         window.cwnd = window.cwnd.max(before);

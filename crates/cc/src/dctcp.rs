@@ -14,7 +14,7 @@ pub struct Dctcp {
     gain: f64,
     /// The average share of packets marked.
     alpha: f64,
-    /// Packets delivered in the window under way, and those of them that were marked.
+    /// Packets delivered in the window under way, and the marked ones among them.
     delivered: f64,
     marked: f64,
 }

@@ -6,7 +6,7 @@
 //!
 //! This file says how far the window goes and how many blocks it makes. The pacer that holds
 //! packets back (count, timer, first in first out, ceil(w/k) packets a block, a wait that is
-//! never negative, nothing paced in recovery) is the sender's: it is told [`Pacing::Blocks`].
+//! never negative, nothing paced in recovery) is the sender's: it receives [`Pacing::Blocks`].
 
 use fairhaul_units::{Gauge, Parameter, Span, parameters, words};
 

@@ -12,7 +12,7 @@ pub(crate) fn known(value: f64) -> f64 {
     if value > 0.0 && value.is_finite() { value } else { f64::NAN }
 }
 
-/// A rate of so many packets per second with that payload, in bit/s; unknown until it is above zero.
+/// A rate in packets of that payload per second, as bit/s; unknown until it is above zero.
 pub(crate) fn payload_bps(packets_per_s: f64, payload: Bytes) -> f64 {
     known(packets_per_s * payload.0 as f64 * 8.0)
 }

@@ -21,7 +21,7 @@ pub struct Ghstcp {
     history: Box<DelayHistory>,
 }
 
-/// How the window grows; the number is what the record tells.
+/// How the window grows; the number is its value in the record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum GrowthMode {
     Reno = 0,
@@ -227,7 +227,7 @@ impl DelayHistory {
         if self.samples < 2.0 { 0.0 } else { (self.squares / (self.samples - 1.0)).sqrt() }
     }
 
-    /// The round under way is left out, for it belongs to neither cycle.
+    /// The round under way is excluded, because it belongs to neither cycle.
     fn next_cycle(&mut self, cycles: MinimumOver) {
         if let Some(current) = self.current.take() {
             self.earlier = Some(match cycles {

@@ -1,6 +1,6 @@
 //! End hosts: congestion controllers, one file each.
 //!
-//! A controller is told of events and moves a [`Window`]; the sender owns what all of them share
+//! A controller receives events and moves a [`Window`]; the sender owns what all controllers share
 //! (slow start, recovery, retransmission timer, packets in flight, the pacer). No controller
 //! knows a clock, a socket or another controller: `now` comes with each event.
 

@@ -4,7 +4,7 @@ use fairhaul_units::{Parameter, Settings};
 
 use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
 
-/// Standard TCP. Which recovery it uses is the sender's affair.
+/// Standard TCP. The sender decides which recovery it uses.
 #[derive(Clone, Debug, Default)]
 pub struct Reno;
 

@@ -21,7 +21,7 @@ const SETTLED_S: f64 = 10.0;
 /// No clock of a computer drifts faster [RFC 5905]: 500 ppm.
 const STEEPEST: f64 = 500e-6;
 
-/// A transit time and when it was seen, seconds since the first, and above it.
+/// A transit time and when it was measured, both in seconds above those of the first sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     at_s: f64,

@@ -1,8 +1,8 @@
 //! Sync-TCP [SYNC-TCP]: grows and reduces the window by the queueing delay of the data's direction, before any loss.
 //!
 //! Every acknowledgement brings the transit time of a data packet. What it exceeds the smallest by
-//! is the queue on the way of the data; acknowledgements that wait on their way back do not count.
-//! Its average stands in one of four regions of the largest queueing delay seen, and rises or
+//! is the queue on the path of the data; acknowledgements that wait on the reverse path do not count.
+//! Its average is in one of four regions of the largest queueing delay measured, and rises or
 //! falls; a table of eight rows says what each of the eight means for the window.
 
 use fairhaul_units::{Gauge, Parameter, Span, parameters, words};
@@ -59,7 +59,7 @@ words! {
 /// What a row of the table asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reaction {
-    /// So many packets more in a round.
+    /// Adds this number of packets in a round.
     Add(f64),
     /// That share of the window more in a round.
     Grow(f64),
@@ -86,7 +86,7 @@ static REACTIONS: [(Reaction, Reaction); 4] = [
 /// Weight of a new sample in the average.
 const WEIGHT: f64 = 1.0 / 8.0;
 
-/// The phases of the start; the number is what the record tells.
+/// The phases of the start; the number is its value in the record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StartPhase {
     Reno = 0,
@@ -97,10 +97,10 @@ enum StartPhase {
 /// What the transit times have shown.
 #[derive(Clone, Debug, Default)]
 struct TransitHistory {
-    /// The first sample and the smallest above it, for what is told in seconds.
+    /// The first sample and the smallest above it, for the gauges in seconds.
     first: Option<(f64, Span)>,
     least: LeastTransit,
-    /// The line under the transit times, where the clocks' drift is taken out.
+    /// The line under the transit times, if the drift of the clocks is to be removed.
     skew: Option<Skew>,
     /// The largest queueing delay and the average, seconds.
     most_s: f64,
@@ -263,7 +263,7 @@ impl TransitHistory {
     }
 
     /// The queueing delay of a sample, seconds. Transit times count from the first one, so that an
-    /// offset between the clocks is gone before anything is rounded.
+    /// offset between the clocks is removed before anything is rounded.
     fn queued_s(&mut self, ack: &AckEvent) -> f64 {
         let now_s = ack.now.as_secs();
         let (began_s, first) = *self.first.get_or_insert((now_s, ack.one_way));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The largest of the values seen in the last so many counts, the present one included.
+/// The largest of the values of the last `counts` counts, the present one included.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowedMax {
     counts: u64,
@@ -26,7 +26,7 @@ impl WindowedMax {
         self.best.clear();
     }
 
-    /// Takes a value seen at `count`, which never goes back.
+    /// Takes the value at `count`, which never goes back.
     pub(crate) fn take(&mut self, count: u64, value: f64) {
         while self.best.back().is_some_and(|best| best.1 <= value) {
             self.best.pop_back();

@@ -1,4 +1,4 @@
-//! The XCP sender [XCP, XCP-SPEC]: each packet tells routers its rate and its round-trip time, and the sender applies
+//! The XCP sender [XCP, XCP-SPEC]: each packet reports its rate and its round-trip time to routers, and the sender applies
 //! the change of its rate that they return. Routers share the link; the sender decides nothing but
 //! what to do at a loss, and how to give back a rate that it does not use.
 //!

@@ -137,7 +137,7 @@ unsafe extern "C" fn copy<C: Exported>(handle: Handle, made: *mut Handle) -> Fai
 unsafe extern "C" fn discard<C: Exported>(handle: Handle) {
     // SAFETY: the engine does not use the handle any more.
     let owned = unsafe { Box::from_raw(handle.cast::<C>()) };
-    // What panics while it is dropped has nobody to report to.
+    // A panic while it is dropped cannot be reported.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(owned)));
 }
 

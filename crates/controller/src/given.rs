@@ -71,7 +71,7 @@ impl Given {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// An error if the scenario gives a value that nothing has asked for.
+    /// An error if the scenario gives a value that nothing has requested.
     pub(crate) fn check(&self) -> Result<(), String> {
         let asked = self.asked.borrow();
         match self.values.iter().find(|(name, _)| !asked.contains(name)) {

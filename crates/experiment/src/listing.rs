@@ -40,7 +40,7 @@ pub struct Word {
     pub title: &'static str,
     /// The key of its source, empty for none.
     pub source: &'static str,
-    /// The queue that a controller needs on its way, empty where any will do.
+    /// The queue that a controller needs on its path, empty where any will do.
     pub queue: &'static str,
     /// What may stand beside it.
     pub keys: Vec<Key>,

@@ -1,4 +1,4 @@
-//! `fairhaul-fuzz run` draws and checks scenarios for a time, and reduces and stores those that fail;
+//! `fairhaul-fuzz run` draws and checks scenarios for a time, and reduces and stores each that fails;
 //! `fairhaul-fuzz draw` prints them; `fairhaul-fuzz judge` checks one, from its input.
 
 use std::path::{Path, PathBuf};

@@ -25,7 +25,7 @@ mod laboratory {
 #[cfg(target_os = "linux")]
 mod laboratory {
     use fairhaul_experiment::{FlowRow, Scenario, read};
-    use fairhaul_host::lab::flow_controller::Twins;
+    use fairhaul_host::lab::flow_controller::KernelNames;
     use fairhaul_host::lab::{RunResult, run};
     use fairhaul_units::Time;
 
@@ -39,7 +39,7 @@ mod laboratory {
         };
         let settings: Vec<(String, String)> = arguments.map(split).collect();
         let scenario = read(&text, &file, &settings).map_err(|mistakes| mistakes.to_string())?.base;
-        let answer = run(&scenario, &Twins::new(), None).map_err(|error| error.to_string())?;
+        let answer = run(&scenario, &KernelNames::new(), None).map_err(|error| error.to_string())?;
         print(&scenario, &answer);
         Ok(())
     }

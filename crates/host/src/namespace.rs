@@ -51,7 +51,7 @@ impl Namespace {
 
     /// The namespace that a file represents.
     pub fn at(path: &Path) -> io::Result<Namespace> {
-        // A pipe in the place of a namespace would block for ever.
+        // A pipe instead of a namespace would block for ever.
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
         // A file can be left without a namespace mounted on it.
         if fstatfs(&file)?.filesystem_type() != NSFS_MAGIC {

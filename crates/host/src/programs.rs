@@ -1,5 +1,5 @@
 //! Programs of the system that this program starts as root. They are found in fixed folders, never by `PATH`, which
-//! whoever calls this program may have set.
+//! the user who calls this program may have set.
 
 use std::io;
 use std::path::{Path, PathBuf};

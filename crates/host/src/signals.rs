@@ -1,4 +1,4 @@
-//! Blocked signals: those that would interrupt a change, until the change is complete; and those of the keyboard, which
+//! Blocked signals: signals that would interrupt a change, until the change is complete; and signals of the keyboard, which
 //! are for a program that this process starts.
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};

@@ -60,7 +60,7 @@ fn printable(value: Value) -> Value {
 }
 
 fn escaped(text: &str) -> String {
-    // Control characters, and those that change the direction of the text around them.
+    // Control characters, and characters that change the direction of the text around them.
     let controls = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

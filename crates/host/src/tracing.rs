@@ -19,7 +19,7 @@ impl TracingObject {
     /// Has the kernel check and load the object that this build carries; `None` if it carries none.
     pub fn load(elf: Option<&[u8]>) -> Result<TracingObject> {
         let elf = elf.ok_or_else(|| {
-            Error::failed(fairhaul_twins::MISSING.unwrap_or("this build has no tracing programs"))
+            Error::failed(fairhaul_ports::MISSING.unwrap_or("this build has no tracing programs"))
         })?;
         libbpf_rs::set_print(None);
         let object = ObjectBuilder::default()

@@ -9,7 +9,7 @@ pub const REQUEST: &str = "FAIRHAUL_REQUEST";
 pub const ANSWERS: &str = "FAIRHAUL_ANSWERS";
 /// The descriptor to which the record is written.
 pub const RECORD: &str = "FAIRHAUL_RECORD";
-/// The descriptor to which calls of controllers in eBPF are written, if somebody asks for them.
+/// The descriptor to which calls of controllers in eBPF are written, if they are requested.
 pub const CALLS: &str = "FAIRHAUL_CALLS";
 /// The descriptor of the input of a program, if it is no terminal.
 pub const INPUT: &str = "FAIRHAUL_INPUT";

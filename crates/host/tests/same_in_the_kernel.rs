@@ -37,10 +37,10 @@ const QUEUE: u64 = 60;
 type Sample = (Time, Info);
 
 /// The samples of a flow of the eBPF port with these parameters.
-fn samples(twin: &str, set: &[(&str, &str)]) -> Vec<Sample> {
+fn samples(port: &str, set: &[(&str, &str)]) -> Vec<Sample> {
     let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let spec = InstallSpec { twin: twin.into(), name: Some(hidden_name()), set };
-    let install = spec.resolve().expect("there is such a twin");
+    let spec = InstallSpec { port: port.into(), name: Some(hidden_name()), set };
+    let install = spec.resolve().expect("there is such an eBPF port");
     let _loaded = load(&install).expect("the kernel takes it");
     flow(&install.name)
 }
@@ -201,17 +201,17 @@ const LATEST: Span = Span::from_ms(20);
 /// Slow start's end takes recoveries of its own: what it overshot is not compared.
 const SETTLED: Time = Time::from_ps(1_500_000_000_000);
 
-fn holds(twin: &str, set: &[(&str, &str)], settings: &[(&'static str, f64)], packets: f64) {
+fn holds(port: &str, set: &[(&str, &str)], settings: &[(&'static str, f64)], packets: f64) {
     if !common::is_root() {
         return;
     }
     let _held = common::beside_its_like();
     common::until_it_counts(|| {
-        let mut followed = follow(&samples(twin, set), controller(twin, settings));
+        let mut followed = follow(&samples(port, set), controller(port, settings));
         followed.climbs.retain(|climb| climb.0 > SETTLED);
         followed.falls.retain(|fall| fall.0 > SETTLED);
-        eprintln!("{twin}: {followed:.1?}");
-        compared(&followed, packets).map_err(|difference| format!("{twin} {difference}"))
+        eprintln!("{port}: {followed:.1?}");
+        compared(&followed, packets).map_err(|difference| format!("{port} {difference}"))
     });
 }
 

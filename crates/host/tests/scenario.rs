@@ -3,7 +3,7 @@
 mod common;
 
 use fairhaul_experiment::{Record, Scenario, Source, TransferRow, read};
-use fairhaul_host::lab::flow_controller::Twins;
+use fairhaul_host::lab::flow_controller::KernelNames;
 use fairhaul_host::lab::plan::plan;
 use fairhaul_host::lab::processors::can_steer;
 use fairhaul_host::lab::run_validity::Windows;
@@ -24,7 +24,7 @@ fn answer(scenario: &Scenario) -> RunResult {
 }
 
 fn run_once(scenario: &Scenario) -> RunResult {
-    let answer = run(scenario, &Twins::new(), None).expect("real hosts can do it");
+    let answer = run(scenario, &KernelNames::new(), None).expect("real hosts can do it");
     let validity = serde_json::to_string(&answer.validity).expect("it has no keys but strings");
     eprintln!("{}: {validity}", scenario.title);
     answer
@@ -231,7 +231,7 @@ fn a_gigabit_is_carried_packet_by_packet() {
         return eprintln!("with one processor the lab is not exact at this rate");
     }
     let scenario = gigabit("1500 B", 20, 6);
-    let layout = plan(&scenario, &Twins::new()).expect("real hosts can do it").layout;
+    let layout = plan(&scenario, &KernelNames::new()).expect("real hosts can do it").layout;
     let lab = Lab::new(layout).expect("root may make hosts");
     for host in [0, 1] {
         let device = lab.host(host).namespace.inside(|| ip("-details link show lab0"));

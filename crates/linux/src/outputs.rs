@@ -20,7 +20,7 @@ fn descriptor(variable: &str) -> io::Result<RawFd> {
 /// The file whose descriptor a variable of the environment names.
 pub fn file(variable: &str) -> io::Result<File> {
     let number = descriptor(variable)?;
-    // SAFETY: whoever started the program passed this descriptor for this purpose alone.
+    // SAFETY: the process that started the program passed this descriptor for this purpose alone.
     Ok(unsafe { File::from_raw_fd(number) })
 }
 

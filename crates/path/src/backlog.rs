@@ -12,9 +12,10 @@ const MOST_PLACES: u64 = 1 << 20;
 /// The departures of the packets that may still be there.
 #[derive(Clone, Debug)]
 pub(crate) enum Backlog {
-    /// Nobody asks.
+    /// No queue needs it.
     Unknown,
-    /// Whether fewer are there than a drop-tail queue holds: the one that came so many before has left.
+    /// Whether fewer packets wait than a drop-tail queue holds: whether the packet that came one queue length before
+    /// has left.
     Last(Last),
     /// All of them.
     All(All),
@@ -54,7 +55,7 @@ impl Backlog {
 }
 
 impl Last {
-    /// Whether so many more have room at `now`.
+    /// Whether `packets` more have room at `now`.
     #[inline(always)]
     pub fn has_room(&self, packets: u8, now: Time) -> bool {
         if packets > 1 {
@@ -65,7 +66,7 @@ impl Last {
 
     #[inline(never)]
     fn have_room(&self, packets: usize, now: Time) -> bool {
-        // Of those that are remembered, so many must have left.
+        // The number of remembered packets that must have left.
         match (self.departures.len() + packets).checked_sub(self.most) {
             None | Some(0) => true,
             Some(left) if left <= self.departures.len() => self.departures[self.place(left - 1)] <= now,
@@ -73,7 +74,7 @@ impl Last {
         }
     }
 
-    /// The place of the departure that is so many behind the oldest.
+    /// The place of the departure that is `behind` places after the oldest.
     fn place(&self, behind: usize) -> usize {
         let place = self.oldest + behind;
         if place < self.most { place } else { place - self.most }
@@ -86,7 +87,7 @@ impl Last {
         (self.departures.len() - left(earlier) - left(later)) as u64
     }
 
-    /// So many more that have room leave at `departs`.
+    /// `packets` more, which have room, leave at `departs`.
     #[inline(always)]
     pub fn push(&mut self, departs: Time, packets: u8) {
         if packets > 1 {
@@ -123,7 +124,7 @@ impl All {
         self.ahead.front().map(|first| Bytes(first.1.into()))
     }
 
-    /// One more, or so many of `size` in all, leave at `departs`.
+    /// One packet more, or `packets` of `size` in all, leave at `departs`.
     #[inline(always)]
     pub fn push(&mut self, departs: Time, size: u32, packets: u8) {
         self.ahead.push_back((departs, size, packets));

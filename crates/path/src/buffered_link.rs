@@ -15,7 +15,7 @@ use crate::token_bucket::BucketRule;
 #[derive(Clone, Debug)]
 pub struct BufferedLink<T> {
     wire: Wire,
-    /// In the place of the wire, where something about it changes, or a shaper is before it.
+    /// Used instead of the wire, where something about it changes, or a shaper is before it.
     pace: Option<Box<Pace>>,
     capacity: Capacity,
     queue: Queue<T>,
@@ -143,15 +143,15 @@ impl<T: Packet> BufferedLink<T> {
         }
     }
 
-    /// A packet of that size waits in the place of another.
+    /// A packet of that size waits instead of another.
     fn replaced(&mut self, other: Queued<T>, size: Bytes, dropped: &mut Vec<Queued<T>>) {
         self.bytes = self.bytes + size - Bytes(other.size.into());
         self.totals.dropped += 1;
         dropped.push(other);
     }
 
-    /// Begins to send the next packet at `now`, when nothing is being sent; those that its queue drops
-    /// before it go to `dropped`.
+    /// Begins to send the next packet at `now`, when nothing is being sent; the packets that its queue
+    /// drops before it go to `dropped`.
     #[inline(always)]
     pub fn begin(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<(Queued<T>, Departure)> {
         let from = dropped.len();

@@ -56,7 +56,7 @@ pub struct Wire {
     last: Passage,
 }
 
-/// How what has so many bytes and packets crosses a wire.
+/// How a packet, or a train of packets, crosses a wire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
     size: u32,
@@ -121,7 +121,7 @@ impl Wire {
 #[derive(Clone, Debug)]
 pub struct Link {
     wire: Wire,
-    /// In the place of the wire, where something about it changes, or a shaper is before it.
+    /// Used instead of the wire, where something about it changes, or a shaper is before it.
     pace: Option<Box<Pace>>,
     queue: Discipline,
     backlog: Backlog,

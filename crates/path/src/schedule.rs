@@ -52,7 +52,7 @@ pub struct LinkRate {
 }
 
 impl LinkRate {
-    /// Of a link of that rate, in the place of which those of `schedule` hold, where there are any.
+    /// Of a link of that rate; the rates of `schedule` hold instead, if there are any.
     pub fn new(rate: Rate, schedule: &Schedule) -> LinkRate {
         LinkRate { rate, rates: schedule.rates.clone() }
     }
@@ -132,7 +132,7 @@ impl Rates {
         done + self.pieces[self.piece(within)].until(within)
     }
 
-    /// When so much work, which is more than none, has been done.
+    /// The time when this amount of work, which is above zero, has been done.
     fn time_of(&self, work: u128) -> Time {
         let laps = match self.lap {
             Some(Lap { work: 0, .. }) => return Time::NEVER,
@@ -197,7 +197,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// What follows `schedule` behind a shaper, in the place of a wire of that rate and delay; `None` where neither
+    /// What follows `schedule` behind a shaper, instead of a wire of that rate and delay; `None` where neither
     /// changes and there is no shaper.
     pub(crate) fn following(
         rate: Rate,

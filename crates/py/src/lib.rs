@@ -1,5 +1,6 @@
 //! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables, controllers written in
-//! Python are told what their sender sees. Conversions only; the meaning of a number is decided in `experiment`, `path` and `sim`, its use in Python.
+//! Python get the measurements of their senders. Conversions only; the meaning of a number is decided in `experiment`,
+//! `path` and `sim`, its use in Python.
 
 mod agents;
 mod count;

@@ -1,4 +1,4 @@
-//! Controllers written in Python: the engine tells an object of the user's class, which moves the window.
+//! Controllers written in Python: the engine calls an object of the user's class, which moves the window.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -80,7 +80,7 @@ impl fmt::Debug for Class {
 #[pymethods]
 impl PythonKind {
     /// `identity`: a text that differs where the class differs. `every`: "ack", "round" or seconds. `slow_start`: whether
-    /// slow start is the sender's. `methods`: those that the class defines.
+    /// slow start is the sender's. `methods`: the methods that the class defines.
     #[new]
     fn new(
         class: Py<PyAny>,

@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Whether all is acknowledged and nothing of it is on its way.
+    /// Whether all is acknowledged and no packet of it is in flight.
     #[inline(always)]
     pub fn is_over(&self) -> bool {
         self.end.is_some() && self.waiting() == 0
@@ -138,7 +138,7 @@ impl Connection {
         self.data.waiting() + self.acks.waiting()
     }
 
-    /// What it takes for itself, bytes.
+    /// The memory that it takes, bytes.
     pub fn memory(&self) -> u64 {
         size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller
     }

@@ -30,7 +30,7 @@ pub struct Engine {
     scenario: Arc<Scenario>,
     routes: Routes,
     transfers: Vec<Transfer>,
-    /// Transfers by start, but for those that follow another one; those before `started` have begun.
+    /// Transfers by start, except for transfers that follow another one; all before `started` have begun.
     starts: Vec<u32>,
     started: usize,
     /// When the next one begins.
@@ -81,7 +81,7 @@ impl Engine {
     ) -> Result<Engine, RunError> {
         possible(&scenario)?;
         let transfers = plan_while(&scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
-        // Those that follow another transfer begin when it has arrived.
+        // A transfer that follows another one begins when that one has arrived.
         let has_start = |serial: &u32| transfers[*serial as usize].start != Time::NEVER;
         let mut starts: Vec<u32> = (0..transfers.len() as u32).filter(has_start).collect();
         starts.sort_by_key(|&serial| (transfers[serial as usize].start, serial));

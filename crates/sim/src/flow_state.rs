@@ -1,4 +1,4 @@
-//! What can be seen of a flow while a run is paused.
+//! The state of a flow while a run is paused.
 
 use fairhaul_units::Span;
 

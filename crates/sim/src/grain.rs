@@ -3,7 +3,7 @@
 //! Which packets a full queue drops depends on the order of single packets. So a queue must fill with single packets, and
 //! have done so for a while before it is full. At each boundary, every link asks whether it has room for what its flows
 //! may add in the next few round trips. If not, its flows send single packets until it has had room for a round trip, and
-//! trains on their way are split where they arrive. A flow in slow start or in recovery sends single packets by itself
+//! trains in flight are split where they arrive. A flow in slow start or in recovery sends single packets by itself
 //! (`tcp/sender`).
 //!
 //! A boundary is at the same time for all nodes, whichever of them the engine processes first, so what is decided

@@ -94,7 +94,7 @@ impl RunLimits {
         bytes > most
     }
 
-    /// So many packets have left that a check or a count is due.
+    /// Enough packets have left that a check or a count is due.
     #[inline(never)]
     fn on_due(&mut self) {
         let launched = self.next;

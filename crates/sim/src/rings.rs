@@ -15,12 +15,12 @@ use crate::event_queue::{EventQueue, SlotId};
 use crate::route::RingLane;
 use crate::waiting_ack::{RareStore, WaitingAck};
 
-/// How far from the end a packet is compared with those that wait one by one.
+/// How far from the end a packet is compared with the waiting packets one by one.
 const NEAR: usize = 8;
 /// How many packets of a line may move for one that overtakes.
 const MOST_MOVED: usize = 64;
 
-/// From so many packets on a ring that is full grows by a quarter.
+/// From this number of packets on, a ring that is full grows by a quarter.
 const MANY: usize = 65_536;
 
 /// A packet of a connection, with the time and the key of its event.

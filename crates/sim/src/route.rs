@@ -121,7 +121,7 @@ struct Legs {
 }
 
 impl Legs {
-    /// A leg ends; the connection has so many wires by now.
+    /// A leg ends; the connection has `wires` wires by now.
     fn add(&mut self, wires: usize, end: LegEnd) {
         let first = std::mem::replace(&mut self.first, wires as u8);
         self.legs.push(Leg { wires: (first, wires as u8), end });

@@ -1,6 +1,6 @@
 //! A gauge of a queue or of a controller: a number of its state, in the record over time.
 
-/// A number that a queue or a controller keeps for itself and that is worth seeing over time.
+/// A number that a queue or a controller keeps and that is worth a look over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gauge {
     /// Its name in the record.

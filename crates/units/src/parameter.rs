@@ -182,9 +182,9 @@ impl Parameter {
 /// Makes lists of parameters, each with the struct of their values.
 ///
 /// A parameter is `name: Kind = default, "help";`, or `name as "key": Kind = ...` where its key in TOML is no
-/// name in Rust. Its kind is `Number(least..=most, "unit")`, where the unit may be left out,
+/// name in Rust. Its kind is `Number(least..=most, "unit")`, where the unit may be omitted,
 /// `Seconds(least..=most)`, `Milliseconds(least..=most)`, `Whole(least..=most)`, `Switch`, or `Word(Enum)`; its
-/// value is an `f64`, a [`Span`](crate::Span), a `u64`, a `bool`, or the enum. In the place of a parameter,
+/// value is an `f64`, a [`Span`](crate::Span), a `u64`, a `bool`, or the enum. Instead of a parameter,
 /// `name: Parameters(Struct), "help";` lists all parameters of another struct, which is the value.
 ///
 /// The list is `LIST`; the struct is made `from` the [`Settings`] of that list, or of one that contains it. The

@@ -81,7 +81,7 @@ impl FromStr for Bytes {
 }
 
 /// What people write for units, in small letters: of every unit the other names that it has. Bytes per
-/// second are left out, since a rate is in bits and a guess would be wrong by a factor of eight.
+/// second are excluded, because a rate is in bits and a guess would be wrong by a factor of eight.
 const MEANT: &[(&str, &[&str])] = &[
     ("ps", &["psec", "picoseconds"]),
     ("ns", &["nsec", "nanosecond", "nanoseconds"]),

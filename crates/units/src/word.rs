@@ -1,4 +1,4 @@
-//! A parameter whose values are words: each word is a variant of an enum, so that whoever reads the
+//! A parameter whose values are words: each word is a variant of an enum, so that the code that reads the
 //! parameter says in a `match` what every word does.
 
 /// An enum whose variants are the words of a parameter. Made by [`words!`](crate::words).

@@ -44,13 +44,13 @@ def list_(json_: bool) -> None:
     """List the eBPF ports of this installation, with their parameters."""
     from fairhaul.host import kernel as api
 
-    ports = api.twins()
+    ports = api.ports()
     if json_:
-        show.as_json({"twins": ports})
+        show.as_json({"ports": ports})
         return
-    for twin in ports:
-        click.echo(f"{twin['name']:10} {twin['title']}")
-        for key in twin["parameters"]:
+    for port in ports:
+        click.echo(f"{port['name']:10} {port['title']}")
+        for key in port["parameters"]:
             click.echo(f"    {key['name']:18} {_values(key)}")
             click.echo(f"    {'':18} {key['help']}")
 
@@ -68,7 +68,7 @@ def _values(key: PortParameter) -> str:
 
 
 @kernel.command(cls=Command, example="fairhaul kernel install fhstcp")
-@click.argument("twins", nargs=-1, required=True, metavar="CONTROLLER...")
+@click.argument("ports", nargs=-1, required=True, metavar="CONTROLLER...")
 @click.option("--as", "name", metavar="NAME", help="Name in the kernel, e.g. fh_site.")
 @set_option
 @click.option("--default", is_flag=True, help="Use it for new connections of this host.")
@@ -91,7 +91,7 @@ def _values(key: PortParameter) -> str:
 @dry_run_option
 @json_option
 def install(
-    twins: tuple[str, ...],
+    ports: tuple[str, ...],
     settings: tuple[str, ...],
     namespace: tuple[str, ...],
     route: tuple[str, ...],
@@ -109,7 +109,7 @@ def install(
 
     parameters = _parsed(settings)
     done = api.install(
-        *twins,
+        *ports,
         parameters=parameters,
         namespaces=namespace,
         routes=route,
@@ -155,16 +155,16 @@ def status(json_: bool) -> None:
 
 
 @kernel.command(cls=Command, example="fairhaul kernel verify")
-@click.argument("twins", nargs=-1, metavar="[CONTROLLER]...")
+@click.argument("ports", nargs=-1, metavar="[CONTROLLER]...")
 @json_option
-def verify(twins: tuple[str, ...], json_: bool) -> None:
+def verify(ports: tuple[str, ...], json_: bool) -> None:
     """Test eBPF ports on this kernel, and remove them again.
 
     Without CONTROLLER, all eBPF ports of this installation are tested.
     """
     from fairhaul.host import kernel as api
 
-    done = api.verify(*twins, on_event=_event_printer(json_))
+    done = api.verify(*ports, on_event=_event_printer(json_))
     if json_:
         show.as_json(done)
     else:

@@ -16,36 +16,36 @@ def show_status(status: Mapping[str, Any]) -> None:
     screen.print(
         f"Linux {status['kernel']}; the default controller of this host is {status['default']}."
     )
-    if not status["twins"]:
+    if not status["ports"]:
         screen.print("No eBPF port is installed.")
         return
-    for twin in status["twins"]:
-        screen.print(_line(twin))
+    for port in status["ports"]:
+        screen.print(_line(port))
         for where in sorted(
-            namespace for namespace, name in status["defaults"].items() if name == twin["name"]
+            namespace for namespace, name in status["defaults"].items() if name == port["name"]
         ):
             screen.print(f"    default of {where}")
-        for route in twin["routes"]:
+        for route in port["routes"]:
             screen.print(f"    route {route}")
-    flows = [flow for twin in status["twins"] for flow in twin["flows"]]
+    flows = [flow for port in status["ports"] for flow in port["flows"]]
     if flows:
         screen.print(flow_table("Connections", flows))
     else:
         screen.print("No connection uses them now.")
-    silent = sum(twin["connections_without_data"] for twin in status["twins"])
+    silent = sum(port["connections_without_data"] for port in status["ports"])
     if silent:
         screen.print(f"{silent} more connections that use them have sent no data.")
 
 
-def _line(twin: Mapping[str, Any]) -> str:
-    which = f" ({' '.join(filter(None, (twin['twin'], twin['version'])))})" if twin["twin"] else ""
-    units, switches = twin["units"] or {}, twin["switches"] or ()
+def _line(port: Mapping[str, Any]) -> str:
+    which = f" ({' '.join(filter(None, (port['port'], port['version'])))})" if port["port"] else ""
+    units, switches = port["units"] or {}, port["switches"] or ()
     parameters = ", ".join(
         f"{key} = {switch(value) if key in switches else amount(value, units.get(key, ''))}"
-        for key, value in (twin["parameters"] or {}).items()
+        for key, value in (port["parameters"] or {}).items()
     )
-    owner = f" by {installed_by(twin['owner'])}" if twin["owner"] else ""
-    parts = (f"{twin['name']}{which}: {twin['state']}{owner}", parameters)
+    owner = f" by {installed_by(port['owner'])}" if port["owner"] else ""
+    parts = (f"{port['name']}{which}: {port['state']}{owner}", parameters)
     return "; ".join(part for part in parts if part)
 
 

@@ -30,7 +30,7 @@ def ways() -> dict[str, Way]:
     from fairhaul.host.process import Refused
 
     try:
-        ports = [port["name"] for port in kernel.twins()]
+        ports = [port["name"] for port in kernel.ports()]
     except Refused:
         ports = []
     try:

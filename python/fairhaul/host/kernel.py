@@ -3,7 +3,7 @@
     >>> from fairhaul.host import kernel
     >>> kernel.install("fhstcp", name="fh_site", parameters={"c": "20/s"})
 
-All functions except `twins` and `status` require root. An eBPF port is named by its controller, or
+All functions except `ports` and `status` require root. An eBPF port is named by its controller, or
 by the path of an object file that was built with Fairhaul's header.
 """
 
@@ -37,7 +37,7 @@ def _silent(_: Line) -> None:
     pass
 
 
-def twins() -> list[Port]:
+def ports() -> list[Port]:
     """Give the eBPF ports that this installation carries, with their parameters.
 
     Raises:
@@ -46,7 +46,7 @@ def twins() -> list[Port]:
     answer = ask({"do": "list"})
     if answer["missing"]:
         raise Refused(f"this installation carries no eBPF ports: {answer['missing']}")
-    return list(answer["twins"])
+    return list(answer["ports"])
 
 
 def parameters_of(controller: Mapping[str, Any], profile: str | None = None) -> dict[str, str]:
@@ -114,7 +114,7 @@ def install(  # noqa: PLR0913 - one argument for each option of the command
         Refused: the host cannot install it, or the request is wrong; nothing was changed.
         RunError: it failed on the way, and all changes were undone.
     """
-    specs = [{"twin": port, "as": name, "set": _texts(parameters or {})} for port in names]
+    specs = [{"port": port, "as": name, "set": _texts(parameters or {})} for port in names]
     if len(names) > 1 and (name or parameters):
         raise Refused("a name and parameters are for one eBPF port; install the others separately")
     scope = {
@@ -123,7 +123,7 @@ def install(  # noqa: PLR0913 - one argument for each option of the command
         "routes": list(routes),
         "replace": replace,
     }
-    request = {"do": "install", "twins": specs, "scope": scope, "dry_run": dry_run}
+    request = {"do": "install", "ports": specs, "scope": scope, "dry_run": dry_run}
     return cast("Installed", ask(request, on_event))
 
 
@@ -166,7 +166,7 @@ def verify(*names: str, on_event: OnEvent = _silent) -> Verified:
         Refused: the kernel lacks something, or root is missing.
         RunError: an eBPF port does not work on this kernel.
     """
-    request = {"do": "verify", "twins": [{"twin": name} for name in names]}
+    request = {"do": "verify", "ports": [{"port": name} for name in names]}
     return cast("Verified", ask(request, on_event))
 
 

@@ -120,7 +120,7 @@ class InstalledPort(TypedDict):
     """An eBPF port in the running kernel; None where there is no record of it, or without root."""
 
     name: str
-    twin: str | None
+    port: str | None
     version: str | None
     state: str
     parameters: dict[str, int] | None
@@ -140,7 +140,7 @@ class KernelStatus(TypedDict):
     default: str
     defaults: dict[str, str]
     """The default controller of each network namespace."""
-    twins: list[InstalledPort]
+    ports: list[InstalledPort]
 
 
 class Verified(TypedDict):

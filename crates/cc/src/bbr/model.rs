@@ -15,9 +15,9 @@ use crate::{AckEvent, Pacing, RateSample, Window};
 
 /// The pacing gains of a cycle, a smallest round trip each.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// So many packets keep acknowledgements coming, and are in flight while the round trip is probed.
+/// The number of packets that keep acknowledgements coming, and that are in flight while the round trip is probed.
 pub(super) const LEAST_WINDOW: f64 = 4.0;
-/// Packets beyond the product of rate and round trip, for those that ends hold: three bursts.
+/// Packets beyond the product of rate and round trip, for the packets that the end hosts hold: three bursts.
 //
 // Differs from [BBR]: in the variant of the draft a burst is one packet, whatever `offload` says and at any rate.
 const BURSTS: f64 = 3.0;
@@ -53,7 +53,7 @@ pub(super) struct BbrModel {
     /// While the round trip is probed: when that ends, once the flight is small.
     probe_ends: Option<Time>,
     probe_round_done: bool,
-    /// Samples of packets that left before so much had been delivered are not of a full window.
+    /// Samples of packets that left before this number of packets had been delivered are not of a full window.
     probed_until: f64,
     /// The window at the first acknowledgement. Until as much is delivered the rate says little.
     pub(super) first_window: f64,
@@ -100,7 +100,7 @@ impl BbrModel {
         self.given.variant == BbrVariant::Linux
     }
 
-    /// A full packet carries so much.
+    /// Sets the payload of a full packet.
     pub(super) fn carries(&mut self, payload: Bytes) {
         self.payload = payload;
     }

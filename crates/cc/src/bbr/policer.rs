@@ -14,7 +14,7 @@ const LOSSY: f64 = 50.0 / 256.0;
 /// Rates are the same if they differ by at most an eighth, or by 4000 bit/s.
 const SAME_SHARE: f64 = 1.0 / 8.0;
 const SAME_BYTES: f64 = 500.0;
-/// For so many rounds the rate of a policer is used.
+/// The number of rounds for which the rate of a policer is used.
 const USED_ROUNDS: u32 = 48;
 
 /// What an acknowledgement says about a policer.

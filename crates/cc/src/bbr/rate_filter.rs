@@ -6,7 +6,7 @@ use crate::windowed_max::WindowedMax;
 /// The largest rate of the last rounds.
 #[derive(Clone, Debug)]
 pub(super) enum RateFilter {
-    /// Of the last so many rounds, the current one included.
+    /// The maximum over a number of last rounds, the current one included.
     Exact(WindowedMax),
     /// As Linux finds it, of one round more.
     ThreeBest(ThreeBest),

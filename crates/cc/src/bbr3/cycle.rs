@@ -83,7 +83,7 @@ impl Bbr3Model {
         now > self.cycle_began + self.wait || self.rounds_waited as f64 >= rounds
     }
 
-    /// Whether what a probe has queued is gone. What losses said of the rate since does not count.
+    /// Whether the queue of a probe has drained. Bounds that losses have set on the rate since do not count.
     fn is_drained(&self, ack: &AckEvent) -> bool {
         let path = self.rates.largest() * self.min_rtt.as_secs();
         ack.in_flight <= self.with_headroom().min(self.budget(path))

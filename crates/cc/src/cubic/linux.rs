@@ -16,7 +16,8 @@ const FASTEST: f64 = 2.0;
 /// The kernel's clock (HZ = 250, as Debian has it), and for how many ticks the count stays while the window does (HZ / 32).
 const TICK: Span = Span::from_ms(4);
 const KEPT_TICKS: u64 = 7;
-/// Times of the curve are in parts of a second of which there are so many (BICTCP_HZ), as C and beta are (BICTCP_BETA_SCALE).
+/// The number of parts of a second in which times of the curve are counted (BICTCP_HZ), and of the parts of C and beta
+/// (BICTCP_BETA_SCALE).
 const PARTS: f64 = 1024.0;
 /// What C times the cube of a time in parts has to be divided by.
 const CUBED_PARTS: f64 = PARTS * PARTS * PARTS * PARTS;
@@ -163,7 +164,7 @@ impl Epoch {
         Epoch { start: now, origin, k, standard: cwnd, acknowledged: packets }
     }
 
-    /// What standard TCP has after what was acknowledged, with `beta` in place of its half.
+    /// What standard TCP has after what was acknowledged, with `beta` instead of its half.
     fn grow_standard(&mut self, beta: f64, cwnd: f64) -> f64 {
         // 8 (1 + beta) / 3 (1 - beta) is cut to a whole number, 15, and then divided by 8.
         let scale = (8.0 * (1.0 + beta) / (3.0 * (1.0 - beta))).floor();

@@ -110,7 +110,7 @@ impl CubicRfc {
         }
     }
 
-    /// What standard TCP, with beta in place of its half, gains in a round: a mean window like
+    /// What standard TCP, with beta instead of its half, gains in a round: a mean window like
     /// standard TCP's; after the last maximum simply one packet, by the RFC alone.
     fn alpha(&self) -> f64 {
         match self.formulas {

@@ -179,7 +179,7 @@ pub fn page() -> String {
     page
 }
 
-/// A section of keys; those that `before` has as well, with the same meaning, are named in a sentence.
+/// A section of keys; a sentence names the keys that `before` has as well, with the same meaning.
 fn section(page: &mut String, title: &str, shape: &Shape, before: &[Field]) {
     let title = if title.starts_with('[') { format!("`{title}`") } else { title.to_owned() };
     let _ = write!(page, "\n## {title}\n\n{}\n\n", shape.help);

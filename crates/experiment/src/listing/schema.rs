@@ -211,7 +211,7 @@ fn parts() -> Value {
     json!({ "$ref": "#/$defs/keys" })
 }
 
-/// What may stand in the place of a list of values of a sweep: a range, or a list to draw from.
+/// What may stand instead of a list of values of a sweep: a range, or a list to draw from.
 fn range() -> Value {
     let end = json!({ "type": ["number", "string"] });
     json!({ "anyOf": [

@@ -8,7 +8,7 @@ use super::fields::{ExpectKeys, ScenarioKeys};
 use super::mistake::Notes;
 use crate::Expectation;
 
-/// The expectations of a file. What was wrong has been noted, and is left out.
+/// The expectations of a file. Wrong ones have been noted, and are omitted.
 pub(super) fn expectations(root: &ScenarioKeys, notes: &mut Notes) -> Vec<Expectation> {
     let run = (root.warmup.value, root.duration.value);
     let tables = root.expect.value.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The tables of `fields` as data: what a key is called, what it accepts, what holds where it is left out, and one line
+//! The tables of `fields` as data: what a key is called, what it accepts, its default, and one line
 //! of help. JSON Schema, listing, page and the random check follow them, as do the messages of the reader.
 
 use fairhaul_units::{Kind, Parameter, Span};
@@ -21,16 +21,16 @@ pub struct Field {
     pub name: &'static str,
     /// What it accepts.
     pub accepts: Accepts,
-    /// What holds where it is left out.
+    /// Its default.
     pub fallback: Fallback,
     /// One line of help.
     pub help: &'static str,
 }
 
-/// What holds where a key is left out.
+/// The default of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Fallback {
-    /// It must be there.
+    /// There is no default: the key is required.
     Required,
     /// This value, as TOML.
     Value(&'static str),
@@ -92,7 +92,7 @@ pub enum Accepts {
     },
     /// True or false.
     Switch,
-    /// So many per second, as `"20 /s"`.
+    /// A number per second, as `"20 /s"`.
     Frequency,
     /// One round-trip time, a range spread evenly, or one per flow.
     RoundTrips,

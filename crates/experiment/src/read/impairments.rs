@@ -7,7 +7,7 @@ use fairhaul_units::{Bytes, Time};
 use super::fields::{AggregateKeys, BucketKeys, Direction, LinkKeys, ReorderKeys};
 use super::mistake::Notes;
 
-/// The impairments of a direction of a link's table. What was wrong has been noted, and is left out.
+/// The impairments of a direction of a link's table. Wrong ones have been noted, and are omitted.
 pub(super) fn impairments(
     link: &LinkKeys,
     direction: Direction,

@@ -1,6 +1,6 @@
 //! The kinds of values without parts: what a key of each accepts, and how it is read.
 //!
-//! A type that stands for itself (`bool`, `Rate`, `Start`) is its own kind; the others are names, whose bounds are
+//! A type without bounds (`bool`, `Rate`, `Start`) is its own kind; the others are names, whose bounds are
 //! part of them.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(crate) struct Number<const LEAST: i64, const MOST: i64>;
 pub(crate) struct Above<const LEAST: i64, const MOST: i64>;
 /// A rate, or `None` in an outage.
 pub(crate) struct RateOrZero;
-/// So many per second.
+/// A number per second.
 pub(crate) struct Frequency;
 /// The largest processing time at the sender.
 pub(crate) struct Overhead;
@@ -37,7 +37,7 @@ pub(crate) struct Overhead;
 pub(crate) struct Qdisc;
 /// Settings of a kernel.
 pub(crate) struct Sysctls;
-/// `[sweep]`, which is taken out of the tree before it is read.
+/// `[sweep]`, which is removed from the tree before it is read.
 pub(crate) struct Sweep;
 
 /// Kinds by what a node of each is: `None` for one of another type, `Some(Err(…))` for a wrong value.

@@ -42,7 +42,7 @@ pub(super) struct DuplexLink<'a> {
 pub(super) struct LinkDirection<'a> {
     pub(super) rate: Rate,
     pub(super) shaper: Option<BucketRule>,
-    /// What changes, but for what it loses.
+    /// What changes, except for what it loses.
     pub(super) schedule: Schedule,
     /// What its queue holds, and from where it marks.
     pub(super) capacity: Keyed<CapacitySpec>,
@@ -251,7 +251,7 @@ impl LinkRoute {
         self.links.iter().any(|link| *link as usize / 2 == duplex_link)
     }
 
-    /// The way back.
+    /// The reverse path.
     pub(super) fn reversed(self) -> LinkRoute {
         LinkRoute { links: self.links.iter().rev().map(|link| link ^ 1).collect(), ..self }
     }

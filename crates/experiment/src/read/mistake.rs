@@ -126,7 +126,7 @@ pub fn printable(text: &str) -> String {
     })
 }
 
-/// `; did you mean "x"?`, or what there is to choose from.
+/// `; did you mean "x"?`, or the known words.
 pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
     if known.is_empty() { String::new() } else { format!("; {}", hint(word, known.iter().copied())) }
 }

@@ -91,8 +91,8 @@ impl Variant {
 }
 
 /// Reads the text of a scenario. `file` is what mistakes call it; `overrides` are paths of keys and
-/// values that replace what the file says, as `--set` gives them. Traces are looked for beside `file`. An override of a swept key takes
-/// it out of the sweep.
+/// values that replace what the file says, as `--set` gives them. Traces are looked for beside `file`. An override of a
+/// swept key removes it from the sweep.
 ///
 /// # Errors
 /// All mistakes, in the order of the file.

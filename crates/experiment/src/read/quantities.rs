@@ -24,7 +24,7 @@ const MOST_IN_BURST: u64 = LARGEST_BURST.0 / 64;
 /// The most arrivals in a second.
 const MOST_PER_S: f64 = 1e6;
 
-/// Round-trip times as asked for.
+/// Round-trip times as the file states them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RoundTrips {
     /// The same for all.
@@ -35,27 +35,27 @@ pub(crate) enum RoundTrips {
     Each(Vec<Span>),
 }
 
-/// A capacity as asked for.
+/// A capacity as the file states it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CapacitySpec {
     /// No limit.
     Unlimited,
-    /// So many packets.
+    /// A number of packets.
     Packets(u64),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
     /// What the link sends in that time.
     Time(Span),
-    /// So many millionths of the bandwidth-delay product.
+    /// Millionths of the bandwidth-delay product.
     Bdp(u64),
 }
 
-/// A burst as asked for.
+/// A burst as the file states it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum BurstSpec {
-    /// So many packets.
+    /// A number of packets.
     Packets(u64),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
     /// As the kernel of the sender chooses.
     Auto,
@@ -191,7 +191,7 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// So many per second.
+/// A number per second.
 pub(crate) fn frequency(text: &str) -> Result<f64, String> {
     let wanted = || {
         let number = text.trim().strip_suffix("Hz").map(str::trim_end);

@@ -104,7 +104,7 @@ impl Range {
         Ok((range, points(node)?))
     }
 
-    /// So many values, both ends among them; whole numbers that would repeat stand there once.
+    /// This number of values, both ends among them; whole numbers that would repeat appear once.
     pub(super) fn points(&self, points: usize) -> Vec<Node> {
         let last = (points - 1).max(1) as f64;
         let mut values: Vec<Node> = (0..points).map(|point| self.value(point as f64 / last)).collect();

@@ -1,7 +1,7 @@
 //! Reads a tree by the tables of `fields`: every key, its type, its unit, its range.
 //!
 //! What a single value can get wrong is found here; what two values get wrong together is found
-//! where they are resolved. A value that was wrong is as if left out, so that the rest is read.
+//! where they are resolved. A value that was wrong counts as missing, so that the rest is read.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -42,7 +42,7 @@ pub(crate) trait Choice: FromToml {
 pub(crate) struct Key {
     /// As it stands in TOML.
     pub(crate) name: &'static str,
-    /// Where it stands; the place of its table where it was left out.
+    /// Where it stands; the place of its table if it is missing.
     pub(crate) origin: SourceSpan,
     /// Whether the user wrote it, rightly or wrongly.
     pub(crate) given: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Entries<'a> {
     pub(crate) shape: &'static Shape,
     /// Where the table stands.
     pub(crate) origin: SourceSpan,
-    /// Those that are keys of the table.
+    /// The entries that are keys of the table.
     known: Vec<&'a TomlEntry>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Entries<'a> {
         Keyed { key: Key { name, origin, given: entry.is_some() }, value: entry.and_then(|e| read(&e.node)) }
     }
 
-    /// The value of a key that may be left out.
+    /// The value of an optional key.
     pub(crate) fn optional<T: FromToml>(
         &self,
         name: &'static str,
@@ -120,7 +120,7 @@ impl<'a> Entries<'a> {
         self.keyed(name, |node| T::read(node, name, notes))
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub(crate) fn required<T: FromToml>(
         &self,
         name: &'static str,

@@ -85,7 +85,7 @@ const LONGEST_TITLE: usize = 300;
 /// What links must know of the flows.
 struct Flows<'a> {
     tables: &'a [FlowKeys],
-    /// Those that could be read.
+    /// The flows that could be read.
     flow_specs: &'a [FlowSpec<'a>],
     /// The largest packet.
     largest: Bytes,
@@ -131,10 +131,10 @@ fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, key: Key, notes: 
     }
 }
 
-/// A header tells so many XCP routers apart, of which each link has two.
+/// The number of XCP routers that a header can distinguish; each link has two.
 const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 
-/// There are not more XCP routers than a header tells apart.
+/// There are not more XCP routers than a header can distinguish.
 fn routers_fit(net: &LinkGraph, key: Key, notes: &mut Notes) {
     let routers =
         net.duplex_links.iter().flat_map(|link| &link.directions).filter(|one| answers(one)).count();
@@ -153,8 +153,8 @@ fn answers(one: &LinkDirection) -> bool {
     one.queue.choice.entry.answers
 }
 
-/// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
-/// theirs to guess ("virtual"), or is found out by loss.
+/// A flow that asks routers for its rate has a router on the path of its data. One is enough: the links between routers
+/// are estimated by the routers ("virtual"), or show themselves by loss.
 fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
     for spec in flow_specs.iter().filter(|spec| spec.asks_routers()) {
         if spec.route.directions(net).any(|(_, one)| answers(one)) {
@@ -200,7 +200,7 @@ struct LinkImpairments {
 }
 
 impl LinkImpairments {
-    /// Of the direction of a link's table. What was wrong has been noted, and is left out.
+    /// Of the direction of a link's table. Wrong values have been noted, and are omitted.
     fn read(
         duplex_link: &DuplexLink,
         direction: Direction,
@@ -290,7 +290,7 @@ fn limit(
     packets.map_err(|text| of.key.note(text, notes)).ok()
 }
 
-/// A queue marks before it drops; bytes are held against the largest packets.
+/// A queue marks before it drops; bytes are compared with the largest packets.
 fn below(mark: Capacity, capacity: Capacity, key: Key, largest: Bytes, notes: &mut Notes) {
     let (what, bytes) = match mark {
         Capacity::Unlimited => {

@@ -76,7 +76,7 @@ impl fmt::Display for Node {
 }
 
 /// Reads a file. Where its syntax is broken, every breach is noted and there is no tree: what a
-/// parser guesses behind a breach would be blamed for things that nobody wrote.
+/// parser guesses behind a breach would lead to messages about text that is not in the file.
 pub(crate) fn parse(text: &str, notes: &mut Notes) -> Option<Node> {
     let lines = Lines::of(text);
     let (table, errors) = DeTable::parse_recoverable(text);

@@ -59,7 +59,7 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
         Capacity::Packets(packets) => (Some(packets), None),
         Capacity::Bytes(bytes) => (Some(bytes.0 / largest.0), Some(bytes.0)),
     };
-    // In f64: so many packets may be more bytes than an integer counts.
+    // In f64: the packets may have more bytes than an integer can count.
     let full = bytes.map(|b| b as f64).or(packets.map(|p| p as f64 * largest.0 as f64));
     let mut described = json!({
         "name": link.name,

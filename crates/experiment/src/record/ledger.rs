@@ -107,7 +107,7 @@ impl Ledger {
         self.grid.end
     }
 
-    /// A data packet leaves its sender, or a train of so many.
+    /// A data packet leaves its sender, or a train of `packets`.
     #[inline(always)]
     pub fn sent(&mut self, flow: u32, packets: u8, retransmitted: bool, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {

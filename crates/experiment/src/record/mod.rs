@@ -41,7 +41,7 @@ pub struct FlowRow {
     pub delivered_bytes: u64,
     /// New payload in order, bytes.
     pub goodput_bytes: u64,
-    /// Payload that the slowest link on the way of its data has sent, bytes; of a packet that is sent over the
+    /// Payload that the slowest link on the path of its data has sent, bytes; of a packet that is sent over the
     /// edge of a bin a part in each. Zero where there is no link.
     pub carried_bytes: f64,
     /// Data packets sent.
@@ -70,14 +70,13 @@ pub struct FlowRow {
 /// One direction of a link during one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRow {
-    /// Time with a packet to send, seconds: spent sending, but for outages.
+    /// Time with a packet to send, seconds: spent sending, except for outages.
     pub busy_s: f64,
     /// Packets offered.
     pub arrived: u64,
-    /// Of the packets offered in this bin those that the queue dropped or that were lost behind it, whenever that
-    /// was.
+    /// The packets offered in this bin that the queue dropped or that were lost behind it, at any time.
     pub dropped: u64,
-    /// Of the packets offered in this bin those that the queue marked.
+    /// The packets offered in this bin that the queue marked.
     pub marked: u64,
     /// Mean over time.
     pub backlog_packets: f64,
@@ -134,11 +133,11 @@ pub struct Record {
     pub flows: Vec<Vec<FlowRow>>,
     /// `links[l][bin]`.
     pub links: Vec<Vec<LinkRow>>,
-    /// `gauges[l]`: what the queue of a link tells of itself at the start of every bin, before anything
+    /// `gauges[l]`: the gauges of the queue of a link at the start of every bin, before anything
     /// happens then: bin by bin, the gauges of its entry in their order.
     #[serde(with = "json::gauges")]
     pub gauges: Vec<Vec<f64>>,
-    /// `flow_gauges[f]`: what the controller of a flow tells of itself, in the same way: that of its newest open
+    /// `flow_gauges[f]`: the gauges of the controller of a flow, in the same way: that of its newest open
     /// connection, not a number where none is open. Empty where an engine does not know it.
     #[serde(with = "json::gauges", default)]
     pub flow_gauges: Vec<Vec<f64>>,

@@ -14,7 +14,7 @@ const MOST_ROWS: usize = 1_000_000;
 pub struct PacketTrace {
     /// The rows, by time.
     pub rows: Vec<PacketRow>,
-    /// Whether later rows were left out, because there are more than 10^6.
+    /// Whether later rows were omitted, because there are more than 10^6.
     pub full: bool,
 }
 
@@ -25,13 +25,13 @@ pub enum PacketWhat {
     Sent,
     /// A data packet reached the receiver.
     Received,
-    /// A data packet was dropped on its way.
+    /// A data packet was dropped on its path.
     Dropped,
     /// An acknowledgement left the receiver.
     AckSent,
     /// An acknowledgement reached the sender.
     AckReceived,
-    /// An acknowledgement was dropped on its way.
+    /// An acknowledgement was dropped on its path.
     AckDropped,
 }
 

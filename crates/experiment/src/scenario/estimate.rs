@@ -32,7 +32,7 @@ const LONGEST_RTO_S: f64 = 60.0;
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostEstimate {
-    /// Flows, each connection of a group for itself.
+    /// Flows; each connection of a group counts individually.
     pub flows: u64,
     /// Transfers that start, on average.
     pub transfers: f64,
@@ -42,12 +42,12 @@ pub struct CostEstimate {
     pub packets: f64,
     /// Data packets of constant rates that wait at once, at least, since they come faster than they leave.
     pub waiting: f64,
-    /// Packets on their way, with their acknowledgements, when bulk flows use their bottlenecks.
+    /// Packets in flight, with their acknowledgements, when bulk flows use their bottlenecks.
     pub in_flight: f64,
     /// Memory, about.
     pub bytes: f64,
     /// Processor time of the run, about: of its packets, on one link and on those behind it, of opening its transfers, of
-    /// what is retransmitted in vain, and of the rows of its record.
+    /// spurious retransmissions, and of the rows of its record.
     pub seconds: f64,
 }
 

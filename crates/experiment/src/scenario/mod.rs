@@ -34,7 +34,7 @@ pub struct Scenario {
     pub seed: u64,
     /// How long a run lasts.
     pub duration: Span,
-    /// What is left out of the figures; shorter than `duration`.
+    /// The time that is excluded from the figures; shorter than `duration`.
     pub warmup: Span,
     /// What is simulated as one.
     pub grain: Grain,
@@ -57,7 +57,7 @@ impl Scenario {
         self.links.iter().any(|link| link.schedule.rates.is_some())
     }
 
-    /// The slowest link on the way of the data of each flow, by what it can send after the warm-up; of equals the first.
+    /// The slowest link on the path of the data of each flow, by what it can send after the warm-up; of equals the first.
     /// `None` where there is none.
     pub fn bottlenecks(&self) -> Vec<Option<u32>> {
         let (from, to) = (Time::ZERO + self.warmup, Time::ZERO + self.duration);
@@ -81,7 +81,7 @@ impl Scenario {
 pub enum Hop {
     /// Over the link of that index in [`Scenario::links`].
     Link(u32),
-    /// Over a link without limit of its own, which every connection of the flow has for itself.
+    /// Over a link without limit of its own, which every connection of the flow has for its own.
     Access {
         /// What it can carry.
         rate: Rate,
@@ -245,7 +245,7 @@ pub enum HostPacing {
 pub enum Sockbuf {
     /// Payload.
     Payload,
-    /// As the kernel does, memory of packets against twice what is asked for; and it is filled again only when a
+    /// As the kernel does, memory of packets against twice the requested size; and it is filled again only when a
     /// third of it is free [LINUX].
     Linux,
 }
@@ -376,7 +376,7 @@ impl Flow {
         rate.as_bps() as f64 / (self.packet.0 * 8) as f64
     }
 
-    /// What its controller tells of itself; nothing where it sends without one.
+    /// The gauges of its controller; none if it sends without one.
     pub fn gauges(&self) -> &'static [Gauge] {
         if matches!(self.traffic, Traffic::Cbr { .. }) { &[] } else { self.controller.entry.gauges }
     }

@@ -101,8 +101,8 @@ impl Source {
         at
     }
 
-    /// How many packets are ready before `time`, from the next one on. The next one then is the first of
-    /// those that are not. Its cost is that of the times on, not that of the packets.
+    /// How many packets are ready before `time`, from the next one on. The next one then is the first
+    /// that is not ready. Its cost is that of the times on, not that of the packets.
     pub fn skip_until(&mut self, time: Time) -> u64 {
         let first = self.next;
         if let Some(limited) = self.limited {

@@ -23,8 +23,8 @@ const COUNTED: u64 = 5000;
 #[derive(Debug, Serialize)]
 pub struct AcknowledgementCost {
     name: String,
-    /// Whether it is a port, or the kernel's own.
-    twin: bool,
+    /// Whether it is an eBPF port, or the kernel's own.
+    is_port: bool,
     /// Its cost over that of the `cubic` before and after it.
     over_cubic: Spread,
     /// Processor time.
@@ -59,7 +59,7 @@ pub fn compare(rounds: u32, steps: Steps) -> Result<Vec<AcknowledgementCost>> {
     let row = |(index, candidate): (usize, &Candidate)| {
         Some(AcknowledgementCost {
             name: candidate.name.clone(),
-            twin: candidate.loaded.is_some(),
+            is_port: candidate.loaded.is_some(),
             over_cubic: spread(&|round| Some(round.over_cubic), index)?,
             ns: spread(&|round| Some(round.ns), index)?,
             programs_ns: spread(&|round| round.programs_ns, index),

@@ -3,7 +3,7 @@
 use fairhaul_host::error::Result;
 use fairhaul_host::ports::install_spec::InstallSpec;
 use fairhaul_host::ports::load::{Loaded, hidden_name, load};
-use fairhaul_twins::{Socket, objects};
+use fairhaul_ports::{Socket, objects};
 
 /// The controller that all others are compared with.
 pub const BASE: &str = "cubic";
@@ -31,12 +31,12 @@ pub fn load_candidates() -> Result<Vec<Candidate>> {
         loaded: None,
         has_control: false,
     });
-    let twins = objects().into_iter().map(|object| {
+    let ports = objects().into_iter().map(|object| {
         let name = object.note.name;
-        let spec = InstallSpec { twin: name.clone(), name: Some(hidden_name()), set: Default::default() };
+        let spec = InstallSpec { port: name.clone(), name: Some(hidden_name()), set: Default::default() };
         let install = spec.resolve()?;
         let has_control = Socket::new(object.elf).is_ok_and(|socket| socket.has_control());
         Ok(Candidate { name, loaded: Some(load(&install)?), kernel_name: install.name, has_control })
     });
-    own.into_iter().map(Ok).chain(twins).collect()
+    own.into_iter().map(Ok).chain(ports).collect()
 }

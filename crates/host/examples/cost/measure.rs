@@ -6,7 +6,7 @@
 use fairhaul_host::error::{Error, Result};
 use fairhaul_host::ports::{capabilities, probe};
 use fairhaul_host::steps::Steps;
-use fairhaul_twins::MISSING;
+use fairhaul_ports::MISSING;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -38,8 +38,8 @@ pub struct PacedCost {
 #[derive(Debug, Serialize)]
 struct PacketCost {
     name: String,
-    /// Whether it is a port, or the kernel's own.
-    twin: bool,
+    /// Whether it is an eBPF port, or the kernel's own.
+    is_port: bool,
     ns: Spread,
     /// Its cost over that of the `cubic` before and after it.
     over_cubic: Spread,
@@ -82,7 +82,7 @@ pub fn compare(seconds: u32, steps: Steps) -> Result<PacedCost> {
         let programs_ns = one.loaded.as_ref().map(|port| programs_ns(&one.kernel_name, port, measured));
         Ok(PacketCost {
             programs_ns: programs_ns.transpose()?,
-            twin: one.loaded.is_some(),
+            is_port: one.loaded.is_some(),
             name: one.name,
             ns: spread(&one.runs, |run| run.packet_ns),
             goodput_bps: spread(&one.runs, |run| run.goodput_bps),

@@ -31,7 +31,7 @@ pub struct PathGoodput {
     /// With `cubic`, over all its turns.
     cubic_bps: Spread,
     /// With each port, once.
-    twins: Vec<PortGoodput>,
+    ports: Vec<PortGoodput>,
     /// How late one packet in a hundred was, in the worst of all runs.
     lag_p99_s: f64,
 }
@@ -58,7 +58,7 @@ pub struct FlowResult {
 
 /// Runs a flow with each port, and measures it for this time after its start: `cubic`, two ports, `cubic`, two ports, and so on.
 pub fn compare(seconds: u32, steps: Steps) -> Result<PathGoodput> {
-    let twins: Vec<Candidate> = load_candidates()?.into_iter().filter(|one| one.loaded.is_some()).collect();
+    let ports: Vec<Candidate> = load_candidates()?.into_iter().filter(|one| one.loaded.is_some()).collect();
     let turn = |name: &str, kernel_name: &str| {
         let what = format!("run a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
         let transfer = LabTransfer::endless(0, kernel_name);
@@ -66,20 +66,20 @@ pub fn compare(seconds: u32, steps: Steps) -> Result<PathGoodput> {
         Ok(seen.expect("this is no dry run"))
     };
     let (mut runs, mut base) = (Vec::new(), vec![turn(BASE, BASE)?]);
-    for some in twins.chunks(PORTS_PER_TURN) {
+    for some in ports.chunks(PORTS_PER_TURN) {
         let done = some.iter().map(|one| turn(&one.name, &one.kernel_name));
         runs.extend(done.collect::<Result<Vec<FlowResult>>>()?);
         base.push(turn(BASE, BASE)?);
     }
     let cubic = base.iter().map(|run| run.goodput_bps).collect();
     let cubic_bps = Spread::of(cubic).expect("it had its turns");
-    let twin = |(one, run): (&Candidate, &FlowResult)| PortGoodput {
+    let port = |(one, run): (&Candidate, &FlowResult)| PortGoodput {
         name: one.name.clone(),
         goodput_bps: run.goodput_bps,
         over_cubic: run.goodput_bps / cubic_bps.median,
     };
     let lag_p99_s = base.iter().chain(&runs).map(|run| run.lag_p99_s).fold(0.0, f64::max);
-    Ok(PathGoodput { cubic_bps, twins: twins.iter().zip(&runs).map(twin).collect(), lag_p99_s })
+    Ok(PathGoodput { cubic_bps, ports: ports.iter().zip(&runs).map(port).collect(), lag_p99_s })
 }
 
 /// Runs one flow alone on the path.

@@ -56,10 +56,10 @@ impl FlowProbe {
     /// # Errors
     /// A kernel without these tracepoints, missing capabilities, or a build without the programs.
     pub fn new() -> Result<FlowProbe> {
-        let mut object = TracingObject::load(fairhaul_twins::FLOW_PROBE)?;
+        let mut object = TracingObject::load(fairhaul_ports::FLOW_PROBE)?;
         let (sender, ended) = mpsc::channel();
         let ring = object.ring("ended", move |bytes| {
-            // The receiver is gone only while the probe is being dropped.
+            // The receiver is missing only while the probe is being dropped.
             let _ = EndedFlow::read(bytes).map(|flow| sender.send(flow));
         })?;
         let links = object.attach()?;

@@ -16,7 +16,7 @@ use crate::steps::{Steps, warn};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
-    twins: Vec<InstallSpec>,
+    ports: Vec<InstallSpec>,
     #[serde(default)]
     scope: DefaultScope,
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Install {
 pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     let steps = Steps::new(request.dry_run);
     let installs =
-        request.twins.iter().map(InstallSpec::resolve).collect::<Result<Vec<ResolvedInstall>>>()?;
+        request.ports.iter().map(InstallSpec::resolve).collect::<Result<Vec<ResolvedInstall>>>()?;
     check(&installs, &request.scope)?;
     probe::require()?;
     capabilities::keep_needed_of_lab()?;

@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use fairhaul_twins::{Note, PortParameter};
+use fairhaul_ports::{Note, PortParameter};
 use fairhaul_units::hint;
 use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -48,7 +48,7 @@ pub struct InstallRecord {
     /// Its name in the kernel.
     pub name: String,
     /// The controller that it ports.
-    pub twin: String,
+    pub port: String,
     /// The version of Fairhaul that built it.
     pub version: String,
     /// The user who installed it; `None` in a record of a version that did not store it.
@@ -69,7 +69,7 @@ impl InstallRecord {
     pub fn new(name: &str, note: &Note) -> InstallRecord {
         InstallRecord {
             name: name.to_string(),
-            twin: note.name.clone(),
+            port: note.name.clone(),
             version: note.version.clone(),
             owner: Some(Owner::here_and_now()),
             parameters: note.parameters.iter().filter(|parameter| !parameter.constant).cloned().collect(),

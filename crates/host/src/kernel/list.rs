@@ -1,14 +1,14 @@
 //! `list`: the eBPF ports that this build carries. It needs no root, and no Linux.
 
-use fairhaul_twins::{MISSING, Object, objects};
+use fairhaul_ports::{MISSING, Object, objects};
 use serde_json::{Value, json};
 
 /// All eBPF ports with their parameters, or the reason why this build carries none.
 pub fn list() -> Value {
-    json!({ "twins": objects().iter().map(twin).collect::<Vec<_>>(), "missing": MISSING })
+    json!({ "ports": objects().iter().map(port).collect::<Vec<_>>(), "missing": MISSING })
 }
 
-fn twin(object: &Object) -> Value {
+fn port(object: &Object) -> Value {
     let note = &object.note;
     json!({
         "name": note.name,

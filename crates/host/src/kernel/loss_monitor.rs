@@ -1,5 +1,5 @@
-//! Decides whether the flows of an eBPF port retransmit so much more than the other flows of the host that it is
-//! to be removed.
+//! Decides whether an eBPF port is to be removed, because its flows retransmit much more than the other flows of the
+//! host.
 //!
 //! It has no clock: each update contains the numbers of packets that every connection has sent and retransmitted
 //! since it began, and the monitor keeps the differences within a sliding window.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use fairhaul_twins::PortParameter;
+use fairhaul_ports::PortParameter;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
 use super::install_store::{InstallRecord, InstallStore};

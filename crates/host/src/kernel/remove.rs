@@ -65,7 +65,7 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
 }
 
 /// Warns about eBPF ports of other users, whom the change affects.
-// It does not refuse them: whoever gets here is root or can become root, so a refusal would protect from nothing, and
+// It does not refuse them: a user who gets here is root or can become root, so a refusal would protect from nothing, and
 // in an emergency one command has to restore the host.
 pub fn warn_about_others(owners: &BTreeMap<String, Option<Owner>>) {
     let remover = Owner::here_and_now();

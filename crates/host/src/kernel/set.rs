@@ -33,7 +33,7 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
     let changed = read_values(name, &record.parameters, &request.set)?;
     let mut values = pinned::parameters(store, &record)?;
     values.extend(changed.clone());
-    if record.default_before.is_some() && freezes_short_paths(&record.twin, &values) {
+    if record.default_before.is_some() && freezes_short_paths(&record.port, &values) {
         return Err(Error::refused(format!(
             "{name} is the default of this host, and with these values of c and eta_floor it would stall \
              flows on short paths"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-use fairhaul_twins::PREFIX;
+use fairhaul_ports::PREFIX;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Serialize)]
 pub struct InstalledPort {
     name: String,
-    twin: Option<String>,
+    port: Option<String>,
     version: Option<String>,
     state: &'static str,
     parameters: Option<BTreeMap<String, u32>>,
@@ -49,11 +49,11 @@ pub fn status(store: &InstallStore) -> Result<Value> {
         thread::sleep(BETWEEN_LOOKS);
         look = looks.next()?;
     }
-    let twins: Vec<Value> =
+    let ports: Vec<Value> =
         names.iter().map(|name| port_with_flows(store, name, &look)).collect::<Result<_>>()?;
     let defaults = if everything { defaults()? } else { BTreeMap::new() };
     Ok(
-        json!({ "kernel": probe::release(), "default": congestion::default()?, "defaults": defaults, "twins": twins }),
+        json!({ "kernel": probe::release(), "default": congestion::default()?, "defaults": defaults, "ports": ports }),
     )
 }
 
@@ -82,9 +82,9 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
     let units = record.as_ref().map(units);
     let switches = record.as_ref().map(switches);
     Ok(match record {
-        Some(InstallRecord { twin, version, owner, routes, .. }) => InstalledPort {
+        Some(InstallRecord { port, version, owner, routes, .. }) => InstalledPort {
             name: name.to_string(),
-            twin: Some(twin),
+            port: Some(port),
             version: Some(version),
             state,
             parameters,
@@ -100,7 +100,7 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
         },
         None => InstalledPort {
             name: name.to_string(),
-            twin: None,
+            port: None,
             version: None,
             state,
             parameters,

@@ -78,7 +78,7 @@ fn wait(folder: &Path, opened: File) -> Result<Flock<File>> {
     Flock::lock(opened, FlockArg::LockExclusive).map_err(|(_, error)| error).when(folder.display())
 }
 
-/// Refuses if other users could replace the folder or one of those that contain it.
+/// Refuses if other users could replace the folder or a folder that contains it.
 fn check_parents(folder: &Path) -> Result<()> {
     let parent = folder.parent().filter(|_| folder.is_absolute());
     let parent = parent.ok_or_else(|| unsafe_folder(folder, "it is not an absolute path"))?;

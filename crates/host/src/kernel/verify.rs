@@ -14,12 +14,12 @@ use crate::steps::Steps;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Verify {
-    twins: Vec<InstallSpec>,
+    ports: Vec<InstallSpec>,
 }
 
 /// Tries each eBPF port. The result lists all of them; if one fails, the command fails.
 pub fn verify(request: Verify) -> Result<Value> {
-    let specs = if request.twins.is_empty() { every() } else { request.twins };
+    let specs = if request.ports.is_empty() { every() } else { request.ports };
     let installs = specs.iter().map(InstallSpec::resolve).collect::<Result<Vec<_>>>()?;
     probe::require()?;
     capabilities::keep_needed_of_lab()?;
@@ -41,10 +41,10 @@ pub fn verify(request: Verify) -> Result<Value> {
 }
 
 fn every() -> Vec<InstallSpec> {
-    let spec = |object: fairhaul_twins::Object| InstallSpec {
-        twin: object.note.name,
+    let spec = |object: fairhaul_ports::Object| InstallSpec {
+        port: object.note.name,
         name: None,
         set: Default::default(),
     };
-    fairhaul_twins::objects().into_iter().map(spec).collect()
+    fairhaul_ports::objects().into_iter().map(spec).collect()
 }

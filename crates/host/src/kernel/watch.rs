@@ -129,7 +129,7 @@ fn check_port(
     Ok(Some(name))
 }
 
-/// The counts of all connections, also of those that have sent no data: they may begin to.
+/// The counts of all connections, also of connections that have sent no data: they may begin to.
 fn connection_counts(look: &Look) -> Vec<ConnectionCounts> {
     let located = look.flows.iter().map(|sender| &sender.located).chain(&look.silent);
     let of = |located: &super::looks::LocatedFlow| ConnectionCounts {

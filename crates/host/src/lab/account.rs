@@ -15,7 +15,7 @@ pub struct Account {
     pub in_order: u64,
     receiver: Receiver,
     sender: Sender,
-    /// What its sender has been told is acknowledged.
+    /// The last acknowledgement number that was due at its sender.
     told: Option<u32>,
 }
 

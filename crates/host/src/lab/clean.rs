@@ -11,7 +11,7 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairhaul_twins::PREFIX;
+use fairhaul_ports::PREFIX;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use serde::{Deserialize, Serialize};

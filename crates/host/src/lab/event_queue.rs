@@ -88,7 +88,7 @@ impl EventQueue {
         Some((at, event))
     }
 
-    /// The number of packets on their way to a hop.
+    /// The number of packets in flight to a hop.
     pub fn steps(&self) -> usize {
         let alone =
             |entry: &&Reverse<Entry>| entry.0.lane.is_none() && matches!(entry.0.event, Event::Step { .. });

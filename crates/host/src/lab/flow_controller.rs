@@ -6,7 +6,7 @@ use fairhaul_experiment::{Flow, Traffic};
 
 /// The names in the kernel of the eBPF programs that were loaded for this run, by the [`identity`] of the controllers
 /// of flows. Their parameters are set when they are loaded; the kernel's own controllers keep theirs.
-pub type Twins = BTreeMap<String, String>;
+pub type KernelNames = BTreeMap<String, String>;
 
 /// A text that is the same for flows whose controllers are alike, parameters included.
 pub fn identity(flow: &Flow) -> String {
@@ -18,8 +18,8 @@ pub fn identity(flow: &Flow) -> String {
 }
 
 /// The name in the kernel of the controller of a flow.
-pub fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
-    twins.get(&identity(flow)).map_or(flow.controller.name(), String::as_str)
+pub fn kernel_name<'a>(flow: &'a Flow, kernel_names: &'a KernelNames) -> &'a str {
+    kernel_names.get(&identity(flow)).map_or(flow.controller.name(), String::as_str)
 }
 
 /// Whether a flow is without TCP.

@@ -122,7 +122,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Those that these flows need.
+    /// The hosts that these flows need.
     pub fn of(flows: &[Flow]) -> Hosts {
         let each = |settings: fn(&Flow) -> HostSettings| {
             flows.iter().map(settings).collect::<BTreeSet<_>>().into_iter().collect()
@@ -190,7 +190,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(SYSCTLS).join(name.replace('.', "/"))
 }
 
-/// The names of the settings in a folder; those that cannot be listed are omitted.
+/// The names of the settings in a folder; names that cannot be listed are omitted.
 fn sysctls(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -7,7 +7,7 @@ use std::io;
 use fairhaul_experiment::{Flow, RUNS_WITH};
 use fairhaul_units::{Bytes, Parameter, Value, hint};
 
-use super::flow_controller::{Twins, datagrams, identity, kernel_name};
+use super::flow_controller::{KernelNames, datagrams, identity, kernel_name};
 use super::simulated_path::SimulatedPath;
 use crate::ports::{capabilities, congestion};
 
@@ -39,8 +39,8 @@ impl KernelLimits {
     }
 
     /// The requests of a flow that they do not allow.
-    pub fn refusals(&self, flow: &Flow, twins: &Twins) -> Vec<String> {
-        self.controller(flow, twins).err().into_iter().chain(self.buffers(flow)).collect()
+    pub fn refusals(&self, flow: &Flow, kernel_names: &KernelNames) -> Vec<String> {
+        self.controller(flow, kernel_names).err().into_iter().chain(self.buffers(flow)).collect()
     }
 
     fn buffers(&self, flow: &Flow) -> Vec<String> {
@@ -64,17 +64,17 @@ impl KernelLimits {
     }
 
     /// Whether the kernel has the controller of a flow.
-    fn controller(&self, flow: &Flow, twins: &Twins) -> Result<(), String> {
+    fn controller(&self, flow: &Flow, kernel_names: &KernelNames) -> Result<(), String> {
         if datagrams(flow) {
             return Ok(()); // it has none
         }
-        let (name, kernel) = (flow.controller.name(), kernel_name(flow, twins));
+        let (name, kernel) = (flow.controller.name(), kernel_name(flow, kernel_names));
         if flow.controller.entry.header.0 > 0 {
             return Err(format!(
                 "controller \"{name}\": its packets need a header that the kernel does not have"
             ));
         }
-        let object = flow.controller.own.is_some() && !twins.contains_key(&identity(flow));
+        let object = flow.controller.own.is_some() && !kernel_names.contains_key(&identity(flow));
         if object || !self.controllers.iter().any(|known| known == kernel) {
             let missing = self.missing(name, kernel, object);
             let elsewhere = flow.needs_kernel_controller() && !self.sets_hosts;
@@ -86,7 +86,7 @@ impl KernelLimits {
                 && value.number().is_none_or(|value| linux != Some((parameter.name, value)))
         };
         match flow.controller.settings.pairs().find(differs) {
-            Some((parameter, _)) if !twins.contains_key(&identity(flow)) => Err(format!(
+            Some((parameter, _)) if !kernel_names.contains_key(&identity(flow)) => Err(format!(
                 "controller \"{name}\": the kernel's own controller has no parameter \"{}\"; remove the key",
                 parameter.name
             )),
@@ -97,13 +97,13 @@ impl KernelLimits {
     /// The kernel's controllers without loaded eBPF ports, which may be gone at any time.
     fn own_controllers(&self) -> Vec<&str> {
         let names = self.controllers.iter().map(String::as_str);
-        names.filter(|name| !name.starts_with(fairhaul_twins::PREFIX)).collect()
+        names.filter(|name| !name.starts_with(fairhaul_ports::PREFIX)).collect()
     }
 
     /// Why the controller `name`, which would be `kernel` there, is not in the kernel.
     fn missing(&self, name: &str, kernel: &str, object: bool) -> String {
         let ports: BTreeSet<String> =
-            fairhaul_twins::objects().into_iter().map(|object| object.note.name).collect();
+            fairhaul_ports::objects().into_iter().map(|object| object.note.name).collect();
         if !self.loads_programs && (object || ports.contains(name)) {
             return format!(
                 "controller \"{name}\": it is an eBPF program, which only root can load into the kernel. Run the \
@@ -148,7 +148,7 @@ mod tests {
             buffers: Some((Bytes(200_000), Bytes(100_000))),
             sets_hosts: false,
         };
-        limits.refusals(&flow(more), &Twins::new())
+        limits.refusals(&flow(more), &KernelNames::new())
     }
 
     #[test]

@@ -14,7 +14,7 @@ use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
-use super::flow_controller::{Twins, datagrams, kernel_name};
+use super::flow_controller::{KernelNames, datagrams, kernel_name};
 use super::host_settings::{Hosts, paced_by_queue};
 use super::kernel_limits::KernelLimits;
 use super::kernel_queue::MOST_QUEUES;
@@ -60,8 +60,8 @@ pub struct Plan {
 ///
 /// # Errors
 /// A sentence for each thing that real hosts cannot do.
-pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
-    plan_within(&KernelLimits::here()?, scenario, twins)
+pub fn plan(scenario: &Scenario, kernel_names: &KernelNames) -> Result<Plan> {
+    plan_within(&KernelLimits::here()?, scenario, kernel_names)
 }
 
 /// The layout for `scenario` in the engine `linux`, without asking what the kernel can do.
@@ -75,9 +75,9 @@ pub fn simulated_layout(scenario: &Scenario) -> Layout {
     layout
 }
 
-fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Result<Plan> {
+fn plan_within(limits: &KernelLimits, scenario: &Scenario, kernel_names: &KernelNames) -> Result<Plan> {
     let mut refusals = Refusals::default();
-    scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, limits));
+    scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, kernel_names, limits));
     scenario.links.iter().for_each(|link| refusals.of_link(link, limits));
     let queues = scenario.links.iter().filter(|link| link.queue.qdisc.is_some()).count();
     if queues > MOST_QUEUES {
@@ -102,7 +102,7 @@ fn plan_within(limits: &KernelLimits, scenario: &Scenario, twins: &Twins) -> Res
     refusals.none(limits)?;
     let connections = planned.iter().map(|transfer| transfer.flow).collect();
     let layout = layout(scenario, connections, mode(scenario)?);
-    let transfers = transfers(scenario, &planned, twins, &layout.routes);
+    let transfers = transfers(scenario, &planned, kernel_names, &layout.routes);
     Ok(Plan { layout, transfers })
 }
 
@@ -124,11 +124,11 @@ fn layout(scenario: &Scenario, connections: Vec<u32>, mode: Mode) -> Layout {
 ///
 /// # Errors
 /// A sentence for each thing that real hosts cannot do for this flow; other flows are ignored.
-pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout> {
+pub fn around(scenario: &Scenario, number: u32, kernel_names: &KernelNames) -> Result<Layout> {
     let flow = &scenario.flows[number as usize];
     let mut refusals = Refusals::default();
     let limits = KernelLimits::here()?;
-    refusals.of_flow(flow, twins, &limits);
+    refusals.of_flow(flow, kernel_names, &limits);
     scenario.links.iter().for_each(|link| refusals.of_link(link, &limits));
     refusals.none(&limits)?;
     Ok(layout_around(scenario, number, mode(scenario)?))
@@ -160,7 +160,7 @@ fn layout_around(scenario: &Scenario, number: u32, mode: Mode) -> Layout {
 fn transfers(
     scenario: &Scenario,
     planned: &[fairhaul_experiment::Transfer],
-    twins: &Twins,
+    kernel_names: &KernelNames,
     routes: &[FlowPath],
 ) -> Vec<LabTransfer> {
     // Connections that share a transfer start together.
@@ -174,7 +174,7 @@ fn transfers(
             start: transfer.start,
             workload: workload(scenario, transfer, flow.lead.map_or(connection, first)),
             options: SocketOptions {
-                controller: kernel_name(flow, twins).into(),
+                controller: kernel_name(flow, kernel_names).into(),
                 segment: flow.packet - HEADER,
                 send_buffer: flow.send_buffer,
                 receive_buffer: flow.receive_buffer,
@@ -337,13 +337,14 @@ fn mode_within(scenario: &Scenario, most: ExactLimits) -> Mode {
 struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 
 impl Refusals {
-    fn of_flow(&mut self, flow: &Flow, twins: &Twins, limits: &KernelLimits) {
+    fn of_flow(&mut self, flow: &Flow, kernel_names: &KernelNames, limits: &KernelLimits) {
         let keys = flow.kernel_keys();
         let keys: Vec<&str> = keys.into_iter().chain(paced_by_queue(flow).then_some("pacing")).collect();
         let hosts = (!keys.is_empty() && !limits.sets_hosts).then(|| {
             format!("{}: the hosts of the lab have no such settings; this {RUNS_WITH}", keys.join(", "))
         });
-        let reasons = unsupported_requests(flow).into_iter().chain(hosts).chain(limits.refusals(flow, twins));
+        let reasons =
+            unsupported_requests(flow).into_iter().chain(hosts).chain(limits.refusals(flow, kernel_names));
         reasons.for_each(|reason| self.add("flow", &flow.name, reason));
     }
 
@@ -414,18 +415,18 @@ mod tests {
     }
 
     /// The plan where ports can be loaded.
-    fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
+    fn plan(scenario: &Scenario, kernel_names: &KernelNames) -> Result<Plan> {
         let controllers = vec!["reno".into(), "cubic".into()];
         let limits = KernelLimits { controllers, loads_programs: true, buffers: None, sets_hosts: false };
-        plan_within(&limits, scenario, twins)
+        plan_within(&limits, scenario, kernel_names)
     }
 
     fn flow(more: &str) -> String {
         format!("[[flow]]\nname = \"F\"\nrtt = \"40 ms\"\n{more}\n")
     }
 
-    fn refused(more: &str, twins: &Twins) -> String {
-        match plan(&scenario(&flow(more)), twins) {
+    fn refused(more: &str, kernel_names: &KernelNames) -> String {
+        match plan(&scenario(&flow(more)), kernel_names) {
             Err(Error::Refused(sentence)) => sentence,
             other => panic!("it is not refused: {other:?}"),
         }
@@ -434,10 +435,10 @@ mod tests {
     #[test]
     fn a_dumbbell_becomes_two_hosts_and_a_connection_for_each_transfer() {
         let port = scenario(&flow("controller = \"fhstcp\"")).flows[0].clone();
-        let twins = Twins::from([(identity(&port), "reno".into())]);
+        let kernel_names = KernelNames::from([(identity(&port), "reno".into())]);
         let text = flow("count = 2\ncontroller = \"reno\"\nstart = \"1 s\"\ninitial_window = 10")
             + &flow("controller = \"fhstcp\"\ntraffic = \"3 MB\"\nconnections = 3").replace("\"F\"", "\"G\"");
-        let Plan { layout, transfers } = plan(&scenario(&text), &twins).expect("real hosts can do it");
+        let Plan { layout, transfers } = plan(&scenario(&text), &kernel_names).expect("real hosts can do it");
         assert_eq!((layout.hosts, layout.mtu), (vec![HostSettings::default(); 2], Bytes(1500)));
         assert_eq!(layout.connections, [0, 1, 2, 3, 4]);
         let metrics = layout.routes[0].metrics;
@@ -459,7 +460,7 @@ mod tests {
 
     #[test]
     fn what_real_hosts_cannot_do_is_refused_in_a_sentence_each() {
-        let none = Twins::new();
+        let none = KernelNames::new();
         let refusal = refused("controller = \"fhstcp\"\nrecovery = \"newreno\"\nundo = false", &none);
         assert!(
             refusal.starts_with("the lab cannot run this scenario:\nflow \"F\": recovery: the kernel"),
@@ -484,7 +485,8 @@ mod tests {
     fn each_length_of_bursts_has_a_host_and_datagrams_need_no_controller() {
         let text = flow("controller = \"reno\"\noffload = \"8 packets\"")
             + &flow("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }").replace("\"F\"", "\"G\"");
-        let Plan { layout, transfers } = plan(&scenario(&text), &Twins::new()).expect("real hosts can do it");
+        let Plan { layout, transfers } =
+            plan(&scenario(&text), &KernelNames::new()).expect("real hosts can do it");
         assert_eq!(layout.hosts.iter().map(|host| host.burst).collect::<Vec<_>>(), [1, 1, 8]);
         assert_eq!(transfers.iter().map(|transfer| transfer.from).collect::<Vec<_>>(), [2, 1]);
         assert!(matches!(transfers[1].workload, Workload::Datagrams(_)));
@@ -499,7 +501,7 @@ mod tests {
         let planned = |scenario: &Scenario, sets_hosts| {
             let controllers = vec!["reno".into()];
             let limits = KernelLimits { controllers, loads_programs: true, buffers: None, sets_hosts };
-            plan_within(&limits, scenario, &Twins::new())
+            plan_within(&limits, scenario, &KernelNames::new())
         };
         scenario.links[0].queue = QueueChoice::of_kernel("fq_codel limit 100");
         let refusal = planned(&scenario, false).expect_err("it is the lab").to_string();
@@ -524,7 +526,7 @@ mod tests {
 
     #[test]
     fn a_controller_that_only_kernels_have_runs_where_the_kernel_has_it() {
-        let refusal = refused("controller = \"cdg\"", &Twins::new());
+        let refusal = refused("controller = \"cdg\"", &KernelNames::new());
         assert!(
             refusal.contains("the kernel has no controller \"cdg\"") && refusal.ends_with(RUNS_WITH),
             "{refusal}"
@@ -535,7 +537,7 @@ mod tests {
             buffers: None,
             sets_hosts: false,
         };
-        let planned = plan_within(&limits, &scenario(&flow("controller = \"cdg\"")), &Twins::new());
+        let planned = plan_within(&limits, &scenario(&flow("controller = \"cdg\"")), &KernelNames::new());
         assert_eq!(planned.expect("the kernel has it").transfers[0].options.controller, "cdg");
     }
 
@@ -558,7 +560,7 @@ mod tests {
 
     #[test]
     fn the_same_refusal_for_many_flows_is_reported_once() {
-        let refusal = refused("count = 7\ncontroller = \"reno\"\nmax_window = 10", &Twins::new());
+        let refusal = refused("count = 7\ncontroller = \"reno\"\nmax_window = 10", &KernelNames::new());
         assert_eq!(
             refusal,
             "the lab cannot run this scenario:\nflow \"F[0]\" and 6 more: max_window: the kernel has no limit of the window; use receive_buffer"
@@ -571,8 +573,9 @@ mod tests {
         let two = flow("controller = { kind = \"fhstcp\", c = 20 }").replace("\"F\"", "\"G\"");
         let both = scenario(&(one + &two));
         let [first, second] = &both.flows[..] else { panic!("there are two") };
-        let twins = Twins::from([(identity(first), "reno".into()), (identity(second), "cubic".into())]);
-        let Plan { transfers, .. } = plan(&both, &twins).expect("real hosts can do it");
+        let kernel_names =
+            KernelNames::from([(identity(first), "reno".into()), (identity(second), "cubic".into())]);
+        let Plan { transfers, .. } = plan(&both, &kernel_names).expect("real hosts can do it");
         let names: Vec<&str> = transfers.iter().map(|one| one.options.controller.as_str()).collect();
         assert_eq!(names, ["reno", "cubic"]);
     }

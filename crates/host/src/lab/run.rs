@@ -6,7 +6,7 @@ use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, Traffic, Trans
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
-use super::flow_controller::Twins;
+use super::flow_controller::KernelNames;
 use super::host_settings;
 use super::machine_load::MachineCounters;
 use super::observe::Observer;
@@ -37,9 +37,9 @@ pub struct RunResult {
 ///
 /// # Errors
 /// A refusal if real hosts cannot run it; a failure if this machine cannot create the hosts.
-pub fn run(scenario: &Scenario, twins: &Twins, traced: Option<u32>) -> Result<RunResult> {
+pub fn run(scenario: &Scenario, kernel_names: &KernelNames, traced: Option<u32>) -> Result<RunResult> {
     can_be_made(traced)?;
-    let Plan { layout, transfers } = plan(scenario, twins)?;
+    let Plan { layout, transfers } = plan(scenario, kernel_names)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = scenario.grid();
     host_settings::check(&layout.hosts, &layout.links)?;
@@ -148,7 +148,7 @@ fn rows(
 }
 
 /// Distinct data packets delivered.
-// Differs from the simulator: those that arrived out of order and are not yet acknowledged do not count.
+// Differs from the simulator: packets that arrived out of order and are not yet acknowledged do not count.
 fn packets(scenario: &Scenario, flows: &[u32], in_order: &[u64]) -> u64 {
     let packets = |(flow, bytes): (&u32, &u64)| bytes.div_ceil(payload(scenario, *flow));
     flows.iter().zip(in_order).map(packets).sum()

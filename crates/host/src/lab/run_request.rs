@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::device::DeviceKind;
-use super::flow_controller::Twins;
+use super::flow_controller::KernelNames;
 use super::host_settings;
 use super::plan::plan;
 use super::run::run;
@@ -76,7 +76,7 @@ pub fn ready(question: &Ready) -> Result<Value> {
     if SimulatedPath::is_here() {
         scenarios.iter().try_for_each(fits)?;
     } else if !as_root {
-        scenarios.iter().try_for_each(|scenario| plan(scenario, &Twins::new()).map(drop))?;
+        scenarios.iter().try_for_each(|scenario| plan(scenario, &KernelNames::new()).map(drop))?;
     }
     Ok(json!({ "as_root": as_root, "devices": DeviceKind::available() }))
 }

@@ -36,13 +36,13 @@ impl SampleSource {
     pub fn taken(&mut self) -> Vec<ProbeSample> {
         match self {
             SampleSource::Program(probe) => probe.samples().collect(),
-            // Fails only if the device is gone, and then so is everything.
+            // Fails only if the device no longer exists, and then nothing else does.
             SampleSource::Device(path) => path.samples().unwrap_or_default(),
             SampleSource::None(_) => Vec::new(),
         }
     }
 
-    /// What it says of itself in the validity of a run.
+    /// Its part of the validity of a run.
     ///
     /// # Errors
     /// The number of lost samples cannot be read.

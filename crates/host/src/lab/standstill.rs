@@ -37,7 +37,7 @@ impl Waits {
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     unanswered: VecDeque<Unanswered>,
-    /// The payload of a full segment, as far as seen.
+    /// The largest payload of a segment so far.
     full: u32,
 }
 
@@ -108,14 +108,14 @@ struct Burst {
 }
 
 impl Sender {
-    /// So much payload was acknowledged.
+    /// This number of bytes was acknowledged.
     pub fn acknowledged(&mut self, payload: u64, now: Time) {
         if payload > 0 {
             self.held.get_or_insert((now, 0)).1 += payload;
         }
     }
 
-    /// So much payload leaves: how long it stood still, once as much has left as was acknowledged.
+    /// This number of bytes leaves: how long it stood still, once as many have left as were acknowledged.
     pub fn sends(&mut self, payload: u64, now: Time) -> Option<Span> {
         let after_silence = |(silent_since, missing)| Burst { silent_since, at: now, missing };
         let held = self.held.take().map(after_silence);

@@ -43,7 +43,7 @@ impl TcpProbe {
     /// # Errors
     /// A kernel without the tracepoint, or a build without the program.
     pub fn of(namespaces: &[u64]) -> Result<TcpProbe> {
-        let mut object = TracingObject::load(fairhaul_twins::TCP_PROBE)?;
+        let mut object = TracingObject::load(fairhaul_ports::TCP_PROBE)?;
         let (sender, samples) = mpsc::channel();
         let hosts = object.map("hosts")?;
         for namespace in namespaces {
@@ -51,7 +51,7 @@ impl TcpProbe {
             hosts.update(&number.to_ne_bytes(), &[0], MapFlags::ANY).when("the hosts that are watched")?;
         }
         let ring = object.ring("samples", move |bytes| {
-            // The receiver is gone only while the probe is being dropped.
+            // The receiver is missing only while the probe is being dropped.
             let _ = ProbeSample::read(bytes).map(|sample| sender.send(sample));
         })?;
         let links = object.attach()?;

@@ -1,4 +1,4 @@
-//! The eBPF ports of a run: loads those that a scenario needs into the kernel under temporary names, with the
+//! The eBPF ports of a run: loads the ports that a scenario needs into the kernel under temporary names, with the
 //! parameters of the scenario's controllers, and removes them afterwards.
 
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use fairhaul_cc::words::{
     ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest,
 };
 use fairhaul_experiment::Flow;
-use fairhaul_twins::{Note, PortParameter};
+use fairhaul_ports::{Note, PortParameter};
 use fairhaul_units::{Bytes, HEADER, Kind, Word};
 
-use super::flow_controller::{Twins, identity};
+use super::flow_controller::{KernelNames, identity};
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
 use crate::ports::install_spec::ResolvedInstall;
@@ -26,7 +26,7 @@ const TRAIN: Bytes = Bytes(64_000);
 #[derive(Debug, Default)]
 pub struct TemporaryPorts {
     /// Their names in the kernel.
-    pub names: Twins,
+    pub names: KernelNames,
     _loaded: Vec<Loaded>,
 }
 
@@ -86,7 +86,7 @@ fn is_kernels_own(flow: &Flow, available: &[String]) -> bool {
 /// The eBPF port of a controller with its values, if it needs one; refused where no values make it equivalent.
 pub(super) fn port(flow: &Flow) -> Option<Result<ResolvedInstall>> {
     let object =
-        fairhaul_twins::object(flow.controller.name()).filter(|object| object.note.name != "reno")?;
+        fairhaul_ports::object(flow.controller.name()).filter(|object| object.note.name != "reno")?;
     let values = values(&object.note, flow);
     let install =
         |values| ResolvedInstall { note: object.note, name: hidden_name(), elf: object.elf.into(), values };
@@ -136,8 +136,8 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
     Ok(values)
 }
 
-/// The value of a twin for the `value` of its controller's `parameter`, a number or a switch; `None` where the
-/// twin has no such parameter and does what the default says.
+/// The value of an eBPF port for the `value` of its controller's `parameter`, a number or a switch; `None` if the
+/// port has no such parameter and does what the default says.
 fn of_number(
     note: &Note,
     parameter: &fairhaul_units::Parameter,
@@ -173,10 +173,10 @@ fn trains(flow: &Flow, packets: f64) -> Result<()> {
     )))
 }
 
-/// The values of a twin for the word that its controller has at `key`; none where the twin does that whatever
-/// its parameters are. `None`: the twin cannot do that, or does not know the key.
-fn of_word(twin: &str, key: &str, value: f64) -> Option<&'static [(&'static str, u32)]> {
-    match (twin, key) {
+/// The values of an eBPF port for the word that its controller has at `key`; an empty list if the port does that
+/// with any values. `None`: the port cannot do that, or does not know the key.
+fn of_word(port: &str, key: &str, value: f64) -> Option<&'static [(&'static str, u32)]> {
+    match (port, key) {
         ("bic", "variant") => match Word::from_value(value) {
             BicVariant::Paper => Some(&[]),
             BicVariant::Linux => None,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     fn note(flow: &Flow) -> Note {
-        fairhaul_twins::object(flow.controller.name()).expect("it has a twin").note
+        fairhaul_ports::object(flow.controller.name()).expect("it has an eBPF port").note
     }
 
     fn of(controller: &str) -> Result<BTreeMap<String, u32>> {
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn every_word_of_a_controller_has_its_values_or_is_known_to_have_none() {
         let mut without = Vec::new();
-        for object in fairhaul_twins::objects() {
+        for object in fairhaul_ports::objects() {
             let settings = flow(&format!("\"{}\"", object.note.name)).controller.settings;
             for (parameter, _) in settings.pairs() {
                 let Kind::Word(words) = parameter.kind else { continue };
@@ -342,7 +342,7 @@ mod tests {
     /// A controller with its defaults is its eBPF port with the port's defaults, parameter by parameter.
     #[test]
     fn defaults_are_defaults() {
-        for object in fairhaul_twins::objects() {
+        for object in fairhaul_ports::objects() {
             let values = of(&format!("\"{}\"", object.note.name)).unwrap();
             for parameter in &object.note.parameters {
                 let (name, key) = (&object.note.name, &parameter.name);

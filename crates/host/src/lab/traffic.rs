@@ -99,7 +99,7 @@ pub struct TransferResult {
 /// Called for each poll of a sender, with the time, the number of the connection and its `TCP_INFO`.
 pub type PollCallback<'a> = dyn FnMut(Time, u32, &Info) + Send + 'a;
 
-/// Runs `transfers` until `end`; returns the results of those that started, in the order of their connections.
+/// Runs `transfers` until `end`; returns the results of the transfers that started, in the order of their connections.
 pub fn run_transfers(
     running: &Running,
     clock: Clock,
@@ -134,7 +134,7 @@ pub fn run_transfers(
     Ok(results)
 }
 
-/// Gives this thread, and those that it starts, precedence over other work of the machine, but not over the router. A
+/// Gives this thread, and the threads that it starts, precedence over other work of the machine, but not over the router. A
 /// sender that waits for a processor empties its socket's buffer, as if its host were slow, and a poll that waits is
 /// late. Where this is refused, the router has its own warning.
 fn take_precedence() {

@@ -232,7 +232,7 @@ impl Watched<'_> {
         false
     }
 
-    /// The processor time of the program and of its child processes, which execute the processes in it. Those that have
+    /// The processor time of the program and of its child processes, which execute the processes in it. Processes that have
     /// ended do not count, so that it may become less; it then begins anew.
     fn processor_time_s(&self) -> f64 {
         let children =

@@ -29,8 +29,8 @@ pub fn keep_needed() -> Result<()> {
     keep(&needed().collect())
 }
 
-/// Keeps those that a command needs which emulates a path: also real-time priority, without which it can run, and packet
-/// sockets, which it uses where it has no TUN device.
+/// Keeps the capabilities that a command needs which emulates a path: also real-time priority, without which it can run,
+/// and packet sockets, which it uses where it has no TUN device.
 pub fn keep_needed_of_lab() -> Result<()> {
     keep(&needed().chain([Capability::CAP_SYS_NICE, Capability::CAP_NET_RAW]).collect())
 }

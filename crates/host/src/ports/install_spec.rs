@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use fairhaul_twins::{MISSING, NAME_BYTES, Note, PREFIX, PortParameter, object, objects};
+use fairhaul_ports::{MISSING, NAME_BYTES, Note, PREFIX, PortParameter, object, objects};
 use fairhaul_units::hint;
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ const LONGEST_NAME: usize = NAME_BYTES - 1;
 pub struct InstallSpec {
     /// Name of an eBPF port that this build carries, or the path of an object (`mine.bpf.o`), followed by the name of
     /// a controller if it has several (`mine.bpf.o:NAME`).
-    pub twin: String,
+    pub port: String,
     /// Its name in the kernel; default: `fh_<eBPF port>`.
     #[serde(default, rename = "as")]
     pub name: Option<String>,
@@ -56,18 +56,18 @@ impl InstallSpec {
     }
 
     fn find(&self) -> Result<(Note, Cow<'static, [u8]>)> {
-        if let Some((path, controller)) = file(&self.twin) {
+        if let Some((path, controller)) = file(&self.port) {
             return from_file(path, controller);
         }
-        if let Some(object) = object(&self.twin) {
+        if let Some(object) = object(&self.port) {
             return Ok((object.note, Cow::Borrowed(object.elf)));
         }
         if let Some(reason) = MISSING {
             return Err(Error::refused(format!("this build contains no eBPF ports: {reason}")));
         }
         let known = objects();
-        let hint = hint(&self.twin, known.iter().map(|object| object.note.name.as_str()));
-        Err(Error::refused(format!("unknown eBPF port {:?}; {hint}", self.twin)))
+        let hint = hint(&self.port, known.iter().map(|object| object.note.name.as_str()));
+        Err(Error::refused(format!("unknown eBPF port {:?}; {hint}", self.port)))
     }
 }
 
@@ -109,30 +109,30 @@ fn check_name(name: &str) -> Result<()> {
 /// time or a rate needs its unit (`c=20/s`), and a share or packets are written as such (`beta=0.2`), whatever
 /// unit the eBPF port uses.
 pub fn read_values(
-    twin: &str,
+    port: &str,
     parameters: &[PortParameter],
     set: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, u32>> {
-    set.iter().map(|(key, text)| Ok((key.clone(), read_value(twin, parameters, key, text)?))).collect()
+    set.iter().map(|(key, text)| Ok((key.clone(), read_value(port, parameters, key, text)?))).collect()
 }
 
-fn read_value(twin: &str, parameters: &[PortParameter], key: &str, text: &str) -> Result<u32> {
+fn read_value(port: &str, parameters: &[PortParameter], key: &str, text: &str) -> Result<u32> {
     let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) else {
         let hint = hint(key, parameters.iter().map(|parameter| parameter.name.as_str()));
-        return Err(Error::refused(format!("{twin} has no parameter {key:?}; {hint}")));
+        return Err(Error::refused(format!("{port} has no parameter {key:?}; {hint}")));
     };
     let unit = Unit::of(&parameter.unit);
     if unit.is_needed() && text.trim().parse::<f64>().is_ok() {
         let ways: Vec<String> =
             unit.names().iter().map(|name| format!("{key}={}{name}", text.trim())).collect();
         return Err(Error::refused(format!(
-            "{twin}: {key} = {text}: the number has no unit; wanted {}",
+            "{port}: {key} = {text}: the number has no unit; wanted {}",
             ways.join(" or ")
         )));
     }
     if parameter.is_switch() {
         return switch(text)
-            .ok_or_else(|| Error::refused(format!("{twin}: {key} = {text}: wanted on or off")));
+            .ok_or_else(|| Error::refused(format!("{port}: {key} = {text}: wanted on or off")));
     }
     let PortParameter { least, most, .. } = *parameter;
     match unit.count(text) {
@@ -145,7 +145,7 @@ fn read_value(twin: &str, parameters: &[PortParameter], key: &str, text: &str) -
             let near = unit.nearest(text, parameter).map(|near| format!("; did you mean {key}={near}?"));
             let near = near.unwrap_or_default();
             Err(Error::refused(format!(
-                "{twin}: {key} = {text}: wanted {number} from {least} to {most}{steps}{near}"
+                "{port}: {key} = {text}: wanted {number} from {least} to {most}{steps}{near}"
             )))
         }
     }
@@ -170,9 +170,9 @@ pub fn written(parameter: &PortParameter, value: u32) -> String {
 
 /// Whether flows on short paths would hardly grow with these values, so that the eBPF port must not be the
 /// default of the host: by the printed rule of FHSTCP, or with a factor of zero.
-pub fn freezes_short_paths(twin: &str, values: &BTreeMap<String, u32>) -> bool {
+pub fn freezes_short_paths(port: &str, values: &BTreeMap<String, u32>) -> bool {
     let is = |key: &str, value: u32| values.get(key) == Some(&value);
-    twin == "fhstcp" && is("factor", 1) && (is("eta_floor", 0) || is("c", 0))
+    port == "fhstcp" && is("factor", 1) && (is("eta_floor", 0) || is("c", 0))
 }
 
 #[cfg(test)]
@@ -193,13 +193,13 @@ mod tests {
     }
 
     fn refusal(unit: &str, text: &str) -> String {
-        read_value("twin", &[parameter(unit)], "key", text).expect_err("it is refused").to_string()
+        read_value("port", &[parameter(unit)], "key", text).expect_err("it is refused").to_string()
     }
 
     /// `c=20` is 20/s in a scenario; the eBPF port counts in 0.001/s.
     #[test]
     fn a_time_or_a_rate_without_its_unit_is_refused_with_examples() {
-        assert_eq!(refusal("0.001/s", "20"), "twin: key = 20: the number has no unit; wanted key=20/s");
+        assert_eq!(refusal("0.001/s", "20"), "port: key = 20: the number has no unit; wanted key=20/s");
         assert!(refusal("us", "100").ends_with("wanted key=100s or key=100ms or key=100us"));
     }
 
@@ -207,18 +207,18 @@ mod tests {
     fn a_switch_is_on_or_off() {
         let parameter = PortParameter { most: 1, ..parameter("") };
         for (text, value, word) in [("on", 1, "on"), ("false", 0, "off"), ("1", 1, "on")] {
-            assert_eq!(read_value("twin", std::slice::from_ref(&parameter), "key", text), Ok(value));
+            assert_eq!(read_value("port", std::slice::from_ref(&parameter), "key", text), Ok(value));
             assert_eq!(written(&parameter, value), word);
         }
-        let wrong = read_value("twin", &[parameter], "key", "2").expect_err("it is refused");
-        assert_eq!(wrong.to_string(), "twin: key = 2: wanted on or off");
+        let wrong = read_value("port", &[parameter], "key", "2").expect_err("it is refused");
+        assert_eq!(wrong.to_string(), "port: key = 2: wanted on or off");
     }
 
     #[test]
     fn a_share_in_the_units_of_the_port_is_refused_with_the_share() {
         assert_eq!(
             refusal("1e-6", "125000"),
-            "twin: key = 125000: wanted a value from 0 to 0.9 in steps of 0.000001; did you mean key=0.125?"
+            "port: key = 125000: wanted a value from 0 to 0.9 in steps of 0.000001; did you mean key=0.125?"
         );
         assert!(refusal("", "0.5").ends_with("wanted a whole number from 0 to 900000"));
     }

@@ -8,7 +8,7 @@ use std::process;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fairhaul_twins::{NAME_BYTES, PREFIX, PortParameter, TableEntry};
+use fairhaul_ports::{NAME_BYTES, PREFIX, PortParameter, TableEntry};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program};
 

@@ -1,7 +1,7 @@
 //! The units of an eBPF port's parameters, which are whole numbers: a user writes `20/s`, the eBPF port stores
 //! 20000 in units of 0.001/s.
 
-use fairhaul_twins::PortParameter;
+use fairhaul_ports::PortParameter;
 
 /// Units of time, in seconds.
 const TIMES: [(&str, f64); 3] = [("s", 1.0), ("ms", 1e3), ("us", 1e6)];

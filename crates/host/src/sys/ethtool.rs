@@ -43,7 +43,7 @@ pub fn switch_off(device: &str, feature: &str) -> io::Result<()> {
 }
 
 /// The request that switches feature `number` of `count` off: command, number of words, and for each of them the
-/// features that change and those that are to be on.
+/// features that change and the features that are to be on.
 fn change(number: usize, count: usize) -> Vec<u32> {
     let words = count.div_ceil(WORD);
     let mut request = vec![0; 2 + words * 2];

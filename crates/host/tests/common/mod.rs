@@ -1,7 +1,7 @@
 //! What tests that need root share.
 #![allow(dead_code, reason = "each test file uses its share")]
 
-#[path = "../../../twins/tests/common/skip.rs"]
+#[path = "../../../ports/tests/common/skip.rs"]
 mod skip;
 
 use std::collections::BTreeSet;

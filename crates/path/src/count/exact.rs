@@ -15,12 +15,12 @@ parameters! {
     }
 }
 
-/// Flows and when each was seen last.
+/// Flows, and the time of the last packet of each.
 #[derive(Clone, Debug)]
 pub struct FlowTable {
     rule: FlowTableRule,
     last: BTreeMap<u64, Time>,
-    /// The same, the one seen longest ago first.
+    /// The same, with the oldest time first.
     order: BTreeSet<(Time, u64)>,
 }
 

@@ -102,7 +102,7 @@ pub fn entries() -> &'static [CounterEntry] {
 /// The counter `name`.
 ///
 /// # Errors
-/// There is none of that name; the sentence lists those that are.
+/// There is no counter of that name; the sentence lists the names.
 pub fn entry(name: &str) -> Result<&'static CounterEntry, String> {
     entries().iter().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();

@@ -56,7 +56,7 @@ impl ZipfTraffic {
 /// these weights; the same for the same seed.
 ///
 /// # Errors
-/// A counter or a parameter that there is not, or values that nobody can send by.
+/// A counter or a parameter that does not exist, or values with which no traffic can be sent.
 pub fn estimated_flows(
     name: &str,
     values: &[(String, String)],

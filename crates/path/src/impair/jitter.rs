@@ -4,7 +4,7 @@
 
 use fairhaul_units::{Chance, Span, Time};
 
-/// How much longer packets are on their way.
+/// How much longer packets are in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JitterRule {
     /// Uniform from zero up to this.

@@ -100,7 +100,7 @@ impl Loss {
     }
 
     /// Starts `rule` afresh at `now`, with the numbers that follow. Instants that have passed strike
-    /// nobody.
+    /// no packet.
     pub fn change_rule(&mut self, rule: LossRule, now: Time) {
         let changes = std::mem::take(&mut self.changes);
         let passed =

@@ -1,4 +1,4 @@
-//! Reordering behind the queue: some packets are held, and those that follow overtake them.
+//! Reordering behind the queue: some packets are held, and the packets that follow overtake them.
 
 use fairhaul_units::{Chance, Span};
 
@@ -24,7 +24,7 @@ impl Reorder {
         Reorder { rule, chance }
     }
 
-    /// How much longer the next packet is on its way.
+    /// How much longer the next packet is in flight.
     pub fn holds(&mut self) -> Span {
         if self.chance.hits(self.rule.probability) { self.rule.delay } else { Span::ZERO }
     }

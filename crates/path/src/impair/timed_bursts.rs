@@ -30,8 +30,8 @@ impl TimedBursts {
     }
 }
 
-/// After a silence of so many pairs of states its end says nothing of its beginning: the state is drawn afresh, so that a
-/// packet costs a bounded number of draws.
+/// The number of pairs of states after which the end of a silence does not depend on its beginning: the state is drawn
+/// afresh, so that a packet costs a bounded number of draws.
 const MOST_PAIRS: u64 = 1000;
 
 /// The state of a link over time.

@@ -49,7 +49,7 @@ impl<T> AckFilter<T> {
         self.queued.is_empty()
     }
 
-    /// Those that wait, the first in front.
+    /// The packets that wait, the first in front.
     pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
         self.queued.iter()
     }
@@ -59,7 +59,7 @@ impl<T> AckFilter<T> {
         [self.replaced as f64]
     }
 
-    /// Puts an acknowledgement in the place of the one of its connection that waits, which is returned; `ack_of`: its
+    /// Puts an acknowledgement where the one of its connection waits, which is returned; `ack_of`: its
     /// connection, if it is one.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub struct QueueEntry {
     pub at_departure: bool,
     /// Whether it is a router of XCP, which answers senders that ask.
     pub answers: bool,
-    /// What it tells of itself.
+    /// The gauges that it reports.
     pub gauges: &'static [Gauge],
     resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
     build: fn(&Settings, &Site, Chance) -> Built,
@@ -69,7 +69,7 @@ impl QueueChoice {
         QueueChoice { entry: &KERNEL, settings: Settings::defaults(&[]), qdisc: Some(qdisc.into()) }
     }
 
-    /// The same with a number in the place of every automatic value; `largest` is the largest packet
+    /// The same with a number instead of every automatic value; `largest` is the largest packet
     /// of the scenario.
     ///
     /// # Errors

@@ -100,12 +100,12 @@ impl<T> Codel<T> {
         self.queued.is_empty()
     }
 
-    /// The size of those that wait.
+    /// The size of the packets that wait.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }
 
-    /// Those that wait, the first in front.
+    /// The packets that wait, the first in front.
     pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
         self.queued.iter()
     }
@@ -135,13 +135,13 @@ impl<T> Codel<T> {
         Some(queued)
     }
 
-    /// The packet to be sent is asked for where there is none.
+    /// The next packet is requested, and there is none.
     #[inline(always)]
     pub(crate) fn on_empty(&mut self) {
         (self.state.first_above, self.state.dropping) = (None, false);
     }
 
-    /// The packet that is to be sent at `now`, and whether it was marked in the place of a drop; those
+    /// The packet that is to be sent at `now`, and whether it was marked instead of dropped; the packets
     /// dropped before it go to `dropped`.
     pub fn next(
         &mut self,
@@ -213,7 +213,7 @@ impl<T> Codel<T> {
     }
 }
 
-/// Marks what can be marked, in the place of a drop: whether it was not marked before.
+/// Marks what can be marked, instead of a drop: whether it was not marked before.
 fn mark<T>(queued: &mut Queued<T>) -> Option<bool> {
     let before = std::mem::replace(&mut queued.ecn, Ecn::Marked);
     if before == Ecn::NotCapable {

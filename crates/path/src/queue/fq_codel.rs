@@ -23,7 +23,7 @@ parameters! {
 #[derive(Clone, Debug)]
 pub struct FqCodel<T> {
     buckets: Vec<Bucket<T>>,
-    /// Buckets that had been empty, and those that have had a turn; each in order.
+    /// Buckets that had been empty, and buckets that have had a turn; each in order.
     fresh: VecDeque<u32>,
     standing: VecDeque<u32>,
     packets: u64,
@@ -126,7 +126,7 @@ impl<T> FqCodel<T> {
         self.packets == 0
     }
 
-    /// Those that wait, bucket by bucket.
+    /// The packets that wait, bucket by bucket.
     pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
         self.buckets.iter().flat_map(|bucket| bucket.queue.iter())
     }
@@ -199,7 +199,7 @@ impl<T> FqCodel<T> {
         }
     }
 
-    /// The packet that is to be sent at `now`, and whether it was marked in the place of a drop; those
+    /// The packet that is to be sent at `now`, and whether it was marked instead of dropped; the packets
     /// dropped before it go to `dropped`.
     #[inline(always)]
     pub fn next(

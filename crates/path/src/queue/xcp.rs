@@ -128,7 +128,7 @@ impl<T: Packet> Xcp<T> {
         self.queued.is_empty()
     }
 
-    /// Those that wait, the first in front.
+    /// The packets that wait, the first in front.
     pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
         self.queued.iter()
     }

@@ -124,7 +124,7 @@ impl Connection {
         let ready = application.ready;
         if self.datagrams.is_some() {
             let size = self.sender.config().packet;
-            let ecn = Ecn::NotCapable; // nobody would echo a mark
+            let ecn = Ecn::NotCapable; // no receiver would echo a mark
             let (packets, sending, cwr, congestion) = (1, Sending::First, false, None);
             let mut data = Data { number, stamped: now, size, packets, sending, ecn, cwr, congestion };
             self.send_data(&mut data, now, route, network);

@@ -1,6 +1,6 @@
 //! Counts of the packets of a connection.
 
-/// How many packets of one kind were launched, and how many of them are no longer on their way.
+/// How many packets of one kind were launched, and how many of them are no longer in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PacketCounts {
     pub launched: u64,

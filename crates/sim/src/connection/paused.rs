@@ -1,4 +1,4 @@
-//! What can be seen of a connection while a run is paused, and changed.
+//! What can be read and changed of a connection while a run is paused.
 
 use fairhaul_cc::{ControllerChoice, Needs, Own, Window};
 use fairhaul_units::{Time, mix};

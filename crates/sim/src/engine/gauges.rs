@@ -31,7 +31,7 @@ impl Gauges {
         self.due
     }
 
-    /// A connection of `flow` was opened. Those that are over are forgotten when there is no room for another.
+    /// A connection of `flow` was opened. Connections that are over are forgotten when there is no room for another.
     pub(super) fn opened(&mut self, flow: u32, serial: u32, connections: &[Option<Box<Connection>>]) {
         let opened = &mut self.flows[flow as usize].1;
         if opened.len() == opened.capacity() {

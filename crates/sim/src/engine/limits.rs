@@ -23,7 +23,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What takes so much memory.
+    /// What takes this amount of memory.
     fn what_fills(&self, bytes: u64) -> String {
         let open = || self.connections.iter().flatten();
         let waiting: u64 = open().map(|connection| connection.waiting()).sum();

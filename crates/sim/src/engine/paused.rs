@@ -1,4 +1,4 @@
-//! What can be seen of a run that is paused, and changed.
+//! What can be read and changed of a run that is paused.
 
 use std::sync::Arc;
 

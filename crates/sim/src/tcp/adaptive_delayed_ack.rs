@@ -11,7 +11,7 @@ const MOST_DELAY: Span = Span::from_ms(200);
 const SOON: Span = Span::from_ms(20);
 /// The least margin of the receiver's own timeout above the round trip (TCP_RTO_MIN).
 const MARGIN: Span = Span::from_ms(200);
-/// Reports of a gap that go out by themselves (TCP_FASTRETRANS_THRESH), and how many of those that
+/// Reports of a gap that go out by themselves (TCP_FASTRETRANS_THRESH), and how many of the reports that
 /// follow one acknowledgement stands for at most (tcp_comp_sack_nr), for how long (tcp_comp_sack_delay_ns),
 /// and for what part of a round trip; and how much later the timer may be (tcp_comp_sack_slack_ns), which it is
 /// where nothing else wakes the host.

@@ -68,7 +68,7 @@ impl BufferLimits {
 }
 
 /// How many packets a buffer holds for which `asked` was asked, handed over in bursts, and at how many it is filled
-/// again [LINUX]: twice as much is granted, one more is let in while it is not used up, and whoever waits is woken
+/// again [LINUX]: twice as much is granted, one more is let in while it is not used up, and a program that waits is woken
 /// when what is free is half of what is used.
 fn in_memory(asked: u64, payload: u64, burst: u64) -> (u64, u64) {
     let (granted, each) = (2 * asked, burst * payload + OVERHEAD);

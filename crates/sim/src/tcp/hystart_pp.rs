@@ -51,7 +51,7 @@ impl Default for HyStartPp {
 }
 
 impl HyStartPp {
-    /// Divides what a controller adds for an acknowledgement of so many packets: of them more
+    /// Divides what a controller adds for an acknowledgement of `packets`: more of them
     /// count than the two of [RFC 3465], and in conservative slow start each a quarter.
     pub fn divisor(&self, packets: f64, paced: bool) -> f64 {
         let counted = if paced { packets } else { packets.min(LIMIT) };

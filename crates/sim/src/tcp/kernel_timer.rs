@@ -1,5 +1,5 @@
 //! When a timer of the kernel expires [LINUX, `kernel/time/timer.c`]. Its clock counts ticks, and a timer is never early:
-//! what is asked for is rounded up to ticks, and ends with the tick after that. Long times are counted in coarser units.
+//! the requested time is rounded up to ticks, and ends with the tick after that. Long times are counted in coarser units.
 
 use fairhaul_units::{Span, Time};
 

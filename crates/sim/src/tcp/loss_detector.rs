@@ -1,7 +1,7 @@
 //! How a sender detects losses: which packets it marks as lost, what it retransmits, and the timers that go with it.
 //!
-//! The scoreboard counts the packets. The sender owns the window, recovery and the retransmission timeout; it tells the
-//! detector what happens, and asks it what to do. What only one of the two kinds does has no effect with the other.
+//! The scoreboard counts the packets. The sender owns the window, recovery and the retransmission timeout; it reports
+//! to the detector what happens, and asks it what to do. What only one of the two kinds does has no effect with the other.
 
 mod dup_threshold;
 mod flight;
@@ -93,7 +93,7 @@ impl LossDetector {
         self.rack_tlp()?.rack.first_sent()
     }
 
-    /// When the packet left that left last of those that were delivered, where that is known.
+    /// When the packet left that left last of all delivered packets, where that is known.
     pub fn latest_sent(&self) -> Option<Time> {
         Some(self.rack_tlp()?.rack.latest_sent())
     }
@@ -128,13 +128,13 @@ impl LossDetector {
         self.rack_tlp().map_or(Some(echoed), |rack_tlp| rack_tlp.rtt_for_timeout(echoed))
     }
 
-    /// When the packet left that left last of those that the last acknowledgement delivered, and when the one that left
-    /// first of those in flight, where that is known.
+    /// When the packet left that left last of the packets that the last acknowledgement delivered, and when the one that
+    /// left first of those in flight, where that is known.
     pub fn delivery_times(&self) -> Option<(Time, Time)> {
         Some(self.rack_tlp()?.rack.delivery_times())
     }
 
-    /// Round trip of the packet that left last of those that were delivered, where that is known.
+    /// Round trip of the packet that left last of all delivered packets, where that is known.
     #[inline(always)]
     pub fn latest_rtt(&self) -> Option<Span> {
         Some(self.rack_tlp()?.rack.latest_rtt()).filter(|rtt| !rtt.is_zero())
@@ -342,7 +342,8 @@ impl LossDetector {
         self.rack_tlp_mut()?.arm_reorder_timer(board, rto, now)
     }
 
-    /// Whether the last acknowledgement, which came in a recovery and advanced by so many packets, starts the timer anew.
+    /// Whether the last acknowledgement, which came in a recovery and advanced by this number of packets, starts the timer
+    /// anew.
     pub fn restarts_timer(&self, advanced: u64, now: Time) -> bool {
         match self {
             LossDetector::DupThreshold(dup) => advanced > 0 && !dup.is_impatient(),

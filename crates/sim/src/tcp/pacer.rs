@@ -40,7 +40,7 @@ impl Pacer {
         if self.burst == 0 && now < self.full_until { Err(self.full_until) } else { Ok(()) }
     }
 
-    /// So many packets more of a burst leave at once: what follows the burst waits for all of it.
+    /// `packets` more of a burst leave at once: what follows the burst waits for all of it.
     pub fn go_on(&mut self, packets: u64) {
         self.burst = packets;
     }

@@ -61,7 +61,7 @@ impl Prr {
         self.out += 1;
     }
 
-    /// An acknowledgement delivers `packets`, and leaves so many in flight: how many more may leave. `advanced`: the
+    /// An acknowledgement delivers `packets`, and leaves `in_flight`: how many more may leave. `advanced`: the
     /// cumulative acknowledgement moved; `found_loss`: it also revealed another loss. `None`: the window stays.
     pub fn delivered(
         &mut self,

@@ -51,7 +51,7 @@ struct DelayedAck {
 
 impl Receiver {
     /// A receiver that reports blocks if `reports`, holds an acknowledgement for at most `hold`, and
-    /// echoes each mark for itself if `exact`.
+    /// echoes each mark individually if `exact`.
     pub fn new(reports: bool, hold: Option<Hold>, exact: bool) -> Receiver {
         let (hold, adaptive) = match hold {
             None => (None, None),
@@ -133,7 +133,7 @@ impl Receiver {
             && !live().take(2).any(|run| touched(&run))
     }
 
-    /// Whether a packet is taken for one of long ago: it was sent before a packet that has arrived in order [RFC 7323, 5.3].
+    /// Whether a packet is mistaken for one of long ago: it was sent before a packet that has arrived in order [RFC 7323, 5.3].
     /// So where a retransmission has filled the first gap, packets that left before it and are late are lost, too.
     #[inline(always)]
     fn is_old(&self, data: &Data) -> bool {

@@ -71,7 +71,7 @@ impl Scoreboard {
         self.next - packets
     }
 
-    /// So many copies more are in the network.
+    /// `copies` more are in the network.
     pub fn enter(&mut self, copies: u64) {
         self.pipe += copies;
     }

@@ -2,8 +2,8 @@
 //!
 //! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno [RFC 6582], SACK [RFC 6675],
 //! RACK [RFC 8985]) and its undo [RFC 4015], the retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer.
-//! Which packets are lost, and which of them to retransmit next, it asks its loss detector. The engine tells it of what
-//! happens, then polls it until it has nothing to send.
+//! Which packets are lost, and which of them to retransmit next, it asks its loss detector. The engine reports each event
+//! to it, then polls it until it has nothing to send.
 
 mod burst;
 mod echo;
@@ -173,7 +173,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// The application has so many packets ready, the sent included; all of them unless said.
+    /// The application has `packets` ready, the sent included; by default all of them.
     pub fn ready(&mut self, packets: u64) {
         self.ready = packets;
     }

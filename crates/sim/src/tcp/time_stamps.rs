@@ -7,7 +7,7 @@ const TICK_PS: u64 = 1_000_000_000;
 /// By how many a segment may be older than the newest one and still be taken (TCP_PAWS_WINDOW).
 const WINDOW: u64 = 1;
 
-/// Whether a segment with that stamp is taken for one of long ago, after one with the stamp `recent`.
+/// Whether a segment with that stamp is mistaken for one of long ago, after one with the stamp `recent`.
 #[inline(always)]
 pub fn is_old(stamp: Time, recent: Time) -> bool {
     recent.as_ps() / TICK_PS > stamp.as_ps() / TICK_PS + WINDOW

@@ -174,7 +174,7 @@ def _address(text: str) -> tuple[str, str]:
 
 def _of_port(name: str, port: WatchedPort) -> Iterator[Sample]:
     about, finding = port.line["port"], port.line["finding"]
-    yield m.PORT, (name, about["twin"] or "", about["version"] or ""), 1.0
+    yield m.PORT, (name, about["port"] or "", about["version"] or ""), 1.0
     yield m.INSTALLED, (name,), float(port.installed)
     yield m.REMOVED, (name,), float(port.removed)
     yield m.OVER_LIMIT, (name,), float(finding["over_limit"])

@@ -381,7 +381,7 @@ static long make(const struct fairhaul_make *request)
 
 /*
  * The state of a sender as each packet arrives, as the program of the lab at the same tracepoint samples it
- * (crates/twins/bpf/lab/tcp_probe.bpf.c); crates/host reads it by the offsets of its fields.
+ * (crates/ports/bpf/lab/tcp_probe.bpf.c); crates/host reads it by the offsets of its fields.
  */
 struct fairhaul_sample {
 	u64 at_ns;
@@ -397,7 +397,7 @@ struct fairhaul_sample {
 
 /* Samples that wait to be read, at most: those of 1 s at 100 Gbit/s of packets of 9000 bytes. */
 enum { MOST_SAMPLES = 1 << 21 };
-/* The last word of a port's state that says its mode, and what it begins with (crates/twins/bpf/fairhaul.bpf.h). */
+/* The last word of a port's state that says its mode, and what it begins with (crates/ports/bpf/fairhaul.bpf.h). */
 enum { MODE_WORD = 12 };
 #define MODE_MARK 0x6661697268617500ULL
 

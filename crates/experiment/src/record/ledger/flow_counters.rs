@@ -46,7 +46,7 @@ const _: () = assert!(size_of::<Sending>() == 64);
 pub(super) struct RareEvents {
     pub(super) lost: u64,
     pub(super) copied: u64,
-    /// Of the thresholds that are finite, and of the number of those that are not.
+    /// Of the finite thresholds, and of the number of infinite thresholds.
     pub(super) ssthresh: Change,
     pub(super) endless: Change,
     /// What did not fit the sums of the windows and of the finite thresholds.

@@ -34,7 +34,7 @@ pub(super) struct Departed {
 }
 
 impl Departed {
-    /// A packet of `size` leaves, or a train of so many.
+    /// A packet of `size` leaves, or a train of `packets`.
     #[inline(always)]
     pub(super) fn steps(&mut self, packets: u8, size: u32, after: Span) {
         self.packets.step(packets.into(), after);

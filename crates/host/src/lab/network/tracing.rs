@@ -29,7 +29,7 @@ impl Network {
 pub struct PacketTracer {
     recorder: PacketRecorder,
     connections: BTreeMap<u32, PacketNumbers>,
-    /// The rows of packets that are on their way, by their slots in the network.
+    /// The rows of packets in flight, by their slots in the network.
     on_way: BTreeMap<u32, PacketRow>,
 }
 

@@ -1,4 +1,4 @@
-//! The parameters of RED, and the numbers that ns-2 gives to those that are automatic [NS-2].
+//! The parameters of RED, and the numbers that ns-2 gives to automatic parameters [NS-2].
 
 use fairhaul_units::{Bytes, Rate, Settings, Span, parameters, real, words};
 
@@ -52,7 +52,7 @@ parameters! {
     }
 }
 
-/// Puts numbers in the place of automatic values, and checks what they are to each other.
+/// Replaces automatic values by numbers, and checks how they relate to each other.
 pub(crate) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
     settings.set_automatic("mean_packet", real(largest.0));
     settings.set_automatic("bottom", (80_000.0 / site.rate.as_bps() as f64).min(0.01));
@@ -101,7 +101,7 @@ fn thresholds(given: &RedParameters, rate: f64, capacity: Capacity) -> Result<[f
                         "fractions of the capacity need a queue with a limit".into(),
                     ));
                 }
-                // So many of the packets that the average counts.
+                // In the packets that the average counts.
                 Capacity::Packets(packets) => packets as f64,
                 Capacity::Bytes(bytes) => bytes.0 as f64 / given.mean_packet,
             };

@@ -28,7 +28,7 @@ pub(super) struct XcpAllocator {
     cut: f64,
     left_gain: f64,
     left_cut: f64,
-    /// Bytes that stood all the time when they were last looked for, and the least seen since.
+    /// The bytes that stood all the time until the last look, and the least since then.
     pub standing: f64,
     least: u64,
     watched: Time,
@@ -103,7 +103,7 @@ impl XcpAllocator {
         [self.rtt, self.standing, self.change, self.shuffled]
     }
 
-    /// A packet arrives, whoever sent it.
+    /// A packet of any flow arrives.
     pub fn on_arrival(&mut self, rule: &XcpRule, size: u32, header: Option<&CongestionHeader>) {
         self.input += f64::from(size);
         let Some(header) = header.filter(|header| !header.rtt.is_unknown()) else { return };
@@ -135,7 +135,7 @@ impl XcpAllocator {
         }
     }
 
-    /// A packet has left, and so many bytes are still there.
+    /// A packet has left, and `queued` bytes are still in the queue.
     pub fn on_queue_length(&mut self, queued: u64) {
         self.least = self.least.min(queued);
     }

@@ -18,7 +18,7 @@ pub(super) struct Cloud {
     least: Option<u16>,
     /// What stood above the smallest in the interval before, seconds.
     standing: f64,
-    /// In the place of the rule's, where nothing has queued for a while.
+    /// Used instead of the value of the rule, where nothing has queued for a while.
     probe: f64,
 }
 

@@ -1,6 +1,6 @@
 //! The fairness mechanism of [XCP-TCP]: an XCP router that drops just enough TCP packets to leave XCP its share.
 //!
-//! It counts the flows that ask routers for a rate, N, and those that do not, M. While the link is full and the
+//! It counts the flows that ask routers for a rate, N, and the other flows, M. While the link is full and the
 //! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly; it shrinks
 //! while they send less. XCP takes what is left by its own rules.
 
@@ -185,7 +185,7 @@ impl Fair {
         true
     }
 
-    /// A packet leaves, whoever sent it.
+    /// A packet of any flow leaves.
     pub fn on_departure(&mut self, size: u32) {
         self.left += f64::from(size);
     }

@@ -144,7 +144,7 @@ impl DupThreshold {
         (self.dup_acks, self.partial_acks) = (0, 0);
     }
 
-    /// What was believed to be lost is late, but for what reports still say is lost.
+    /// The packets that were believed to be lost are late, except for those which reports still say are lost.
     pub fn undo(&mut self, board: &mut Scoreboard, no_fast_below: u64) {
         let lost_below = self.top[DUP_THRESHOLD as usize - 1].max(board.una());
         for late in lost_below..self.lost_below {

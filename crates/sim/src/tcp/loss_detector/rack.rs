@@ -1,7 +1,7 @@
 //! RACK: loss detection by time [RFC 8985, 6], as in Linux. A packet is lost once a packet that was sent later was
 //! delivered, and a round trip and the reordering window have passed since it was sent.
 //!
-//! Time also reveals a retransmission that was lost again, and reordered packets are not taken for lost as long as they
+//! Time also reveals a retransmission that was lost again, and reordered packets are not mistaken for lost as long as they
 //! are late by less than the reordering window.
 
 use fairhaul_units::{Ack, Span, Time};
@@ -41,7 +41,7 @@ impl Timing {
 #[derive(Clone, Debug)]
 pub struct Rack {
     flight: Flight,
-    /// The packet that left last of those that were delivered, and the round trip of the last delivered.
+    /// The packet that left last of all delivered packets, and the round trip of the last delivered.
     latest: (Time, u64),
     rtt: Span,
     /// The same of the part of an acknowledgement that is being taken, if it delivers any.
@@ -283,13 +283,13 @@ impl Rack {
         self.flight.first_sent()
     }
 
-    /// When the packet left that left last of those that were delivered.
+    /// When the packet left that left last of all delivered packets.
     pub fn latest_sent(&self) -> Time {
         self.latest.0
     }
 
-    /// When the packet left that left last of those that the last acknowledgement delivered, and when the one that left
-    /// first of those in flight.
+    /// When the packet left that left last of the packets that the last acknowledgement delivered, and when the one that
+    /// left first of those in flight.
     pub fn delivery_times(&self) -> (Time, Time) {
         let oldest = self.flight.next(None).map_or(Time::NEVER, |number| self.flight.at(number).sent);
         (self.last_delivered, oldest)

@@ -31,7 +31,7 @@ pub enum TimerEvent {
     Timeout,
     /// A probe is due.
     ProbeDue,
-    /// Reordered packets were waited for, and those that have not come are marked as lost.
+    /// The wait for reordered packets is over, and packets that have not come are marked as lost.
     ReorderingOver,
 }
 
@@ -42,7 +42,7 @@ enum Probe {
     None,
     /// It is to be sent next.
     Due,
-    /// It is on its way.
+    /// It is in flight.
     Sent {
         /// The first packet that had not been sent when it had left (TLP.end_seq).
         end: u64,

@@ -20,7 +20,7 @@ impl Variation {
         Variation { mean, largest: kept, kept, round_end: next }
     }
 
-    /// A sample deviates by so much from the smoothed time, when all below `una` is acknowledged and
+    /// A sample deviates by `error` from the smoothed time, when all below `una` is acknowledged and
     /// all below `next` was sent.
     pub fn sample(&mut self, error: f64, least: f64, una: u64, next: u64) {
         let more = error.abs() - self.mean / 4.0;

@@ -9,7 +9,7 @@ use super::{CaState, Sender};
 const LEAST_PARTS: f64 = 3.0;
 
 impl<C: Controller + Clone> Sender<C> {
-    /// How many packets leave together from now on, of those that the window lets go, and how the next one leaves; `None`:
+    /// How many of the packets that the window allows leave together from now on, and how the next one leaves; `None`:
     /// it is worth waiting for another acknowledgement.
     ///
     // Differs from [LINUX]: as in Linux, data wait for a full burst, a third of the window or the end of the

@@ -12,7 +12,7 @@ use fairhaul_units::Time;
 use super::{CaState, Outcome, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
-    /// An acknowledgement outside recovery echoes a mark, and delivers so many packets; `advanced`: the
+    /// An acknowledgement outside recovery echoes a mark; `delivered`: the packets that it delivers; `advanced`: the
     /// cumulative acknowledgement moved.
     ///
     /// Data that were outstanding at the last reduction, for whatever reason, give no other. What

@@ -13,7 +13,7 @@ pub(super) enum Frto {
     Off,
     /// Whether a packet that was sent once is delivered.
     Asks,
-    /// The same, and new packets leave for this acknowledgement in place of retransmissions.
+    /// The same, and new packets leave for this acknowledgement instead of retransmissions.
     SendsNew,
 }
 

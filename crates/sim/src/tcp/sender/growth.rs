@@ -31,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// Tells the controller that something was delivered.
+    /// Reports to the controller that something was delivered.
     #[inline(always)]
     pub(super) fn on_delivery(&mut self, event: &mut AckEvent, ack: &Ack, delivered: u64) {
         self.lost_reported = self.board.lost();

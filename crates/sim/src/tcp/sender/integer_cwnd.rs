@@ -30,7 +30,7 @@ impl<C: Controller + Clone> Sender<C> {
         Window { cwnd: self.window.cwnd.floor(), ..self.window }
     }
 
-    /// Tells the controller of congestion.
+    /// Reports congestion to the controller.
     pub(super) fn on_congestion_event(&mut self, cause: Cause, now: Time) {
         self.drop_fraction();
         self.reduce_to_used();
@@ -56,7 +56,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// Tells the controller of a timeout.
+    /// Reports a timeout to the controller.
     pub(super) fn on_timeout_event(&mut self, now: Time) {
         self.drop_fraction();
         let (event, ssthresh) = (self.congestion(Cause::Loss, now), self.window.ssthresh);

@@ -134,7 +134,7 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Send(self.retransmission(number, now))
     }
 
-    /// A retransmission waits where packets are spaced evenly, and then each for itself.
+    /// A retransmission waits where packets are spaced evenly, and then each individually.
     fn pace_retransmission(&mut self, now: Time) -> Result<(), Time> {
         let pacing @ Pacing::Even(_) = self.pacing() else { return Ok(()) };
         self.pacer.go_on(0);

@@ -1,4 +1,4 @@
-//! What can be seen of a sender while a run is paused, and changed.
+//! What can be read and changed of a sender while a run is paused.
 
 use fairhaul_cc::{Builtin, Controller, Needs, Own, Window};
 use fairhaul_units::real;

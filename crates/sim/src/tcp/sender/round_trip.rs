@@ -8,13 +8,13 @@ use super::{CaState, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
     /// The round trip that an acknowledgement shows, which was just taken: that of the packet that waited for it longest
-    /// [RFC 7323, 4.3]; with RACK that of the packet which left last of those that were delivered, as in Linux.
+    /// [RFC 7323, 4.3]; with RACK that of the packet which left last of all delivered packets, as in Linux.
     #[inline(always)]
     pub fn round_trip(&self, ack: &Ack, now: Time) -> Span {
         self.detector.latest_rtt().unwrap_or_else(|| now.since(ack.echo))
     }
 
-    /// Takes a round trip, of so many packets that left as one.
+    /// Takes a round trip, of `packets` that left as one.
     #[inline(always)]
     pub(super) fn sample(&mut self, rtt: Span, packets: u8) {
         match self.config.rto {

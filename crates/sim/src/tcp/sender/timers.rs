@@ -56,7 +56,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.in_cwr = false;
         self.delay_exit = DelayExit::after_timeout(self.config.slow_start, now, self.board.next());
         self.detector.on_timeout(&mut self.board, now);
-        // The first packet may leave, whatever is still on its way.
+        // The first packet may leave, whatever is still in flight.
         self.window.cwnd = (self.board.in_flight() + 1) as f64;
         self.keep_least_window();
         self.pacer.restart(now);

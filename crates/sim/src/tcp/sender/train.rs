@@ -6,7 +6,7 @@ use fairhaul_experiment::TRAINS_PER_WINDOW;
 use super::{CaState, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
-    /// From now on, up to so many packets leave as one where the window is large and nothing is amiss.
+    /// From now on, up to `packets` leave as one where the window is large and nothing is amiss.
     pub fn set_longest_train(&mut self, packets: u8) {
         self.longest_train = packets.into();
     }

@@ -21,7 +21,7 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("synctcp", "Sync-TCP: reacts to one-way queueing delay before a loss occurs",
+FAIRHAUL_PORT("synctcp", "Sync-TCP: reacts to one-way queueing delay before a loss occurs",
 	      "c_low|0|1000000000|packets|below this window it behaves as Reno; 0 with c_high 0 is the original Sync-TCP\n"
 	      "c_high|0|1000000000|packets|end of the constant relative growth that begins at c_low\n"
 	      "alpha0|0|1000000|1e-6|that growth, as a fraction of the window per round trip\n"

@@ -1,7 +1,7 @@
 //! The description in an object of Fairhaul: a section of text.
 //!
 //! ```text
-//! fairhaul twin 1
+//! fairhaul port 1
 //! <name>
 //! <version>
 //! <title>
@@ -13,12 +13,12 @@
 use fairhaul_bpf::{Elf, Error, TableEntry, Variable, choose, tables};
 use serde::{Deserialize, Serialize};
 
-const SECTION: &str = "fairhaul_twin";
+const SECTION: &str = "fairhaul_port";
 /// The beginning of all names that Fairhaul gives in the kernel.
 pub const PREFIX: &str = "fh_";
 const DATA: &str = ".data";
 const CONSTANTS: &str = ".rodata";
-const OPENING: &str = "fairhaul twin 1";
+const OPENING: &str = "fairhaul port 1";
 /// More than any description has.
 const MOST_BYTES: usize = 1 << 14;
 

@@ -7,7 +7,7 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("htcp", "H-TCP: growth depends on the time since the last loss",
+FAIRHAUL_PORT("htcp", "H-TCP: growth depends on the time since the last loss",
 	      "delta_l|0|1000000|ms|time after a loss during which growth is that of Reno\n"
 	      "rtt_scaling|0|1||multiply growth by RTTmin / 0.1 s, clamped to 0.1..2\n"
 	      "adaptive_backoff|0|1||keep the fraction RTTmin / RTTmax, clamped to 0.5..0.8, of the window at a loss; off keeps half\n"

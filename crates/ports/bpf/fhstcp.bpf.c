@@ -15,7 +15,7 @@
 
 #include "highspeed_law.h"
 
-FAIRHAUL_TWIN("fhstcp", "FHSTCP: HighSpeed TCP whose growth scales with the round-trip time, with block pacing",
+FAIRHAUL_PORT("fhstcp", "FHSTCP: HighSpeed TCP whose growth scales with the round-trip time, with block pacing",
 	      "c|0|1000000|0.001/s|fair factor per second of round-trip time\n"
 	      "factor|0|1||multiply growth by c x RTT; off leaves HighSpeed TCP with block pacing\n"
 	      "eta_floor|0|1||keep the factor at 1 or more for windows up to 38 packets, so that growth there never falls below Reno\n"

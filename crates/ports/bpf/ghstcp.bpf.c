@@ -16,7 +16,7 @@
 
 #include "highspeed_law.h"
 
-FAIRHAUL_TWIN("ghstcp", "Gentle HighSpeed TCP: grows like Reno while the delay rises",
+FAIRHAUL_PORT("ghstcp", "Gentle HighSpeed TCP: grows like Reno while the delay rises",
 	      "original|0|1||use only the trend of the round-trip time, without thresholds\n"
 	      "significance|0|1||test for a rising trend: on is a one-sided t test at 5 %, off the sign of the correlation alone\n"
 	      "free|0|100000|0.01|lower threshold, in standard deviations above the minimum round-trip time; below it growth is that of HighSpeed TCP\n"

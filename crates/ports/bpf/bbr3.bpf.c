@@ -19,7 +19,7 @@
 
 #include "bbr3_model.h"
 
-FAIRHAUL_TWIN("bbr3", "BBR version 3: BBR that bounds the packets in flight by the loss it measures",
+FAIRHAUL_PORT("bbr3", "BBR version 3: BBR that bounds the packets in flight by the loss it measures",
 	      "loss_threshold|1000|500000|1e-6|loss rate that a bandwidth probe may reach in a round trip\n"
 	      "kept|100000|990000|1e-6|smallest fraction of the bounds that is kept after a loss\n"
 	      "headroom|0|900000|1e-6|fraction of the upper bound left free for other flows between probes\n"

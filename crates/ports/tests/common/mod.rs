@@ -10,7 +10,7 @@
 mod skip;
 
 use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Pacing, Window};
-use fairhaul_twins::{MISSING, Object, Sample, Socket, object, objects};
+use fairhaul_ports::{MISSING, Object, Sample, Socket, object, objects};
 use fairhaul_units::{Settings, Span, Time};
 
 pub const MSS: u32 = 1448;
@@ -20,7 +20,7 @@ const OPEN: u8 = 0;
 
 /// The objects; none, with a printed reason, if clang was missing. If tests run as root, the scripts install
 /// clang, so it must not be missing.
-pub fn twins() -> Vec<Object> {
+pub fn ports() -> Vec<Object> {
     if let Some(reason) = MISSING {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let is_root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
@@ -33,12 +33,12 @@ pub fn twins() -> Vec<Object> {
 /// Those whose window grows by `cong_avoid`; BBR moves its window itself.
 pub fn growing() -> Vec<Object> {
     let grows = |object: &Object| !Socket::new(object.elf).unwrap().has_control();
-    twins().into_iter().filter(grows).collect()
+    ports().into_iter().filter(grows).collect()
 }
 
 /// Whether this build has eBPF ports; if not, prints the reason.
 pub fn ports_are_built() -> bool {
-    !twins().is_empty()
+    !ports().is_empty()
 }
 
 /// The events of a round other than acknowledgements.
@@ -91,7 +91,7 @@ pub const STAIRCASE: Script = Script {
 
 /// Both at work.
 pub struct Pair {
-    pub twin: Socket,
+    pub port: Socket,
     pub controller: Builtin,
     pub window: Window,
     pub now: Time,
@@ -108,7 +108,7 @@ impl Pair {
         let values = Settings::defaults(choice.entry.parameters);
         let values = settings.iter().fold(values, |values, (key, value)| values.with(key, *value));
         let controller = ControllerChoice { settings: values, ..choice }.build();
-        let mut twin = Socket::new(object(name).unwrap().elf).unwrap();
+        let mut port = Socket::new(object(name).unwrap().elf).unwrap();
         for (field, value) in [
             ("snd_cwnd", start.cwnd as u64),
             ("snd_ssthresh", start.ssthresh.min(2e9) as u64),
@@ -119,11 +119,11 @@ impl Pair {
             ("tcp_usec_ts", 1),
             ("is_cwnd_limited", 1),
         ] {
-            twin.set(field, value);
+            port.set(field, value);
         }
         let now = Time::ZERO + Span::from_ms(1000);
         Pair {
-            twin,
+            port,
             controller,
             window: start,
             now,
@@ -134,7 +134,7 @@ impl Pair {
     }
 
     pub fn cwnd(&self) -> u32 {
-        self.twin.get("snd_cwnd") as u32
+        self.port.get("snd_cwnd") as u32
     }
 
     fn event(&self) -> Congestion {
@@ -143,15 +143,15 @@ impl Pair {
 
     /// The kernel enters recovery or loss: the threshold, the state.
     fn reduce(&mut self, state: u8) {
-        self.twin.set("tcp_mstamp", micros(self.now));
-        let before = self.twin.get("snd_cwnd");
-        self.twin.set("prior_cwnd", before);
-        let threshold = self.twin.ssthresh().unwrap();
-        self.twin.set("snd_ssthresh", threshold.into());
-        self.twin.set_state(state).unwrap();
+        self.port.set("tcp_mstamp", micros(self.now));
+        let before = self.port.get("snd_cwnd");
+        self.port.set("prior_cwnd", before);
+        let threshold = self.port.ssthresh().unwrap();
+        self.port.set("snd_ssthresh", threshold.into());
+        self.port.set_state(state).unwrap();
         let left = if state == LOSS { 1 } else { threshold };
-        self.twin.set("snd_cwnd", left.into());
-        self.twin.set_state(OPEN).unwrap();
+        self.port.set("snd_cwnd", left.into());
+        self.port.set_state(OPEN).unwrap();
     }
 
     /// A loss event, recovered from at once.
@@ -209,7 +209,7 @@ impl Pair {
     }
 
     fn sample_port(&mut self, ack: &AckEvent, packets: u64, acked: u32) {
-        let una = (self.twin.get("snd_una") as u32).wrapping_add(acked * MSS);
+        let una = (self.port.get("snd_una") as u32).wrapping_add(acked * MSS);
         let in_flight = packets as u32 - acked;
         let sent_us = micros(self.now).wrapping_sub(span_us(ack.rtt));
         for (field, value) in [
@@ -221,11 +221,11 @@ impl Pair {
             ("rcv_tsecr", u64::from(sent_us as u32)),
             ("rcv_tsval", u64::from(sent_us.wrapping_add(span_us(ack.one_way)) as u32)),
         ] {
-            self.twin.set(field, value);
+            self.port.set(field, value);
         }
         let rtt_us = span_us(ack.rtt) as i32;
-        self.twin.pkts_acked(Sample { packets: acked, rtt_us, in_flight: packets as u32 }).unwrap();
-        self.twin.cong_avoid(acked).unwrap();
+        self.port.pkts_acked(Sample { packets: acked, rtt_us, in_flight: packets as u32 }).unwrap();
+        self.port.cong_avoid(acked).unwrap();
     }
 
     /// The blocks of a round: what the Rust controller asks for, and the packets that the eBPF port has the
@@ -235,7 +235,7 @@ impl Pair {
             Pacing::Blocks { count, .. } => Some(count),
             _ => None,
         };
-        (wanted, self.twin.min_tso_segs().unwrap())
+        (wanted, self.port.min_tso_segs().unwrap())
     }
 
     /// Runs a script: the largest difference after a round as a share of what is allowed, the larger

@@ -12,7 +12,7 @@ use fairhaul_units::Span;
 #[test]
 fn the_table_matches_the_controller() {
     let header = include_str!("../bpf/tables.h");
-    assert!(header == tables::text(), "cargo run -p fairhaul-twins --example tables");
+    assert!(header == tables::text(), "cargo run -p fairhaul-ports --example tables");
 }
 
 /// The eBPF port at a whole window `w`, far from slow start.
@@ -25,10 +25,10 @@ fn at(w: u32) -> Pair {
 fn errors(w: u32) -> (f64, f64) {
     let whole = f64::from(w);
     let mut pair = at(w);
-    pair.twin.cong_avoid(1_000_000).expect("the twin runs");
+    pair.port.cong_avoid(1_000_000).expect("the port runs");
     let grown = f64::from(pair.cwnd() - w);
     let wanted = tables::increase(whole) * 1e6 / whole;
-    let left = f64::from(at(w).twin.ssthresh().expect("the twin runs"));
+    let left = f64::from(at(w).port.ssthresh().expect("the port runs"));
     let kept = 1.0 - tables::decrease(whole);
     (((grown + 0.5 - wanted).abs() - 0.5) / wanted, (left + 0.5 - kept * whole).abs() / whole - 0.5 / whole)
 }

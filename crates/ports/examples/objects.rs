@@ -1,15 +1,15 @@
 //! Writes the objects that this build carries into a folder, and prints what they are.
 //!
-//! `cargo run -p fairhaul-twins --example objects -- FOLDER`
+//! `cargo run -p fairhaul-ports --example objects -- FOLDER`
 
 use std::path::PathBuf;
 
-use fairhaul_twins::{MISSING, Object, objects};
+use fairhaul_ports::{MISSING, Object, objects};
 
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".into()));
     if let Some(reason) = MISSING {
-        eprintln!("no twins: {reason}");
+        eprintln!("this build contains no eBPF ports: {reason}");
         std::process::exit(1);
     }
     std::fs::create_dir_all(&folder)?;

@@ -5,7 +5,7 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("bic", "BIC: binary search for the window at which the last loss occurred",
+FAIRHAUL_PORT("bic", "BIC: binary search for the window at which the last loss occurred",
 	      "smax|1|30000|packets|largest increase per round trip\n"
 	      "smin|1|1000000|1e-6 packets|distance from the maximum at which the search ends\n"
 	      "beta|10000|900000|1e-6|fraction of the window given up at a loss\n"

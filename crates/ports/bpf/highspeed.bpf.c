@@ -4,7 +4,7 @@
 
 #include "highspeed_law.h"
 
-FAIRHAUL_TWIN("highspeed", "HighSpeed TCP: growth and decrease scale with the window", "");
+FAIRHAUL_PORT("highspeed", "HighSpeed TCP: growth and decrease scale with the window", "");
 
 SEC("struct_ops") int init(u64 *arguments)
 {

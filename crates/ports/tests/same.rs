@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Pair, STAIRCASE, Script, Step, growing, noise, twins};
+use common::{Pair, STAIRCASE, Script, Step, growing, noise, ports};
 use fairhaul_cc::words::{
     GhstcpVariant, MinimumOver, PhasesApply, RenoDecrease, SigmaSamples, SynctcpVariant, Trend, TrendTest,
 };
@@ -23,7 +23,7 @@ const DEFAULTS: Values = (&[], &[]);
 fn pair(name: &str, values: Values, script: &Script) -> Pair {
     let mut pair = Pair::new(name, values.0, script.start, (script.path)(1));
     for (parameter, value) in values.1 {
-        pair.twin.set_variable(parameter, (*value).into()).expect("the twin has the parameter");
+        pair.port.set_variable(parameter, (*value).into()).expect("the eBPF port has the parameter");
     }
     pair
 }
@@ -96,7 +96,7 @@ fn with_acknowledgements_of_many_packets() {
 /// queue until its memory of 30 to 60 s has ended.
 #[test]
 fn synctcp_on_a_path_that_stays_longer() {
-    if !twins().is_empty() {
+    if !ports().is_empty() {
         let path = |round| Span::from_ms(if round <= 300 { 140 } else { 200 });
         climbs("a longer path", "synctcp", DEFAULTS, &Script { rounds: 700, path, ..STAIRCASE });
     }
@@ -132,7 +132,7 @@ fn tides(round: u32, number: u64) -> Span {
 
 #[test]
 fn every_variant_of_gentle_highspeed() {
-    if twins().is_empty() {
+    if ports().is_empty() {
         return;
     }
     const ORIGINAL: (&str, f64) = ("variant", GhstcpVariant::Original.value());
@@ -161,7 +161,7 @@ fn every_variant_of_gentle_highspeed() {
 
 #[test]
 fn every_variant_of_the_others() {
-    if twins().is_empty() {
+    if ports().is_empty() {
         return;
     }
     let variants: [(&str, Values); 14] = [
@@ -212,7 +212,7 @@ fn every_variant_of_the_others() {
 /// The comparison detects a loss that takes 15 % instead of 12.5 %, and growth that is 3 % faster.
 #[test]
 fn a_port_with_other_parameters_differs_from_its_controller() {
-    if twins().is_empty() {
+    if ports().is_empty() {
         return;
     }
     for wrong in [("b", 150_000), ("a", 10_300)] {
@@ -224,7 +224,7 @@ fn a_port_with_other_parameters_differs_from_its_controller() {
 /// With this script the mode of Gentle HighSpeed TCP changes; otherwise the comparison would prove little.
 #[test]
 fn the_tides_switch_modes() {
-    if twins().is_empty() {
+    if ports().is_empty() {
         return;
     }
     let script = Script { wave: tides, start: Window { cwnd: 150.0, ssthresh: 2.0 }, ..STAIRCASE };

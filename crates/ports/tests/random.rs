@@ -6,9 +6,9 @@
 
 mod common;
 
-use common::{Pair, growing, noise, ports_are_built, twins};
+use common::{Pair, growing, noise, ports, ports_are_built};
 use fairhaul_cc::Window;
-use fairhaul_twins::{Note, Sample, Socket};
+use fairhaul_ports::{Note, Sample, Socket};
 use fairhaul_units::Span;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -102,7 +102,7 @@ proptest! {
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
         length in any::<prop::sample::Index>(),
     ) {
-        let objects = twins();
+        let objects = ports();
         if objects.is_empty() {
             return Ok(());
         }
@@ -115,17 +115,17 @@ proptest! {
             bytes.truncate(length.index(bytes.len()));
         }
         let _ = Note::of(&bytes, None);
-        if let Ok(mut twin) = Socket::new(&bytes) {
-            let _ = twin.cong_avoid(10);
-            let _ = twin.ssthresh();
-            let _ = twin.pkts_acked(Sample { packets: 1, rtt_us: 1000, in_flight: 1 });
+        if let Ok(mut port) = Socket::new(&bytes) {
+            let _ = port.cong_avoid(10);
+            let _ = port.ssthresh();
+            let _ = port.pkts_acked(Sample { packets: 1, rtt_us: 1000, in_flight: 1 });
         }
     }
 }
 
 #[test]
 fn the_kernel_takes_their_names_and_their_parameters_are_in_their_bounds() {
-    for object in twins() {
+    for object in ports() {
         let note = object.note;
         let name = note.kernel_name().into_bytes();
         assert!(
@@ -134,12 +134,12 @@ fn the_kernel_takes_their_names_and_their_parameters_are_in_their_bounds() {
             note.name
         );
         assert_eq!(note.version, env!("CARGO_PKG_VERSION"));
-        let twin = Socket::new(object.elf).expect("our own object");
+        let port = Socket::new(object.elf).expect("our own object");
         for p in &note.parameters {
             assert!((p.least..=p.most).contains(&p.default), "{}: {}", note.name, p.name);
-            assert_eq!(twin.variable(&p.name), Some(p.default.into()));
+            assert_eq!(port.variable(&p.name), Some(p.default.into()));
         }
-        assert_eq!(twin.variables().count(), note.parameters.len(), "{}: all are described", note.name);
+        assert_eq!(port.variables().count(), note.parameters.len(), "{}: all are described", note.name);
     }
 }
 

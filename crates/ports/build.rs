@@ -81,7 +81,7 @@ fn compile(clang: &Path, source: &Path, out: &Path) -> PathBuf {
     ]);
     // The object contains source lines, but no path of this machine.
     let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
-    command.arg(format!("-ffile-prefix-map={here}=twins"));
+    command.arg(format!("-ffile-prefix-map={here}=ports"));
     run(command.arg(version).arg("-c").arg(source).arg("-o").arg(&object));
     if let Some(strip) = program("llvm-strip") {
         run(Command::new(strip).arg("-g").arg(&object));

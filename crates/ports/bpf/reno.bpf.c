@@ -5,7 +5,7 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("reno", "Standard TCP (Reno): one more packet per round trip, half the window at a loss", "");
+FAIRHAUL_PORT("reno", "Standard TCP (Reno): one more packet per round trip, half the window at a loss", "");
 
 SEC("struct_ops") int init(u64 *arguments)
 {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{MSS, Pair, STAIRCASE, Script, Step, growing, noise, ports_are_built};
 use fairhaul_cc::Window;
-use fairhaul_twins::{Sample, Socket};
+use fairhaul_ports::{Sample, Socket};
 use fairhaul_units::Span;
 
 const AVOIDANCE: Window = Window { cwnd: 100.0, ssthresh: 2.0 };
@@ -16,25 +16,25 @@ fn pair(name: &str, start: Window, rtt_ms: u64) -> Pair {
 
 /// Every operation of every eBPF port, from a socket of `cwnd`.
 fn fresh(name: &str, cwnd: u32, ssthresh: u32) -> Socket {
-    let mut twin = pair(name, Window { cwnd: cwnd.into(), ssthresh: ssthresh.into() }, 100).twin;
-    twin.set("srtt_us", 8 * 100_000); // eighths: without a round-trip time the factor of FHSTCP is zero
-    twin
+    let mut port = pair(name, Window { cwnd: cwnd.into(), ssthresh: ssthresh.into() }, 100).port;
+    port.set("srtt_us", 8 * 100_000); // eighths: without a round-trip time the factor of FHSTCP is zero
+    port
 }
 
-fn avoid(twin: &mut Socket, acked: u32) -> u64 {
-    twin.cong_avoid(acked).expect("the twin runs");
-    twin.get("snd_cwnd")
+fn avoid(port: &mut Socket, acked: u32) -> u64 {
+    port.cong_avoid(acked).expect("the port runs");
+    port.get("snd_cwnd")
 }
 
 #[test]
 fn a_flow_that_does_not_use_its_window_does_not_grow() {
     for object in growing() {
-        let mut twin = fresh(&object.note.name, 100, 2);
-        twin.set("is_cwnd_limited", 0);
-        twin.set("max_packets_out", 90);
-        assert_eq!(avoid(&mut twin, 1000), 100, "{}", object.note.name);
-        twin.set("is_cwnd_limited", 1);
-        assert!(avoid(&mut twin, 1000) > 100, "{}", object.note.name);
+        let mut port = fresh(&object.note.name, 100, 2);
+        port.set("is_cwnd_limited", 0);
+        port.set("max_packets_out", 90);
+        assert_eq!(avoid(&mut port, 1000), 100, "{}", object.note.name);
+        port.set("is_cwnd_limited", 1);
+        assert!(avoid(&mut port, 1000) > 100, "{}", object.note.name);
     }
 }
 
@@ -43,12 +43,12 @@ fn a_flow_that_does_not_use_its_window_does_not_grow() {
 #[test]
 fn in_slow_start_half_of_the_window_is_enough() {
     for object in growing() {
-        let mut twin = fresh(&object.note.name, 10, 1000);
-        twin.set("is_cwnd_limited", 0);
-        twin.set("max_packets_out", 5);
-        assert_eq!(avoid(&mut twin, 1), 10);
-        twin.set("max_packets_out", 6);
-        assert_eq!(avoid(&mut twin, 1), 11);
+        let mut port = fresh(&object.note.name, 10, 1000);
+        port.set("is_cwnd_limited", 0);
+        port.set("max_packets_out", 5);
+        assert_eq!(avoid(&mut port, 1), 10);
+        port.set("max_packets_out", 6);
+        assert_eq!(avoid(&mut port, 1), 11);
     }
 }
 
@@ -59,32 +59,32 @@ fn slow_start_ends_at_the_threshold_and_leaves_the_rest() {
     if !ports_are_built() {
         return;
     }
-    let mut twin = fresh("reno", 98, 100);
-    assert_eq!(avoid(&mut twin, 8), 100);
-    assert_eq!(avoid(&mut twin, 93), 100, "99 of 100 packets");
-    assert_eq!(avoid(&mut twin, 2), 101, "101 of 100");
+    let mut port = fresh("reno", 98, 100);
+    assert_eq!(avoid(&mut port, 8), 100);
+    assert_eq!(avoid(&mut port, 93), 100, "99 of 100 packets");
+    assert_eq!(avoid(&mut port, 2), 101, "101 of 100");
 }
 
 #[test]
 fn the_window_stays_below_its_clamp() {
     for object in growing() {
-        let mut twin = fresh(&object.note.name, 100, 2);
-        twin.set("snd_cwnd_clamp", 101);
+        let mut port = fresh(&object.note.name, 100, 2);
+        port.set("snd_cwnd_clamp", 101);
         for _ in 0..100 {
-            avoid(&mut twin, 1000);
+            avoid(&mut port, 1000);
         }
-        assert_eq!(twin.get("snd_cwnd"), 101, "{}", object.note.name);
+        assert_eq!(port.get("snd_cwnd"), 101, "{}", object.note.name);
     }
 }
 
 #[test]
 fn a_reduction_that_was_wrong_is_undone() {
     for object in growing() {
-        let mut twin = fresh(&object.note.name, 50, 2);
-        twin.set("prior_cwnd", 100);
-        assert_eq!(twin.undo_cwnd(), Ok(100));
-        twin.set("snd_cwnd", 120);
-        assert_eq!(twin.undo_cwnd(), Ok(120));
+        let mut port = fresh(&object.note.name, 50, 2);
+        port.set("prior_cwnd", 100);
+        assert_eq!(port.undo_cwnd(), Ok(100));
+        port.set("snd_cwnd", 120);
+        assert_eq!(port.undo_cwnd(), Ok(120));
     }
 }
 
@@ -92,12 +92,12 @@ fn a_reduction_that_was_wrong_is_undone() {
 #[test]
 fn a_timeout_in_recovery_keeps_the_threshold() {
     for object in growing() {
-        let mut twin = fresh(&object.note.name, 100, 2);
-        let threshold = twin.ssthresh().expect("the twin runs");
-        twin.set("snd_ssthresh", threshold.into());
+        let mut port = fresh(&object.note.name, 100, 2);
+        let threshold = port.ssthresh().expect("the port runs");
+        port.set("snd_ssthresh", threshold.into());
         for state in [3, 4] {
-            twin.set_state(state).expect("the twin runs");
-            assert_eq!(twin.get("snd_ssthresh"), threshold.into(), "{}", object.note.name);
+            port.set_state(state).expect("the port runs");
+            assert_eq!(port.get("snd_ssthresh"), threshold.into(), "{}", object.note.name);
         }
     }
 }
@@ -106,11 +106,11 @@ fn a_timeout_in_recovery_keeps_the_threshold() {
 #[test]
 fn acknowledgements_without_a_sample_are_borne() {
     for object in growing() {
-        let mut twin = fresh(&object.note.name, 100, 2);
-        twin.set("saw_tstamp", 0);
+        let mut port = fresh(&object.note.name, 100, 2);
+        port.set("saw_tstamp", 0);
         for _ in 0..10 {
-            twin.pkts_acked(Sample { packets: 1, rtt_us: -1, in_flight: 100 }).expect("the twin runs");
-            twin.cong_avoid(1).expect("the twin runs");
+            port.pkts_acked(Sample { packets: 1, rtt_us: -1, in_flight: 100 }).expect("the port runs");
+            port.cong_avoid(1).expect("the port runs");
         }
     }
 }
@@ -125,7 +125,7 @@ fn fhstcp_grows_as_reno_in_small_windows_of_a_short_path() {
     let climb = |name: &str, floor: Option<u32>| {
         let mut pair = pair(name, Window { cwnd: 8.0, ssthresh: 2.0 }, 5);
         if let Some(floor) = floor {
-            pair.twin.set_variable("eta_floor", floor.into()).expect("FHSTCP has it");
+            pair.port.set_variable("eta_floor", floor.into()).expect("FHSTCP has it");
         }
         for _ in 0..30 {
             pair.round(pair.cwnd().into(), 1, |_| Span::from_ms(5));
@@ -147,8 +147,8 @@ fn in_blocks(cwnd: u32) -> Pair {
 
 /// The kernel sends `packets`; returns the wait after them at the pacing rate, in microseconds.
 fn send(flow: &mut Pair, packets: u32) -> u64 {
-    flow.twin.set("packets_out", flow.twin.get("packets_out") + u64::from(packets));
-    u64::from(packets * MSS) * 1_000_000 / flow.twin.get("sk_pacing_rate")
+    flow.port.set("packets_out", flow.port.get("packets_out") + u64::from(packets));
+    u64::from(packets * MSS) * 1_000_000 / flow.port.get("sk_pacing_rate")
 }
 
 /// Blocks of ceil(100 / 3) = 34 packets, 200 / 3 = 66.67 ms apart, of which the third is the rest.
@@ -163,9 +163,9 @@ fn fhstcp_sends_blocks() {
         let waits_us = send(&mut flow, block);
         assert!(waits_us.abs_diff(66_666) <= 10, "{waits_us} us");
     }
-    assert_eq!(flow.twin.get("sk_pacing_status"), 1);
-    flow.twin.set("packets_out", 90);
-    assert_eq!(flow.twin.min_tso_segs(), Ok(Some(10)), "ten were acknowledged");
+    assert_eq!(flow.port.get("sk_pacing_status"), 1);
+    flow.port.set("packets_out", 90);
+    assert_eq!(flow.port.min_tso_segs(), Ok(Some(10)), "ten were acknowledged");
 }
 
 /// 200 of 600 packets are a block, more than can leave at once: trains of 44 packets, 44 / 600 of 200 ms apart.
@@ -176,7 +176,7 @@ fn fhstcp_spreads_large_blocks_in_trains() {
     }
     let mut flow = in_blocks(600);
     for _ in 0..10 {
-        assert_eq!(flow.twin.min_tso_segs(), Ok(Some(44)));
+        assert_eq!(flow.port.min_tso_segs(), Ok(Some(44)));
         let waits_us = send(&mut flow, 44);
         assert!(waits_us.abs_diff(200_000 * 44 / 600) <= 2, "{waits_us} us");
     }
@@ -190,15 +190,15 @@ fn fhstcp_stops_pacing_for_recovery() {
     }
     let mut flow = in_blocks(100);
     flow.blocks();
-    flow.twin.set("icsk_ca_state", 3);
-    assert_eq!(flow.twin.min_tso_segs(), Ok(Some(2)));
-    assert_eq!(flow.twin.get("sk_pacing_status"), 0);
-    flow.twin.set("icsk_ca_state", 0);
+    flow.port.set("icsk_ca_state", 3);
+    assert_eq!(flow.port.min_tso_segs(), Ok(Some(2)));
+    assert_eq!(flow.port.get("sk_pacing_status"), 0);
+    flow.port.set("icsk_ca_state", 0);
     assert_eq!(flow.blocks(), (Some(3), Some(34)));
-    assert_eq!(flow.twin.get("sk_pacing_status"), 1);
+    assert_eq!(flow.port.get("sk_pacing_status"), 1);
     flow.time_out();
     assert_eq!(flow.blocks(), (None, Some(2)));
-    assert_eq!(flow.twin.get("sk_pacing_status"), 0);
+    assert_eq!(flow.port.get("sk_pacing_status"), 0);
 }
 
 #[test]
@@ -207,13 +207,13 @@ fn fhstcp_keeps_the_pacing_rate_of_the_application() {
         return;
     }
     let mut flow = pair("fhstcp", AVOIDANCE, 200);
-    flow.twin.set("sk_max_pacing_rate", 50_000);
-    flow.twin.set("sk_pacing_status", 1);
+    flow.port.set("sk_max_pacing_rate", 50_000);
+    flow.port.set("sk_pacing_status", 1);
     flow.round(1, 1, |_| Span::from_ms(200));
     assert_eq!(flow.blocks(), (Some(3), Some(34)));
-    assert_eq!(flow.twin.get("sk_pacing_rate"), 50_000);
-    flow.twin.release().expect("the twin runs");
-    assert_eq!(flow.twin.get("sk_pacing_status"), 1, "it was not switched on here");
+    assert_eq!(flow.port.get("sk_pacing_rate"), 50_000);
+    flow.port.release().expect("the port runs");
+    assert_eq!(flow.port.get("sk_pacing_status"), 1, "it was not switched on here");
 }
 
 /// The kernel does not regard a flow as limited by its window while its last block waits.
@@ -224,11 +224,11 @@ fn fhstcp_grows_while_a_block_waits() {
     }
     let mut flow = pair("fhstcp", AVOIDANCE, 200);
     flow.round(1, 1, |_| Span::from_ms(200));
-    flow.twin.set("is_cwnd_limited", 0);
+    flow.port.set("is_cwnd_limited", 0);
     for (out, grows) in [(65, false), (66, true)] {
-        flow.twin.set("max_packets_out", out);
-        let before = flow.twin.get("snd_cwnd");
-        assert_eq!(avoid(&mut flow.twin, 100) > before, grows, "{out} packets out");
+        flow.port.set("max_packets_out", out);
+        let before = flow.port.get("snd_cwnd");
+        assert_eq!(avoid(&mut flow.port, 100) > before, grows, "{out} packets out");
     }
 }
 
@@ -240,22 +240,22 @@ fn parameters_change_while_a_flow_runs() {
     }
     let mut flow = pair("fhstcp", Window { cwnd: 1000.0, ssthresh: 2.0 }, 200);
     let growth = |flow: &mut Pair, c: u32| {
-        flow.twin.set_variable("c", c.into()).expect("FHSTCP has it");
-        flow.twin.set("snd_cwnd", 1000);
+        flow.port.set_variable("c", c.into()).expect("FHSTCP has it");
+        flow.port.set("snd_cwnd", 1000);
         flow.round(1000, 1, |_| Span::from_ms(200));
         flow.cwnd() - 1000
     };
     let (slow, fast) = (growth(&mut flow, 10_000), growth(&mut flow, 20_000));
     assert!((15..=16).contains(&slow) && (30..=32).contains(&fast), "{slow} and {fast}: 2 and 4 times 7.75");
-    assert!(flow.twin.set_variable("d", 1).is_err());
+    assert!(flow.port.set_variable("d", 1).is_err());
 }
 
 /// A path of 100 ms with a queue that fills and drains once in 16 rounds, up to 40 ms, measured with time stamps
 /// of a receiver whose clock gains `ppm`.
 fn sync_flow(stamp_us: u64, ppm: u64, memory: u32, rounds: u32) -> u32 {
     let mut flow = pair("synctcp", AVOIDANCE, 100);
-    flow.twin.set("tcp_usec_ts", u64::from(stamp_us == 1));
-    flow.twin.set_variable("memory", memory.into()).expect("Sync-TCP has it");
+    flow.port.set("tcp_usec_ts", u64::from(stamp_us == 1));
+    flow.port.set_variable("memory", memory.into()).expect("Sync-TCP has it");
     let mut now_us = 1_000_000u64;
     let mut sum = 0;
     for round in 0..rounds {
@@ -263,18 +263,18 @@ fn sync_flow(stamp_us: u64, ppm: u64, memory: u32, rounds: u32) -> u32 {
         for number in 0..100 {
             let one_way = 50_000 + queue_us + noise(round, number).as_ps() / 1_000_000;
             let arrived = (now_us + one_way) + (now_us + one_way) * ppm / 1_000_000;
-            flow.twin.set("tcp_mstamp", now_us + one_way + 50_000);
-            flow.twin.set("rcv_tsecr", now_us / stamp_us);
-            flow.twin.set("rcv_tsval", (arrived + 77_000_000) / stamp_us);
-            let una = flow.twin.get("snd_una") as u32 + MSS;
-            flow.twin.set("snd_una", una.into());
-            flow.twin.set("snd_nxt", u64::from(una + 99 * MSS));
-            flow.twin.pkts_acked(Sample { packets: 1, rtt_us: 100_000, in_flight: 100 }).expect("runs");
-            flow.twin.cong_avoid(1).expect("runs");
+            flow.port.set("tcp_mstamp", now_us + one_way + 50_000);
+            flow.port.set("rcv_tsecr", now_us / stamp_us);
+            flow.port.set("rcv_tsval", (arrived + 77_000_000) / stamp_us);
+            let una = flow.port.get("snd_una") as u32 + MSS;
+            flow.port.set("snd_una", una.into());
+            flow.port.set("snd_nxt", u64::from(una + 99 * MSS));
+            flow.port.pkts_acked(Sample { packets: 1, rtt_us: 100_000, in_flight: 100 }).expect("runs");
+            flow.port.cong_avoid(1).expect("runs");
             now_us += 1000;
         }
         sum += flow.cwnd().min(10_000);
-        flow.twin.set("snd_cwnd", 200);
+        flow.port.set("snd_cwnd", 200);
     }
     sum / rounds
 }
@@ -303,8 +303,8 @@ fn sequence_numbers_wrap() {
     for name in ["ghstcp", "htcp", "synctcp"].into_iter().filter(|_| ports_are_built()) {
         let climb = |una: u32| {
             let mut flow = pair(name, Window { cwnd: 150.0, ssthresh: 2.0 }, 140);
-            flow.twin.set("snd_una", una.into());
-            flow.twin.init().expect("the twin runs");
+            flow.port.set("snd_una", una.into());
+            flow.port.init().expect("the port runs");
             flow.climb(&Script {
                 start: AVOIDANCE,
                 rounds: 60,

@@ -2,24 +2,24 @@
 
 mod common;
 
-use common::twins;
-use fairhaul_twins::{Note, Socket};
+use common::ports;
+use fairhaul_ports::{Note, Socket};
 
 /// Reads the object and runs its programs.
 fn exercise(elf: &[u8]) {
     let _ = Note::of(elf, None);
-    let Ok(mut twin) = Socket::new(elf) else { return };
-    let names: Vec<String> = twin.variables().map(str::to_owned).collect();
+    let Ok(mut port) = Socket::new(elf) else { return };
+    let names: Vec<String> = port.variables().map(str::to_owned).collect();
     for name in names {
-        let value = twin.variable(&name).expect("a parameter that the object names");
-        twin.set_variable(&name, value).expect("its own value");
+        let value = port.variable(&name).expect("a parameter that the object names");
+        port.set_variable(&name, value).expect("its own value");
     }
-    let _ = (twin.cong_avoid(1), twin.ssthresh(), twin.release());
+    let _ = (port.cong_avoid(1), port.ssthresh(), port.release());
 }
 
 #[test]
 fn a_variable_outside_of_its_section_is_an_error() {
-    for object in twins().into_iter().filter(|object| !object.note.parameters.is_empty()) {
+    for object in ports().into_iter().filter(|object| !object.note.parameters.is_empty()) {
         let name = &object.note.parameters[0].name;
         // The entry of the symbol: name (4), kind, visibility and section (4), address (8), size 4 (8).
         let size = 4u64.to_le_bytes();
@@ -41,7 +41,7 @@ fn a_variable_outside_of_its_section_is_an_error() {
 
 #[test]
 fn objects_cut_off_or_with_a_byte_changed_do_not_panic() {
-    for object in twins() {
+    for object in ports() {
         for cut in (0..object.elf.len()).step_by(97) {
             exercise(&object.elf[..cut]);
         }

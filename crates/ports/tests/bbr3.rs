@@ -14,7 +14,7 @@ use common::{MSS, micros, ports_are_built, span_us};
 use fairhaul_cc::{
     AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Pacing, RateSample, Window,
 };
-use fairhaul_twins::{Control, Delivery, Socket, object};
+use fairhaul_ports::{Control, Delivery, Socket, object};
 use fairhaul_units::{Settings, Span, Time};
 
 const RECOVERY: u8 = 3;

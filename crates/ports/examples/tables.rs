@@ -1,6 +1,6 @@
 //! Writes `bpf/tables.h`: a(w) and b(w) of HighSpeed TCP as the Rust controller has them, and logarithms.
 //!
-//! `cargo run -p fairhaul-twins --example tables`; a test compares the file with its output.
+//! `cargo run -p fairhaul-ports --example tables`; a test compares the file with its output.
 
 use std::fmt::Write as _;
 
@@ -82,7 +82,7 @@ fn q16(x: f64) -> u32 {
 pub fn text() -> String {
     let mut text = format!(
         "// SPDX-License-Identifier: GPL-2.0-only OR MIT\n//\n\
-         // Written by `cargo run -p fairhaul-twins --example tables`; a test compares it with the Rust controller.\n\n\
+         // Written by `cargo run -p fairhaul-ports --example tables`; a test compares it with the Rust controller.\n\n\
          #pragma once\n\n\
          // a(w) and b(w) of HighSpeed TCP.\nstruct law {{\n\tu32 increase_q16;\n\tu32 decrease_q16;\n}};\n\n\
          #define LAW_LOW_WINDOW {LOW_WINDOW}\n#define LAW_FIRST_OCTAVE {FIRST_OCTAVE}\n\

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// Written by `cargo run -p fairhaul-twins --example tables`; a test compares it with the Rust controller.
+// Written by `cargo run -p fairhaul-ports --example tables`; a test compares it with the Rust controller.
 
 #pragma once
 

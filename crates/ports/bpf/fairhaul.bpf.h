@@ -5,7 +5,7 @@
 //
 // The structures contain only fields that a port reads or writes. With `preserve_access_index` the loader
 // relocates every access to the offset of the field in the running kernel; without a loader the same bytecode
-// works on the layout in this file, which `crates/twins` executes.
+// works on the layout in this file, which `crates/ports` executes.
 //
 // Numbers: `_q16` and `_q32` are fixed-point numbers with 16 and 32 fractional bits. The window is Q32, so that a
 // packet still adds 4295 units to a window of a million packets by Reno's rule; every quotient is rounded to the
@@ -20,10 +20,10 @@
 
 // The description of the object and its parameters: lines of `name|least|most|unit|help`, whose defaults are the
 // initial values of the variables.
-#define FAIRHAUL_TWIN(name, title, parameters)                                                   \
+#define FAIRHAUL_PORT(name, title, parameters)                                                   \
 	SEC("license") const char fairhaul_license[] = "Dual MIT/GPL";                           \
-	SEC("fairhaul_twin") const char fairhaul_note[] =                                        \
-		"fairhaul twin 1\n" name "\n" FAIRHAUL_VERSION "\n" title "\n" parameters
+	SEC("fairhaul_port") const char fairhaul_note[] =                                        \
+		"fairhaul port 1\n" name "\n" FAIRHAUL_VERSION "\n" title "\n" parameters
 
 enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
 enum { PACING_NONE, PACING_NEEDED };

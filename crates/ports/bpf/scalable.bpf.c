@@ -5,7 +5,7 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("scalable", "Scalable TCP: a fixed increase per acknowledged packet, a fixed fraction given up per loss",
+FAIRHAUL_PORT("scalable", "Scalable TCP: a fixed increase per acknowledged packet, a fixed fraction given up per loss",
 	      "a|0|1000000|1e-6 packets|increase of the window per delivered packet\n"
 	      "b|0|900000|1e-6|fraction of the window given up at a loss\n"
 	      "low_window|0|1000000|packets|below this window it behaves as Reno\n");
