@@ -123,7 +123,8 @@ def behind_queues() -> Iterator[Row]:
 def ledger() -> Iterator[Row]:
     """Count the share of instructions that record a run: its bins, means and gauges."""
     for load in loads.COUNTED:
-        share = cost.share_of_module("sim", "bench", tuple(load.arguments), "experiment/src/record/ledger")
+        module = "experiment/src/record/ledger"
+        share = cost.share_of_module("sim", "bench", tuple(load.arguments), module)
         yield Row(
             part="ledger",
             load=f"small {load.name}",
