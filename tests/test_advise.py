@@ -274,7 +274,7 @@ def test_mistakes_of_a_path_are_refused(capsys: pytest.CaptureFixture[str]) -> N
         (["--rate", "1Gbit/s", "--rtt", "80"], '--rtt 80: "80" has no unit'),
         (["--rate", "10Gbit/s", "--rtt", "80ms", "--budget", "1s"], "--budget 1s"),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--cross", "4xcubik"], "--cross 4xcubik: "),
-        (["--rate", "1Gbit/s", "--rtt", "8ms", "--policer", "x"], "--policer x: wanted the size"),
+        (["--rate", "1Gbit/s", "--rtt", "8ms", "--policer", "x"], '"x" is not a size; wanted the'),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--policer", "1MB", "--buffer", "1ms"], "one of"),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--only", "xcp"], "needs routers"),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--loss", "2"], "--loss"),

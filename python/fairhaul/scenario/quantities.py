@@ -73,8 +73,11 @@ def require(option: str, given: str) -> None:
 
 
 def with_example(option: str, mistake: str) -> str:
-    """Give the text of a mistake in an option, with an example unless it has one of its own."""
+    """Give the text of a mistake in an option, with an example unless it has a correction."""
     if '"?' in mistake:
         return mistake
+    what, wants, _ = mistake.partition("; wanted ")
+    if wants:
+        return f"{what}{wants}{WANTED[option]}"
     example = WANTED[option].rpartition("such as ")[2].partition(",")[0]
-    return f"{mistake.partition('; wanted ')[0]}; for example {example}"
+    return f"{mistake}; for example {example}"
