@@ -123,7 +123,7 @@ def test_an_invalid_option_is_reported(
     ("args", "word"),
     [
         (["rum"], "'run'"),
-        (["xyzzy"], "run, sweep, results, compare, advise, score, studio, evaluate, check, attack"),
+        (["xyzzy"], "advise, compare, flows, kernel, check, evaluate, attack, score, new-controller"),
         (["list", "contollers"], "controllers"),
         (["list", "bad"], "'controllers', 'queues'"),
         (["list", "controllers", "cubik"], "did you mean 'cubic'?"),

@@ -75,8 +75,8 @@ def test_the_engines_have_one_order_and_one_table() -> None:
     assert list(FACTS) == list(ENGINES) == ["sim", "linux", "lab"]
     assert read_engines(" lab, sim,sim") == ("sim", "lab")
     assert in_order(["lab", "linux"]) == ("linux", "lab")
-    with pytest.raises(ScenarioError, match="unknown engine 'lunix'; did you mean 'linux'"):
-        read_engines("sim,lunix")
+    with pytest.raises(ScenarioError, match="unknown engine 'linx'; did you mean 'linux'"):
+        read_engines("sim,linx")
     # A kernel's time stamps take 12 bytes of each packet, and only real time needs repetition.
     assert [FACTS[engine].header_bytes for engine in ENGINES] == [40, 52, 52]
     assert [FACTS[engine].repeats for engine in ENGINES] == [1, 1, 5]
@@ -302,7 +302,7 @@ def test_checks_run_in_linux_beside_the_simulator(
 ) -> None:
     file.write_text(QUICK + EXPECT)
     found = answer(capsys, "check", file, "--engine", "sim,linux")
-    (expectation,) = found["cases"][0]["expectations"]
+    (expectation,) = found["values"]["cases"][0]["expectations"]
     assert list(expectation["results"]) == ["sim", "linux"]
     assert expectation["verdict"] == "met"
     assert expectation["engines_disagree"] is False
