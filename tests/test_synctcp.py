@@ -134,7 +134,7 @@ def test_experiments_are_chosen_and_explained() -> None:
     assert done.tables[0].title.split(":")[0] == "Table 1, Figure 2"
     assert "1500 B" in " ".join(remarks(done)[CHOSEN])
     assert len(done.claims) == 5
-    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["tables"][0]["notes"]
+    assert json.loads(json.dumps(done.values(), allow_nan=False))["tables"][0]["notes"]
     assert {
         figure.name for part in done.parts for figure in part.experiment.figures(part.results)
     } == {
