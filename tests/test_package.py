@@ -186,8 +186,11 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
 
 
 # Commands whose function has another name, and those of a terminal alone.
-OTHERWISE = {"list": "catalogue", "report": "write_report"}
-OF_A_TERMINAL = {"completion", "new-controller", "results"}
+OTHERWISE = {
+    **{"list": "catalogue", "new-controller": "new_controller"},
+    **{"report": "write_report", "results": "read_sweep"},
+}
+OF_A_TERMINAL = {"completion"}
 
 
 @pytest.mark.parametrize("command", sorted(set(commands.commands) - OF_A_TERMINAL))

@@ -5,7 +5,8 @@
     >>> answer.to_dict()["summary"]["fairness"]["jain"]
 
 Every command of the command line is a function here, or a module of functions: `kernel`, `flows`,
-`lab`, `linux` and `studio`. Heavy libraries are imported when they are first used.
+`lab`, `linux` and `studio`; `report` is `write_report`, `results` is `read_sweep`, `list` is
+`catalogue`. Heavy libraries are imported when they are first used.
 
 All errors are one of four: `ScenarioError` (the input is wrong; `args` are all mistakes, one line
 each), `RunError` (a run failed), `Stopped` (a `RunError`: a run was asked to stop), and `Refused`
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from fairhaul.scenario.listings import schema as schema
     from fairhaul.scenario.own import Controller as Controller
     from fairhaul.scenario.read import read as read
+    from fairhaul.scenario.template import new_controller as new_controller
     from fairhaul.studies.advice import Advice as Advice
     from fairhaul.studies.advice import advise as advise
     from fairhaul.studies.attack import Attack as Attack
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from fairhaul.studies.scoring import Score as Score
     from fairhaul.studies.scoring import score as score
     from fairhaul.studies.sweep import Sweep as Sweep
+    from fairhaul.studies.sweep import read_sweep as read_sweep
     from fairhaul.studies.sweep import sweep as sweep
     from fairhaul.studies.tcpeval import SuiteResult as SuiteResult
     from fairhaul.text.table import Table as Table

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from fairhaul.jobs.plan import Plan, planned, rows
+from fairhaul.jobs.plan import Plan, planned, read_plan, rows
 from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Failure, InStore, Running, attempt
 from fairhaul.measures.measures import figures
@@ -119,6 +119,17 @@ def sweep(
         budget_s=budget_s,
         engine=engine,
     )
+
+
+def read_sweep(directory: str | Path) -> Sweep:
+    """Read what the directory of a sweep holds.
+
+    Raises:
+        StoreError: the directory is not that of a sweep, or it is damaged.
+    """
+    place = Path(directory)
+    plan = read_plan(place)
+    return Sweep(directory=place, plan=plan, rows=rows(plan, Store(place)))
 
 
 def run_sweep(

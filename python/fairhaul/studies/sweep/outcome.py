@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from fairhaul.answers.answers import scenario_result
 from fairhaul.figures.axes import axes
-from fairhaul.jobs.plan import FILE, read_plan, rows
+from fairhaul.jobs.plan import FILE
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.screen import cells, heads
 from fairhaul.results.table import Row, parties
 from fairhaul.statistics.estimate import legend
-from fairhaul.studies.sweep import Sweep
+from fairhaul.studies.sweep import Sweep, read_sweep
 from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
 
@@ -31,16 +31,6 @@ def is_sweep(directory: Path) -> bool:
     return (directory / FILE).is_file()
 
 
-def read_sweep(directory: Path) -> Sweep:
-    """Read what the directory of a sweep holds.
-
-    Raises:
-        StoreError: the directory is not that of a sweep, or it is damaged.
-    """
-    plan = read_plan(directory)
-    return Sweep(directory=directory, plan=plan, rows=rows(plan, Store(directory)))
-
-
 def write(directory: Path, out: Path | None, renderer: Renderer, style: Style) -> Path:
     """Write the report of the sweep in `directory`; give the path of its page.
 
@@ -49,8 +39,8 @@ def write(directory: Path, out: Path | None, renderer: Renderer, style: Style) -
     """
     from fairhaul.report.page import write as write_page
 
-    done = read_sweep(directory)
-    return write_page((out or directory) / PAGE, outcome_of(done), renderer, style)
+    outcome = outcome_of(read_sweep(directory))
+    return write_page((out or directory) / PAGE, outcome, renderer, style)
 
 
 def outcome_of(done: Sweep) -> Outcome:
