@@ -1,4 +1,7 @@
-"""What tests compile: eBPF objects from tests/objects, and the crate of a controller in Rust."""
+"""What tests compile.
+
+eBPF objects from tests/objects, the crate of a controller in Rust, and programs of the project.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,36 @@ def crate(folder: Path, name: str) -> Path:
 
 def build(crate: Path) -> None:
     """Compile a crate, as a user does."""
-    cargo = shutil.which("cargo") or str(Path.home() / ".cargo" / "bin" / "cargo")
-    command = [cargo, "build", "--release", "--quiet"]
+    command = [_cargo(), "build", "--release", "--quiet"]
     done = subprocess.run(command, cwd=crate, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def example(name: str) -> Path:
+    """Build an example of the project."""
+    return _built("--example", name) / "examples" / name
+
+
+def program(name: str) -> Path:
+    """Build a program of the project."""
+    return _built("--bin", name) / name
+
+
+@cache
+def _built(kind: str, name: str) -> Path:
+    """Build a target with the crates and the profile of `scripts/suite`, which has built it before.
+
+    Give the folder of what is built. An example beside it lets cargo enable the features that tests
+    need, so that no library is built twice.
+    """
+    excluded = subprocess.run(
+        [ROOT / "scripts" / "host", "excluded"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    crates = ["--workspace", "--exclude", "fairhaul-py", *excluded]
+    options = ["--quiet", "--locked", "--profile", "test", "--example", "objects"]
+    subprocess.run([_cargo(), "build", *options, *crates, kind, name], cwd=ROOT, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
+
+
+def _cargo() -> str:
+    return shutil.which("cargo") or str(Path.home() / ".cargo" / "bin" / "cargo")

@@ -10,9 +10,9 @@ import pytest
 
 from fairhaul.record import record
 from fairhaul.runs.runs import run
+from tests.compiled import program
 from tests.figures import KEPT, judge, wrong
 
-ROOT = Path(__file__).parent.parent
 # Where a run itself is at fault, the Rust side says so, in a process with bounds.
 WINDOWS = sorted(path for path in KEPT.glob("*.toml") if path.stem.endswith("above-one"))
 SEED, CASES = 30, 40
@@ -30,9 +30,8 @@ def test_figures_of_a_window_that_once_were_above_one_are_not(path: Path) -> Non
 
 
 def test_figures_of_drawn_scenarios_lie_within_their_bounds(tmp_path: Path) -> None:
-    cargo = ["cargo", "run", "--quiet", "--locked", "--profile", "test", "-p", "fairhaul-fuzz"]
     cases = ["--seed", str(SEED), "--count", str(CASES), "--out", str(tmp_path)]
-    subprocess.run([*cargo, "--", "draw", "--kept", str(KEPT), *cases], cwd=ROOT, check=True)
+    subprocess.run([program("fairhaul-fuzz"), "draw", "--kept", str(KEPT), *cases], check=True)
     texts = {path.stem: path.read_text() for path in sorted(tmp_path.glob("*.toml"))}
     assert len(texts) == CASES
     found = {stem: said for stem, text in texts.items() if (said := judge(text)) != "fine"}

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fairhaul.host import process as host
-from tests.compiled import bpf_object, documented_object
+from tests.compiled import bpf_object, documented_object, example
 from tests.conftest import Fairhaul
 from tests.kernel_host import (
     PYTHON,
@@ -568,7 +568,7 @@ def test_unknown_words_get_the_nearest_valid_ones(kernel: Pair) -> None:
 def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> None:
     # The measurement itself checks that every window had 64 packets; otherwise it gives no figure.
     before = state()
-    found = host.ask({"rounds": 1, "seconds": 0, "paced_seconds": 0}, program=_cost_program())
+    found = host.ask({"rounds": 1, "seconds": 0, "paced_seconds": 0}, program=example("cost"))
     assert settled(before) == before
     assert found["window_packets"] == 64
     rows = found["acknowledgements"]
@@ -589,7 +589,7 @@ def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> Non
 def test_a_packet_of_a_paced_flow_costs_what_it_costs_with_a_paced_cubic_give_or_take() -> None:
     before = state()
     request = {"rounds": 1, "seconds": 0, "paced_seconds": 2}
-    paced = host.ask(request, program=_cost_program())["paced"]
+    paced = host.ask(request, program=example("cost"))["paced"]
     assert settled(before) == before
     [own, port] = paced["controllers"]
     assert (own["name"], own["is_port"], own["programs_ns"]) == ("bbr", False, None)
@@ -599,17 +599,6 @@ def test_a_packet_of_a_paced_flow_costs_what_it_costs_with_a_paced_cubic_give_or
         # Work per packet can be compared only among flows with about as many packets.
         assert one["goodput_bps"]["median"] > 0.5 * paced["cubic_bps"]["median"], one
     assert 1 < port["programs_ns"] < port["ns"]["median"], port
-
-
-def _cost_program() -> Path:
-    """Build the example that times acknowledgements, in the profile in which cargo's tests are."""
-    command = ["cargo", "build", "--profile", "test", "--locked", "-p", "fairhaul-host"]
-    rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
-    path = f"{os.environ['PATH']}{os.pathsep}{rust}"
-    environment = {**os.environ, "PATH": path}
-    subprocess.run([*command, "--example", "cost"], cwd=ROOT, env=environment, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "debug" / "examples" / "cost"
 
 
 def _sink(kernel: Pair) -> subprocess.Popen[bytes]:
@@ -656,7 +645,6 @@ def _other_types(file: Path) -> None:
 
 
 def _object(folder: Path) -> Path:
-    """Give an object as `make ports` writes it; the tests' profile has been built before."""
-    command = ("cargo", "run", "-q", "--profile", "test", "--locked", "-p", "fairhaul-ports")
-    sh(*command, "--example", "objects", "--", folder, cwd=ROOT)
+    """Give an object as `make ports` writes it."""
+    sh(example("objects"), folder)
     return folder / "reno.bpf.o"

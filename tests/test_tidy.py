@@ -17,6 +17,7 @@ from tools.tidy import (
     imports,
     links,
     lints,
+    modules,
     names,
     outside,
     required_files,
@@ -80,6 +81,15 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         ("tools/a.py", "def f():\n    pass\n", []),
     ],
     outside.machine_paths: [("docs/a.md", f"docs{FOLDER}b\nsee `{FOLDER}b`", [2])],
+    modules.modules: [
+        ("crates/a/tests/all/b.rs", "", [1]),
+        ("crates/a/src/b/mod.rs", "mod c;", [1]),
+        ("crates/a/src/b.rs", "", [1]),
+        ("crates/a/src/lib.rs", "", []),
+        ("crates/a/tests/b.rs", "", []),
+        ("crates/a/examples/b/main.rs", "", []),
+        ("crates/a/build.rs", "", []),
+    ],
     required_files.executables: [("scripts/a", "#!/bin/sh", [1]), (A, "#![allow(a)]", [])],
     wording.wording: [
         ("docs/a.md", "Sent\nagain. `sent again`\n\n```\nsent again\n```\ntold", [1, 7]),
@@ -116,6 +126,19 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         ("docs/threat-model.md", "| a | shown by |\n|---|---|\n| b | yes |\n\n| c | d |", [3]),
     ],
 }
+
+
+def test_a_module_is_declared_in_the_file_above_it() -> None:
+    files = {
+        "crates/a/src/lib.rs": "mod b;\npub(crate) mod c;\n",
+        "crates/a/src/b.rs": '#[path = "../e/f.rs"]\nmod f;\n    mod d;\n',
+        "crates/a/src/b/d.rs": "",
+        "crates/a/src/c/mod.rs": "",
+        "crates/a/e/f.rs": "",
+        "crates/a/examples/g.rs": "mod h;\n",
+        "crates/a/examples/h/mod.rs": "",
+    }
+    assert list(modules.modules(Tree(files))) == []
 
 
 def test_a_test_that_exists_may_be_cited() -> None:

@@ -19,6 +19,7 @@ mod link_spec;
 mod packet;
 pub mod queue;
 mod schedule;
+mod steps;
 mod token_bucket;
 
 pub use link::{Departure, Wire};

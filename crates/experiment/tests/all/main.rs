@@ -1,0 +1,5 @@
+//! The tests of the reader of scenarios, as one program.
+
+mod expect;
+mod read;
+mod scenarios;

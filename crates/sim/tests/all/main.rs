@@ -1,0 +1,31 @@
+//! The tests of the engine from outside, as one program; each file is about one part of it.
+
+mod aqm;
+mod bbr;
+mod bursts;
+mod closed_form;
+mod control;
+mod delay;
+mod ecn;
+mod equilibrium;
+mod gauges;
+mod limits;
+mod linux;
+mod off_the_path;
+mod options;
+mod parallel;
+mod path;
+mod paused;
+mod ratios;
+mod reference;
+mod same_record;
+mod schedule;
+mod support;
+mod tcp;
+mod timeouts;
+mod trains;
+mod undo;
+mod vectors;
+mod wire;
+mod xcp;
+mod xcp_tcp;
