@@ -432,4 +432,4 @@ def test_all_objectives_are_attacked_one_after_the_other(
     assert status == 0
     attacks = json.loads(shown)["outcomes"]
     assert [of["values"]["objective"] for of in attacks] == list(OBJECTIVES)
-    assert all((tmp_path / "out" / name / "worst.toml").is_file() for name in OBJECTIVES)
+    assert all((tmp_path / "out" / name / "store.json").is_file() for name in OBJECTIVES)

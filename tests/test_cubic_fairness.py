@@ -179,4 +179,4 @@ def test_every_experiment_has_its_section_table_and_figure(tmp_path: Path) -> No
     for words in (PAPER.question, "Not stationary", "0.69", "99.4"):
         assert words in page.text
     assert "nan" not in page.text
-    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"]
+    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["values"]["claims"]

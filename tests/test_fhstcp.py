@@ -152,6 +152,6 @@ def test_experiments_are_chosen_and_explained() -> None:
     assert all("synchronisation" in title for title in titles[1::2])
     assert "HighSpeed" in " ".join(remarks(done)[CHOSEN])
     assert "figure3: 2 seeds of 20 s" in done.how
-    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["numbers"]
+    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["values"]["claims"][0]["numbers"]
     with pytest.raises(ValueError, match="did you mean 'figure3'"):
         reproduce("fhstcp", only=["figure4"])

@@ -434,9 +434,9 @@ def test_an_unknown_host_gets_the_nearest_name(file: Path) -> None:
 
 # BBR beside Reno over a shallow buffer: what it does to Reno is known.
 SHALLOW = """\
-rate = ["10 Mbit/s", "40 Mbit/s"]
-rtt = ["20 ms", "60 ms"]
-buffer = ["0.1 bdp", "0.5 bdp"]
+rate = { from = "10 Mbit/s", to = "40 Mbit/s" }
+rtt = { from = "20 ms", to = "60 ms" }
+buffer = { from = "0.1 bdp", to = "0.5 bdp" }
 rival = "reno"
 flows = 1
 rivals = 1

@@ -75,7 +75,7 @@ def test_the_answer_counts_the_claims(done: Reproduction) -> None:
     assert done.answer().startswith(f"{len(held) or 'None'} of 12 claims of the paper hold")
     for claim in done.claims:
         assert (claim.text in done.answer()) is (claim.verdict is not Verdict.OPEN)
-    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["claim"]
+    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["values"]["claims"][0]["claim"]
 
 
 def test_one_seed_leaves_every_claim_undecided(tmp_path: Path) -> None:

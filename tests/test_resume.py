@@ -17,7 +17,6 @@ from fairhaul.jobs.store import Store
 from fairhaul.record.record import read_record
 from fairhaul.runs import runs
 from fairhaul.studies import papers
-from fairhaul.studies.papers import work
 from tests.test_sweep import SWEEP
 
 LONG = SWEEP.replace('"2 s"', '"20 s"').replace("20 Mbit/s", "200 Mbit/s")
@@ -91,7 +90,7 @@ def test_a_paper_is_not_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ran.append(len(plan))
         return for_each(plan, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(work, "for_each", counted)
+    monkeypatch.setattr("fairhaul.jobs.values.for_each", counted)
 
     def reproduce() -> str:
         done = papers.reproduce(
@@ -106,7 +105,7 @@ def test_a_paper_is_not_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert ran[0] > 0
     assert reproduce() == first
     assert ran[1:] == [0]
-    assert len(Store(tmp_path / "paper" / "results")) == ran[0]
+    assert len(Store(tmp_path / "paper")) == ran[0]
     monkeypatch.setattr("fairhaul.studies.papers.run.build_of", lambda *_: "changed")
     reproduce()
     assert ran[2] == ran[0], "other code computes the numbers"

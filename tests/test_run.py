@@ -47,7 +47,7 @@ def test_a_run_prints_one_object(small: Path, fairhaul: Fairhaul) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     whole = json.loads(done.stdout)
     assert whole.keys() == {"schema", "title", "variant", "runs", "summary"}
-    assert (whole["schema"], whole["title"], whole["variant"]) == (3, "Two flows", {})
+    assert (whole["schema"], whole["title"], whole["variant"]) == (4, "Two flows", {})
     (found,) = whole["runs"]
     assert whole["summary"]["fairness"]["jain"]["mean"] == found["fairness"]["jain"]
     assert whole["summary"]["fairness"]["jain"]["low"] is None

@@ -179,7 +179,7 @@ def test_a_rival_is_scored_by_the_runs_that_others_are_compared_with() -> None:
 
 def test_a_score_has_its_parts_paths_and_intervals() -> None:
     done = fairhaul.score("reno", paths=FEW)
-    found = json.loads(json.dumps(done.to_dict()))
+    found = json.loads(json.dumps(done.to_dict()))["values"]
     assert found["controller"] == "reno"
     assert found["low"] < found["score"] < found["high"]
     assert found["interval"] == "95 %"

@@ -114,7 +114,7 @@ def test_each_command_has_a_man_page_with_its_options(tmp_path: Path) -> None:
 
 
 def test_the_page_of_commands_lists_each() -> None:
-    page = (ROOT / "docs/commands.md").read_text()
+    page = (ROOT / "docs/commands.md").read_text().partition("\n## ")[0]
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(program.commands)
 
 

@@ -56,7 +56,7 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     call(there / "python", "-m", "pip", *install, wheel)
     place = call(there / "python", "-c", "import fairhaul; print(fairhaul.__file__)")
     assert Path(place.strip()).is_relative_to(home)
-    found = json.loads(call(there / "fairhaul", *COMPARE))
+    found = json.loads(call(there / "fairhaul", *COMPARE))["values"]
     assert found["stationary"]
     assert [row["controller"] for row in found["controllers"]] == ["fhstcp", "reno"]
     # The papers and their scenarios are in the wheel, too.

@@ -172,6 +172,6 @@ def test_experiments_are_chosen_and_explained() -> None:
     last = done.tables[2].rows[-1]
     assert [one.ours_text() for one in last.cells[:3:2]] == ["23.1", "76.9"]
     assert "one queue for all" in " ".join(remarks(done)[CHOSEN])
-    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"]
+    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["values"]["claims"]
     drawn = {one.name for part in done.parts for one in part.experiment.figures(part.results)}
     assert {"figure1", "figure1-20mbits", "figure5-caption", "floor-two"} <= drawn
