@@ -12,6 +12,7 @@ from fairhaul.scenario.listings import needed_queue
 from fairhaul.studies.scoring.parts import PARTS
 from fairhaul.studies.scoring.paths import PUBLIC_DRAW
 from fairhaul.studies.scoring.words import number
+from fairhaul.text.table import Table
 from tools import ROOT, names
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def table(first: Sequence[Score], second: Mapping[str, Score]) -> str:
         [*cells(of), number(second[of.controller].estimate)]
         for of in sorted(first, key=lambda of: -of.score)
     ]
-    written = [f"| {' | '.join(line)} |\n" for line in (heads, *rows)]
-    return "".join([written[0], f"|{'---|' * len(heads)}\n", *written[1:]])
+    written = Table(columns=heads, rows=rows, words=len(heads)).markdown()
+    return "".join(f"{line}\n" for line in written)
 
 
 def rows_of_page() -> dict[str, list[str]]:

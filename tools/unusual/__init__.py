@@ -23,6 +23,7 @@ from fairhaul.studies.cells.agreement import SHOWN, Agreement, agreement, entrie
 from fairhaul.studies.cells.compared import Figures
 from fairhaul.studies.cells.figures import figures_of
 from fairhaul.studies.cells.work import REPEATS
+from fairhaul.text.table import Table
 
 TABLE = Path(__file__).resolve().parents[2] / "tests" / "unusual_linux.csv"
 NAMING = ("cell", "scenario", "kernel", "seed")
@@ -139,8 +140,7 @@ def _by_controller(
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
-    return [lines[0], f"|{'---|' * len(head)}", *lines[1:]]
+    return list(Table(columns=head, rows=list(rows), words=len(head)).markdown())
 
 
 def _word(figure: str) -> str:

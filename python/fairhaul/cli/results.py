@@ -94,10 +94,13 @@ def _described(place: Path) -> list[str]:
 )
 def table(directory: Path, csv: Path | None) -> None:
     """Print the table of the last sweep in DIR: one row per point."""
-    from fairhaul.cli.sweep import show_table, write_csv
+    from fairhaul.cli.sweep import write_csv
+    from fairhaul.results.screen import grid
+    from fairhaul.statistics.estimate import legend
 
     points = _points(directory)
-    show_table(points)
+    most = max(len(row.runs) for row in points)
+    show.parts([grid(points), *([legend(most)] if most > 1 else [])])
     if csv is not None:
         write_csv(points, csv)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul._core import RunError
-from fairhaul.cli import show, words
+from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.engines import engine_option, kernel_option
 from fairhaul.cli.options import (
@@ -156,12 +156,3 @@ def write_csv(table: Sequence[Row], file: Path) -> None:
     from fairhaul.results.table import points_frame
 
     files.replace(file, points_frame(table).write_csv().encode())
-
-
-def show_table(table: Sequence[Row]) -> None:
-    """Print one row per point."""
-    from fairhaul.results.screen import grid
-    from fairhaul.statistics.estimate import legend
-
-    most = max(len(row.runs) for row in table)
-    show.parts([grid(table), *([legend(most)] if most > 1 else [])])

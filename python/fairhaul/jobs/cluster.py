@@ -126,7 +126,8 @@ def work_on_cluster(
     except (OSError, ValueError) as error:
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
-        for compute in computes.values():
+        # The values of a paper's experiments are computed by one build.
+        for compute in {build_of(compute): compute for compute in computes.values()}.values():
             _check_workers(client, address, compute)
         if engine == "linux":
             _check_programs(client, address)

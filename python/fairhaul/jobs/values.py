@@ -217,14 +217,14 @@ def attempt(
 
     In a store a run that fails costs its own value alone; without one it is raised at once.
     """
+    if FACTS[engine].real_time and (running.shard or running.dask):
+        raise ScenarioError("--dask and --shard: the lab runs on this machine alone")
     once = list({job.key: job for job in jobs}.values())
     drawn = with_record or {}
     with running.opened() as opened:
         found = opened.kept([job.key for job in once])
         _read_records(opened, drawn, found)
         own = once if running.shard is None else shard(once, *running.shard)
-        if FACTS[engine].real_time and (running.shard or running.dask):
-            raise ScenarioError("--dask and --shard: the lab runs on this machine alone")
         left = [job for job in own if job.key not in found]
         _announce(opened, len(own), left, engine)
         computes = {job.of: compute for job in jobs} if callable(compute) else compute

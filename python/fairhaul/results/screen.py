@@ -15,21 +15,14 @@ OF_ALL = ("Jain", "% of link used", "queue ms", "runs")
 
 def grid(table: Sequence[Row]) -> Table:
     """Lay the table out."""
-    columns, words = heads(table)
-    return Table(title=table[0].point.title, columns=columns, rows=cells(table), words=words)
-
-
-def heads(table: Sequence[Row]) -> tuple[list[str], int]:
-    """Give the headings of the columns, and how many of them are words."""
-    keys = _keys(table)
-    rates = [f"{name} Mbit/s" for name in _names(table)]
-    return [*(short(key, keys) for key in keys), *rates, *OF_ALL], len(keys)
-
-
-def cells(table: Sequence[Row]) -> list[list[str]]:
-    """Give the cells of every point."""
     keys, names = _keys(table), _names(table)
-    return [_cells(row, keys, names) for row in table]
+    rates = [f"{name} Mbit/s" for name in names]
+    return Table(
+        title=table[0].point.title,
+        columns=[*(short(key, keys) for key in keys), *rates, *OF_ALL],
+        rows=[_cells(row, keys, names) for row in table],
+        words=len(keys),
+    )
 
 
 def _keys(table: Sequence[Row]) -> list[str]:

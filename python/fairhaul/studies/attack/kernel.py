@@ -10,11 +10,11 @@ from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Invalid, values
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
-from fairhaul.scenario.read import Scenario, ScenarioError
+from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import Estimate, estimate
 from fairhaul.studies.attack.box import Box
 from fairhaul.studies.attack.figures import figures_of
-from fairhaul.studies.attack.place import Place, scenario
+from fairhaul.studies.attack.place import Place
 from fairhaul.studies.attack.trials import OF, Trials
 
 # What the lab carries exactly, packet by packet, with some room; and how long a run may take there.
@@ -83,15 +83,15 @@ def check(trials: Trials, box: Box, engine: Engine) -> None:
     some = replace(box.place([0.5] * len(box.names)), round_trips=0.0, least_s=TRIED_S)
     kinds = box.rival if box.rivals.high else box.rival[:1]
     places = [replace(some, rival=kind, rivals=max(some.rivals, 1)) for kind in kinds]
-    for_each([_scenario(trials, place, 1) for place in places], lambda *_: None, engine=engine)
+    plan = [trials.attacked.scenario(place, "", 1) for place in places]
+    for_each(plan, lambda *_: None, engine=engine)
 
 
 def confirm(trials: Trials, place: Place, sim: Estimate, seed: int, engine: Engine) -> Kernel:
     """Run a place on the kernel; runs in which the machine could not keep up do not count."""
     by, runs = build_of(figures_of), {}
     for case in trials.objective.cases:
-        own, rival = trials.attacked.transports(place, case)
-        of = scenario(place, own, rival, trials.attacked.title(place), seed)
+        of = trials.attacked.scenario(place, case, seed)
         plan = jobs_of(of, RUNS, engine, OF, by)
         runs[case] = values(plan, figures_of, trials.running, engine=engine)
     found = []
@@ -102,8 +102,3 @@ def confirm(trials: Trials, place: Place, sim: Estimate, seed: int, engine: Engi
     known = [of for own_runs in runs.values() for of in own_runs if not isinstance(of, Invalid)]
     release = str(known[0]["kernel"]) if known else ""
     return Kernel(release=release, values=found, sim=sim, weak=trials.objective.weak)
-
-
-def _scenario(trials: Trials, place: Place, seed: int) -> Scenario:
-    own, rival = trials.attacked.transports(place, "")
-    return scenario(place, own, rival, trials.attacked.title(place), seed)

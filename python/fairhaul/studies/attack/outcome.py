@@ -16,12 +16,11 @@ from fairhaul.scenario.link import link
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.attack import Attack, words
 from fairhaul.studies.attack.box import Range
-from fairhaul.studies.attack.place import scenario
 from fairhaul.studies.attack.search import CELLS
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
-    from fairhaul.scenario.read import Scenario
+    pass
 
 
 def outcome_of(done: Attack) -> Outcome:
@@ -40,7 +39,7 @@ def outcome_of(done: Attack) -> Outcome:
 def _worst(done: Attack) -> Section | None:
     if done.worst is None:
         return None
-    run = _scenario(done)
+    run = done.attacked.scenario(done.worst.place, "", done.worst.trials[0].seed)
     value = words.number(done, done.worst.estimate)
     lines = [
         f"{done.objective.name}: {value} over {len(done.worst.trials)} seeds; figures show seed "
@@ -54,13 +53,6 @@ def _worst(done: Attack) -> Section | None:
         figures=lambda: for_each([run], lambda _, of: drawn.of_run(of, "worst-"), jobs=1)[0],
         studio=link(run),
     )
-
-
-def _scenario(done: Attack) -> Scenario:
-    assert done.worst is not None
-    place, seed = done.worst.place, done.worst.trials[0].seed
-    own, rival = done.attacked.transports(place, "")
-    return scenario(place, own, rival, done.attacked.title(place), seed)
 
 
 def _weaknesses(done: Attack) -> Section | None:

@@ -18,6 +18,7 @@ from fairhaul.studies.attack.place import SELF, Place, keys, scenario
 
 if TYPE_CHECKING:
     from fairhaul.runs.runs import OnProgress, Progress
+    from fairhaul.scenario.read import Scenario
     from fairhaul.scenario.transport import Transport
 
 # What is computed of a run.
@@ -48,6 +49,10 @@ class Attacked:
         """Give the transports of both groups of flows in a case; None is that of the first."""
         rival = None if place.rival == SELF else self.rivals[place.rival]
         return (rival or self.own, None) if case == REFERENCE else (self.own, rival)
+
+    def scenario(self, place: Place, case: str, seed: int) -> Scenario:
+        """Give the scenario of a case of a place."""
+        return scenario(place, *self.transports(place, case), self.title(place), seed)
 
     def keys(self, place: Place, seed: int) -> dict[str, Any]:
         """Give the keys of the scenario of a place."""
@@ -104,8 +109,7 @@ class Trials:
         return Trial(place=place, seed=seed, value=self.objective.value(place, runs), runs=runs)
 
     def _job(self, place: Place, case: str, seed: int) -> Job:
-        own, rival = self.attacked.transports(place, case)
-        of = scenario(place, own, rival, self.attacked.title(place), seed)
+        of = self.attacked.scenario(place, case, seed)
         (job,) = jobs_of(of, 1, "sim", OF, self._by)
         return job
 

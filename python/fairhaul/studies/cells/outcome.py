@@ -21,14 +21,15 @@ def outcome_of(done: Cells) -> Outcome:
     """Put the results into words and tables."""
     kernels = [engine for engine in done.engines if FACTS[engine].kernel]
     names = listed([FACTS[engine].title for engine in done.engines])
-    evidence = [_agreement(done, engine) for engine in kernels] if done.unusual else [_all(done)]
     counts = [_count(done, engine) for engine in kernels]
     return Outcome(
         study="lab cells",
         title=f"Cells: {names}",
         question=f"Do {names} agree?",
         answer=" ".join(counts) or f"{len(done.cells)} cells ran in {names}.",
-        evidence=lambda: evidence,
+        evidence=lambda: (
+            [_agreement(done, engine) for engine in kernels] if done.unusual else [_all(done)]
+        ),
         values=lambda: {"cells": [cell.to_dict() for cell in done.cells]},
     )
 

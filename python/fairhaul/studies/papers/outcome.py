@@ -64,7 +64,7 @@ def remarks(done: Reproduction) -> dict[str, list[str]]:
             for c in done.claims
         ],
         DIFFERS: done.differences(),
-        CHOSEN: [words for part in done.parts for words in part.experiment.chosen],
+        CHOSEN: _chosen(done),
     }
     if not any(part.kernels for part in done.parts):
         return found
@@ -189,8 +189,12 @@ def _differences(done: Reproduction) -> Section | None:
     )
 
 
+def _chosen(done: Reproduction) -> list[str]:
+    return [words for part in done.parts for words in part.experiment.chosen]
+
+
 def _choices(done: Reproduction) -> Section | None:
-    lines = remarks(done)[CHOSEN]
+    lines = _chosen(done)
     text = ["No parameter is tuned to match the paper."]
     return Section(heading=CHOSEN, text=text, points=lines) if lines else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from fairhaul.figures.axes import axes
 from fairhaul.jobs.plan import FILE
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.screen import cells, heads
+from fairhaul.results.screen import grid
 from fairhaul.results.table import Row, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep, read_sweep
@@ -58,7 +59,11 @@ def outcome_of(done: Sweep) -> Outcome:
 def _sections(done: Sweep) -> list[Section]:
     return [
         Section(heading="Over the swept keys", figures=lambda: _figures(done.rows), detailed=True),
-        Section(heading="Every point", text=[_how(done.rows)], tables=[_table(done.rows)]),
+        Section(
+            heading="Every point",
+            text=[_how(done.rows)],
+            tables=[replace(grid(done.rows), title="")],
+        ),
         Section(
             heading="Where the results come from",
             tables=[_sessions(Store(done.directory))],
@@ -112,11 +117,6 @@ def _how(table: Sequence[Row]) -> str:
     counts = sorted({len(row.runs) for row in table})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"Seeds of each point: {seeds}. " + (legend(counts[-1]) if counts[-1] > 1 else "")
-
-
-def _table(table: Sequence[Row]) -> Table:
-    columns, words = heads(table)
-    return Table(columns=columns, rows=cells(table), words=words)
 
 
 def _sessions(store: Store) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from fairhaul.figures.charts import Curve, Look, Scale, bars, curves
@@ -84,7 +85,7 @@ def _sections(done: SuiteResult) -> Iterator[Section]:
             heading=test.title,
             text=[test.what],
             tables=[_table(test, few, rows)],
-            figures=lambda name=name, rows=rows: _figures(name, rows),  # type: ignore[misc]
+            figures=partial(_figures, name, rows),
         )
     details = {name: rows for name, rows in done.rows.items() if _has_details(name)}
     yield Section(heading="Method", text=method(done), points=suite().departures)
