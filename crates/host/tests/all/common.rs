@@ -52,6 +52,15 @@ pub fn kept_up(passed: &Passed) -> Result<(), String> {
     }
 }
 
+/// Whether the machine went on all the time: if more than a packet in a thousand is late by a round trip, losses come
+/// from it, and goodput with them.
+pub fn did_not_stop(passed: &Passed, rtt: Span) -> Result<(), String> {
+    match passed.lag.quantile(0.999).filter(|lag| *lag > rtt) {
+        Some(lag) => Err(format!("0.1 % of the packets were late by {lag} or more")),
+        None => Ok(()),
+    }
+}
+
 /// The network namespaces with a device of the lab that can be found by a process, a thread or a descriptor, and
 /// the devices of the lab in this namespace. Resources of other programs are not included.
 pub fn traces() -> BTreeSet<String> {

@@ -62,7 +62,7 @@ fn measure(devices: DeviceKind, controller: &str) {
             Some(shortest) if shortest > RTT + RTT * 3 / 100 => {
                 Err(format!("the shortest round trip was {shortest}"))
             }
-            _ => Ok(found),
+            _ => common::did_not_stop(&found.2, RTT).map(|()| found),
         }
     });
     let [TransferResult { start: Some(_), end: None, failure: None, buffers: Some(_), received, .. }] =
@@ -94,7 +94,7 @@ fn measure(devices: DeviceKind, controller: &str) {
     );
     // Of 1500 bytes on the wire, 1448 are payload.
     let fair = 1e8 * 1448.0 / 1500.0;
-    assert!((goodput / fair - 1.0).abs() < 0.05, "{goodput}");
+    assert!(goodput > fair * 0.9 && goodput < fair * 1.01, "{goodput}");
     assert!((shortest / 0.023 - 1.0).abs() < 0.03, "{shortest}");
     assert!(backlog > 100_000.0 && backlog <= 200_000.0, "{backlog}");
     // The acknowledgement of what was read last is still on its way, and what arrived last may not have been read
