@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
-import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+
+from fairhaul.cli import status_of
 
 SMALL = """\
 title    = "Two flows"
@@ -61,11 +64,17 @@ def small(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fairhaul(tmp_path: Path) -> Fairhaul:
-    """The command line, as a person calls it in an empty directory."""
+def fairhaul(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fairhaul:
+    """The command line, as a person calls it in an empty directory, but in this process."""
+    monkeypatch.chdir(tmp_path)
 
     def call(*args: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "fairhaul", *map(str, args)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        words = list(map(str, args))
+        written = io.BytesIO(), io.BytesIO()
+        out, err = (io.TextIOWrapper(of, "utf-8", write_through=True) for of in written)
+        with redirect_stdout(out), redirect_stderr(err):
+            status = status_of(words)
+        texts = (of.getvalue().decode() for of in written)
+        return subprocess.CompletedProcess(["fairhaul", *words], status, *texts)
 
     return call
