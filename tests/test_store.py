@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -382,6 +384,24 @@ def test_a_query_that_does_not_end_is_interrupted(tmp_path: Path) -> None:
         _, said = process.communicate(timeout=20)
         assert (process.returncode, said.strip()) == (130, "fairhaul: interrupted")
         assert time.monotonic() - asked < 5
+
+
+@pytest.mark.timeout(120)
+def test_an_interrupt_that_comes_before_a_query_begins_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "s"
+    add(place, "a")
+    first = iter([True])
+
+    def interrupted(*args: Any, **how: Any) -> Any:
+        if next(first, False):
+            raise KeyboardInterrupt
+        return wait(*args, **how)
+
+    monkeypatch.setattr("fairhaul.jobs.store.sql.wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rows_of(Store(place), "SELECT count(*) FROM range(100000000000000)")
 
 
 def test_a_table_shows_the_first_rows_of_many(

@@ -41,24 +41,6 @@ OF_RUN = {
 }
 
 
-def connect(store: Store) -> duckdb.DuckDBPyConnection:
-    """Open a database in memory with the views of a store.
-
-    Raises:
-        StoreError: DuckDB is missing, or a part is not what this program writes.
-    """
-    try:
-        import duckdb
-    except ImportError:
-        raise StoreError(MISSING) from None
-    database = duckdb.connect(":memory:")
-    try:
-        _make_views(database, store)
-    except duckdb.Error as error:
-        raise StoreError(f"{store.directory} was changed by another program: {error}") from None
-    return database
-
-
 def _make_views(database: duckdb.DuckDBPyConnection, store: Store) -> None:
     for table in TABLES:
         _make_table(database, store, table)
@@ -150,20 +132,32 @@ def pieces_of(store: Store, query: str) -> tuple[list[str], Iterator[Sequence[Se
     The query reads the store and nothing else, and an interrupt ends it.
 
     Raises:
-        StoreError: DuckDB is missing, or the query is wrong; also while the rows are read.
+        StoreError: DuckDB is missing, a part is not what this program writes, or the query is
+            wrong; also while the rows are read.
     """
-    database = connect(store)
-    _shut_in(database, store)
+    try:
+        import duckdb
+    except ImportError:
+        raise StoreError(MISSING) from None
+    database = duckdb.connect(":memory:")
+    answer = _asked(database, lambda: _answer(database, store, query))
+    return [column[0] for column in answer.description or ()], _pieces(database, answer)
+
+
+def _answer(
+    database: duckdb.DuckDBPyConnection, store: Store, query: str
+) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     try:
-        statements = database.extract_statements(query)
+        _make_views(database, store)
     except duckdb.Error as error:
-        raise StoreError(str(error)) from None
+        raise StoreError(f"{store.directory} was changed by another program: {error}") from None
+    _shut_in(database, store)
+    statements = database.extract_statements(query)
     if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise StoreError("the query reads the results, so it is one SELECT")
-    answer = _asked(database, lambda: database.execute(query))
-    return [column[0] for column in answer.description or ()], _pieces(database, answer)
+    return database.execute(query)
 
 
 def _pieces(
@@ -210,5 +204,8 @@ def _asked(database: duckdb.DuckDBPyConnection, act: Callable[[], T]) -> T:
         except duckdb.Error as error:
             raise StoreError(str(error)) from None
         except BaseException:
-            database.interrupt()
+            # An interrupt is lost on a query that the other thread has not begun yet.
+            while not computed.done() and not computed.cancel():
+                database.interrupt()
+                wait([computed], timeout=LOOK_EVERY_S)
             raise
