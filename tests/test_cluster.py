@@ -109,6 +109,7 @@ def test_jobs_that_no_worker_survives_fail_alone(
     jobs = jobs_of(SWEEP, 1)
     bad = jobs[2].scenario.seed, dict(jobs[2].scenario.variant)
     monkeypatch.setattr(cluster, "run_task", deadly(bad))
+    workers.scheduler.allowed_failures = 0  # each start of a worker takes seconds
     there = Running(out=tmp_path / "s", dask=workers.scheduler_address)
     _, failures = attempt(jobs, figures, there)
     assert [failure.job.key for failure in failures] == [jobs[2].key]
