@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -116,7 +115,7 @@ def test_shards_run_every_job_once_and_give_the_same(tmp_path: Path) -> None:
 
 
 def test_a_sweep_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
-    long = SWEEP.replace('"2 s"', '"15 s"').replace("20 Mbit/s", "200 Mbit/s")
+    long = SWEEP.replace('"2 s"', '"5 s"').replace("20 Mbit/s", "200 Mbit/s")
     long = long.replace("points = 3", "points = 6")
     (tmp_path / "whole").mkdir()
     for folder in (tmp_path, tmp_path / "whole"):
@@ -124,7 +123,6 @@ def test_a_sweep_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) ->
     command = [sys.executable, "-m", "fairhaul", "sweep", str(tmp_path / "two.toml")]
     command += ["--out", str(tmp_path / "s"), "--seeds", "4"]
     chance, before, kills = random.Random(19), 0, 0
-    deadline_s = time.monotonic() + 120
     while True:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -138,7 +136,7 @@ def test_a_sweep_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) ->
             now = len(Store(tmp_path / "s"))
             assert now >= before, "a finished run was lost"
             before = now
-        assert time.monotonic() < deadline_s
+        assert kills < 200
     assert process.returncode == 0
     assert kills > 0
     keys = Store(tmp_path / "s").column("result", "key")
