@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairhaul.cli.records import PlannedRun
-    from fairhaul.measures.types import RunFigures
+    from fairhaul.record.record import Record
 
 # What is stored is the whole record.
 OF = "record"
@@ -25,17 +25,16 @@ def keys_of(plan: Sequence[PlannedRun]) -> list[str]:
 
 def resumed(
     draft: Path, places: Sequence[str], keys: Sequence[str], trace: str | None
-) -> dict[int, RunFigures]:
-    """Give the figures of the runs that a draft holds, by their index; remove all else from it.
+) -> Iterator[tuple[int, Record]]:
+    """Give the records that a draft holds, with their index; then remove all else from it.
 
     A record counts if it is complete, undamaged and has the key of its run, and if its trace is
     there where one is wanted.
     """
     from fairhaul.files.drafts import remove_all
-    from fairhaul.measures.measures import measure
     from fairhaul.record.record import read_record
 
-    found: dict[int, RunFigures] = {}
+    kept: set[Path] = set()
     for index, (place, key) in enumerate(zip(places, keys, strict=True)):
         if place == "." or (trace is not None and not (draft / place / trace).is_file()):
             continue
@@ -44,11 +43,10 @@ def resumed(
         except (OSError, ValueError):
             continue
         if record.meta.get("key") == key:
-            found[index] = measure(record)
-    kept = {Path(places[index]) for index in found}
+            kept.add(Path(place))
+            yield index, record
     # Of several engines, each has its runs in a folder.
     folders = {place.parent for place in kept} - {Path()}
     for folder in (draft, *(draft / name for name in folders)):
         own = (entry.relative_to(draft) for entry in folder.iterdir())
         remove_all(draft / entry for entry in own if entry not in kept | folders)
-    return found

@@ -12,7 +12,7 @@ from fairhaul.figures import charts, gauges, zoom
 from fairhaul.figures.bins import Bins, level, points, rate, tidy, whole_run
 from fairhaul.figures.charts import Lane, Look, Scale, Span, dots
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour, dash
+from fairhaul.figures.look import GREY, colour, dash
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
 from fairhaul.figures.words import milliseconds
 from fairhaul.measures import grain
@@ -29,8 +29,6 @@ MOST_LINKS = 3
 # Shares are read from wider bins: what a window or two got is noise.
 SHARE_BINS = 100
 STRIP_BINS = 370
-
-GREY = "var(--quiet)"
 
 
 def of_run(record: Record, prefix: str) -> list[Figure]:
