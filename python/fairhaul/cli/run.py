@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairhaul.cli import words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import (
     Overrides,
@@ -27,12 +27,11 @@ from fairhaul.record.trace import FORMATS
 if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
 
-out_option = click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write the record of each run into this directory, which must be new or empty; with "
+out_option = option(
+    "--out DIR",
+    "Write the record of each run into this directory, which must be new or empty; with "
     "--report or --markdown by default a new out/NAME.",
+    type=click.Path(path_type=Path),
 )
 
 
@@ -45,24 +44,21 @@ out_option = click.option(
 @profile_option
 @grain_option
 @seeds_option
-@click.option(
-    "--trace",
-    metavar="FLOW",
-    help="Write a trace of every packet of this flow beside each record, in the simulator and in "
+@option(
+    "--trace FLOW",
+    "Write a trace of every packet of this flow beside each record, in the simulator and in "
     "Linux in simulated time; requires --out or --report.",
 )
-@click.option(
+@option(
     "--format",
-    "form",
+    "Format of the trace: pcapng for Wireshark, qlog for qvis, or a table.",
+    name="form",
     type=click.Choice(FORMATS),
     default="pcapng",
-    show_default=True,
-    help="Format of the trace: pcapng for Wireshark, qlog for qvis, or a table.",
 )
-@click.option(
+@flag(
     "--watch",
-    is_flag=True,
-    help="Show the shares of the flows while a run goes on: as bars on a terminal, elsewhere as "
+    "Show the shares of the flows while a run goes on: as bars on a terminal, elsewhere as "
     "lines on standard error. The record is the same.",
 )
 @study("run", out_option=out_option)

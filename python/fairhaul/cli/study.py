@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairhaul.cli import show
+from fairhaul.cli.click_ext import flag, option
 from fairhaul.cli.options import jobs_option, json_option
 from fairhaul.cli.progress import progress
 
@@ -77,35 +78,27 @@ def _usable(_ctx: click.Context, _option: click.Parameter, given: Path | None) -
 
 def _out(default: str) -> Callable[[F], F]:
     usual = f" By default {default}." if default else ""
-    return click.option(
-        "--out",
+    return option(
+        "--out DIR",
+        f"Directory that keeps the runs: the same command goes on with them.{usual}",
         type=click.Path(path_type=Path),
-        metavar="DIR",
         callback=_usable,
-        help=f"Directory that keeps the runs: the same command goes on with them.{usual}",
     )
 
 
-dask_option = click.option(
-    "--dask",
-    metavar="ADDRESS",
-    help="Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786.",
+dask_option = option(
+    "--dask ADDRESS", "Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786."
 )
-shard_option = click.option(
-    "--shard",
-    type=Shard(),
-    metavar="I/N",
-    help="Run only every N-th run, from the I-th on: one part of a job array. The answer follows "
+shard_option = option(
+    "--shard I/N",
+    "Run only every N-th run, from the I-th on: one part of a job array. The answer follows "
     "when all parts are in DIR.",
+    type=Shard(),
 )
-report_option = click.option(
-    "--report",
-    is_flag=True,
-    help="Write report.html and its figures into DIR, without --out into out/NAME.",
+report_option = flag(
+    "--report", "Write report.html and its figures into DIR, without --out into out/NAME."
 )
-markdown_option = click.option(
-    "--markdown", is_flag=True, help="Write report.md into DIR, without --out into out/NAME."
-)
+markdown_option = flag("--markdown", "Write report.md into DIR, without --out into out/NAME.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,8 +226,8 @@ def study(
             written = work.report or work.markdown
             return function(*args, work=work.at(name) if at_name and written else work, **given)
 
-        for option in reversed(options):
-            inner = option(inner)
+        for add in reversed(options):
+            inner = add(inner)
         return inner  # type: ignore[return-value]
 
     return decorated
