@@ -319,7 +319,9 @@ class Client:
 @pytest.mark.usefixtures("made")
 def test_a_worker_with_another_program_is_refused() -> None:
     with pytest.raises(ScenarioError, match="tcp://worker has another program of Linux: Linux"):
-        cluster._check_programs(Client(), "tcp://scheduler")
+        cluster._compare(
+            Client(), "tcp://scheduler", "program of Linux", linux.identity_of, "6.12.7"
+        )
 
 
 def test_a_shell_gives_the_status_of_its_program(

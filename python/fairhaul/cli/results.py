@@ -99,7 +99,7 @@ def table(directory: Path, csv: Path | None) -> None:
 
     points = _points(directory)
     most = max(len(row.runs) for row in points)
-    show.parts([grid(points), *([legend(most)] if most > 1 else [])])
+    show.console().print(grid(points), *([legend(most)] if most > 1 else []))
     if csv is not None:
         write_csv(points, csv)
 

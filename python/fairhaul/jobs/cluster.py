@@ -126,41 +126,33 @@ def work_on_cluster(
     except (OSError, ValueError) as error:
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_S)
+        except TimeoutError:
+            raise ScenarioError(f"--dask {address}: the cluster has no worker") from None
         # The values of a paper's experiments are computed by one build.
         for compute in {build_of(compute): compute for compute in computes.values()}.values():
-            _check_workers(client, address, compute)
+            _compare(client, address, "build of Fairhaul", build_of, compute)
         if engine == "linux":
-            _check_programs(client, address)
+            used = linux.chosen()
+            same = f"; build the same one there: {used.command}"
+            _compare(client, address, "program of Linux", linux.identity_of, used.version, same)
         return _Work(client, jobs, keep, on_progress, computes, engine).all()
 
 
-def _check_programs(client: Any, address: str) -> None:
-    """Refuse workers whose program of Linux, or whose router, is another one."""
-    used = linux.chosen()
-    ours = linux.identity_of(used.version)
-    found = client.run(linux.identity_of, used.version, on_error="return")
-    for worker, theirs in found.items():
-        if theirs != ours:
-            raise ScenarioError(
-                f"--dask {address}: the worker {worker} has another program of Linux: {theirs} "
-                f"instead of {ours}; build the same one there: {used.command}"
-            )
-
-
-def _check_workers(client: Any, address: str, compute: Compute) -> None:
+def _compare(
+    client: Any, address: str, what: str, name: Callable[[Any], str], of: Any, remedy: str = ""
+) -> None:
+    """Refuse workers where a function names another build or program than it does here."""
     from dask.utils import typename
 
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_S)
-    except TimeoutError:
-        raise ScenarioError(f"--dask {address}: the cluster has no worker") from None
-    ours = build_of(compute)
-    for worker, theirs in client.run(build_of, compute, on_error="return").items():
+    ours = name(of)
+    for worker, theirs in client.run(name, of, on_error="return").items():
         if theirs != ours and not isinstance(theirs, OSError):  # which says that it has died
             found = theirs if isinstance(theirs, str) else f"none ({typename(type(theirs))})"
             raise ScenarioError(
-                f"--dask {address}: the worker {worker} has another build of Fairhaul: "
-                f"{found} instead of {ours}"
+                f"--dask {address}: the worker {worker} has another {what}: {found} instead of "
+                f"{ours}{remedy}"
             )
 
 

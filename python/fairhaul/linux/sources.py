@@ -17,6 +17,7 @@ from pathlib import Path
 
 from fairhaul.host.process import Refused
 from fairhaul.linux import changes, debian
+from fairhaul.linux.ours import DIGITS
 from fairhaul.linux.progress import Steps
 
 OLDEST = "6.1"
@@ -150,15 +151,8 @@ def version_of(tree: Path, source: str) -> str:
 
 def _unpack(file: Path, into: Path) -> None:
     """Unpack an archive of a tree, or a package of Debian that contains one."""
-    unpack = [
-        "tar",
-        "-x",
-        "--strip-components=1",
-        "--no-same-owner",
-        "-C",
-        str(into),
-        "--wildcards",
-    ]
+    unpack = ["tar", "-x", "--strip-components=1", "--no-same-owner", "--wildcards"]
+    unpack += ["-C", str(into)]
     unpack += [f"--exclude={pattern}" for pattern in _patterns()]
     if file.suffix != ".deb":
         _piped(file, [[*unpack, "-f", str(file)]])
@@ -254,8 +248,8 @@ def _files(tree: Path) -> Iterator[str]:
 
 def _digest_of(file: Path) -> str:
     with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()[:12]
+        return hashlib.file_digest(content, "sha256").hexdigest()[:DIGITS]
 
 
 def _short(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:12]
+    return hashlib.sha256(content).hexdigest()[:DIGITS]

@@ -22,6 +22,21 @@ OF_ALL = ("jain", "max_min_ratio", "entitlement")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Point:
+    """One scenario of a sweep: its title, what the sweep set, its digest, and its seeds.
+
+    The seeds are `seeds` numbers from `seed` on; `made_by` is the engine as keys name it.
+    """
+
+    title: str
+    variant: Mapping[str, Any]
+    digest: str
+    made_by: str
+    seed: int
+    seeds: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """A point of a sweep, and the figures of its runs that are there."""
 
@@ -107,22 +122,3 @@ def short(key: str, keys: Sequence[str]) -> str:
         if not any(other != key and other.endswith(f".{tail}") for other in keys):
             return tail
     return key
-
-
-if TYPE_CHECKING:
-    pass
-
-
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """One scenario of a sweep: its title, what the sweep set, its digest, and its seeds.
-
-    The seeds are `seeds` numbers from `seed` on; `made_by` is the engine as keys name it.
-    """
-
-    title: str
-    variant: Mapping[str, Any]
-    digest: str
-    made_by: str
-    seed: int
-    seeds: int
