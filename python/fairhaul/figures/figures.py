@@ -22,7 +22,7 @@ from fairhaul.measures.losses import not_undone
 from fairhaul.measures.measures import varies
 from fairhaul.record.record import Record
 from fairhaul.record.series import Series
-from fairhaul.results.figure_rows import mean
+from fairhaul.results.figure_rows import estimated
 from fairhaul.text.phrases import quantity, rate_unit
 
 # More lines than this cannot be told apart.
@@ -304,23 +304,14 @@ def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: s
         for look, flow in zip(looks_of(figures["flows"]), figures["flows"], strict=True):
             if flow["role"] == "measured" and (look.label in looks or len(looks) < MOST_LINES):
                 looks.setdefault(look.label, look)
-                value = flow["goodput_bps"]
-                ends: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-                data.append(
-                    {
-                        **{"row": label, "of": look.label, "mean": mean(value)},
-                        **{end: ends.get(end) for end in ("low", "high")},
-                    }
-                )
+                data.append({"row": label, "of": look.label, **estimated(flow["goodput_bps"])})
     caption = "The goodput of each measured flow, averaged over the measured time."
     if any(row["low"] is not None for row in data):
         caption += " Dots are means over seeds, bars are 95 % intervals."
     top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
     scale, unit = rate_unit(top)
     for row in data:
-        row |= {
-            k: None if row[k] is None else tidy(scale * row[k]) for k in ("mean", "low", "high")
-        }
+        row |= {k: None if v is None else tidy(v) for k, v in estimated(row, scale).items()}
     x = Scale(title=f"Goodput ({unit})", low=0, high=scale * top)
     chart = dots(list(looks.values()), data, labels, x)
     return Figure(name=name, title="Goodput of each flow", caption=caption, chart=chart)

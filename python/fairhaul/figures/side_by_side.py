@@ -7,6 +7,7 @@ from typing import Any
 
 from fairhaul.figures.charts import Panel, Scale, ends, panels
 from fairhaul.figures.figure import Figure
+from fairhaul.results.figure_rows import estimated
 from fairhaul.statistics.estimate import Estimate
 
 Value = Estimate | Mapping[str, Any] | float | None
@@ -41,7 +42,4 @@ def side_by_side(
 
 def _row(name: str, value: Value, by: float) -> dict[str, Any]:
     of = value.to_dict() if isinstance(value, Estimate) else value
-    if not isinstance(of, Mapping):
-        of = {"mean": of, "low": None, "high": None}
-    found = {key: None if of[key] is None else of[key] * by for key in ("mean", "low", "high")}
-    return {"row": name, "paper": None, **found}
+    return {"row": name, "paper": None, **estimated(of, by)}

@@ -198,6 +198,12 @@ def linux_sender_line(controllers: Iterable[str]) -> str:
     )
 
 
+def estimated(value: Any, by: float = 1.0) -> dict[str, float | None]:
+    """Give the mean of an estimate and the ends of its interval, times `by`; a number has none."""
+    of = value if isinstance(value, Mapping) else {"mean": value}
+    return {key: None if of.get(key) is None else of[key] * by for key in ("mean", "low", "high")}
+
+
 def mean(value: Any) -> float:
     """Give a number, or the mean of an estimate."""
     return float(value["mean"] if isinstance(value, Mapping) else value or 0.0)

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import islice
 from operator import index as whole
 from typing import TYPE_CHECKING, TypeVar
 
@@ -107,11 +108,10 @@ def run_many(
 
     Args:
         scenarios: the scenarios that `read` gave, of one file or of several.
-        seeds: the number of runs of each, counted up from its own seed; 1 by default.
-        jobs: the number of runs at a time; by default one per core, and one in the lab.
-        on_progress: called with the progress about ten times a second, in the calling thread.
-        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
-            machine's kernel in real time.
+        seeds: as in `run`.
+        jobs: as in `run`.
+        on_progress: as in `run`.
+        engine: as in `run`.
 
     Returns:
         An answer for each scenario, in their order.
@@ -121,12 +121,9 @@ def run_many(
         Refused: the lab cannot run a scenario here; nothing was changed.
         RunError: a run failed; all others were stopped.
     """
-    each = 1 if seeds is None else whole(seeds)
-    refuse_too_many(scenarios, whole(each))
-    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
+    plan, each = _planned(scenarios, seeds)
     done = for_each(plan, _measured, jobs=jobs, on_progress=on_progress, engine=engine)
-    parts = (done[start : start + each] for start in range(0, len(done), each))
-    return Answers(_answer(part) for part in parts)
+    return Answers(_answers(iter(done), each))
 
 
 def run_each(
@@ -144,12 +141,10 @@ def run_each(
 
     Args:
         scenarios: the scenarios that `read` gave, of one file or of several.
-        seeds: the number of runs of each, counted up from its own seed; 1 by default.
-        jobs: the number of runs at a time; by default one per core, and one in the lab.
-        on_progress: called with the progress about ten times a second, in the calling thread, while
-            it waits for an answer.
-        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
-            machine's kernel in real time.
+        seeds: as in `run`.
+        jobs: as in `run`.
+        on_progress: as in `run`, while the caller waits for an answer.
+        engine: as in `run`.
 
     Returns:
         An iterator over the answers, in the order of `scenarios`.
@@ -159,34 +154,27 @@ def run_each(
         Refused: the lab cannot run a scenario here; raised by the iterator.
         RunError: a run failed; all others were stopped; raised by the iterator.
     """
+    plan, each = _planned(scenarios, seeds)
+    pool = RunPool(plan, None, engine, at_once(jobs, engine))
+    ahead = AHEAD * pool.jobs + each
+    return _answers(_in_order(pool, _measured, on_progress=on_progress, ahead=ahead), each)
+
+
+def _planned(scenarios: Sequence[Scenario], seeds: int | None) -> tuple[list[Scenario], int]:
+    """Give each scenario with each of its seeds, and the number of seeds."""
     each = 1 if seeds is None else whole(seeds)
-    refuse_too_many(scenarios, whole(each))
-    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
-    jobs = at_once(jobs, engine)
-    ahead = AHEAD * jobs + each
-    results = _in_order(
-        RunPool(plan, None, engine, jobs), _measured, on_progress=on_progress, ahead=ahead
-    )
-    return _grouped(results, each)
+    refuse_too_many(scenarios, each)
+    return [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)], each
 
 
 def _measured(_: int, record: Record) -> tuple[Record, RunFigures]:
     return record, measure(record)
 
 
-def _answer(part: Sequence[tuple[Record, RunFigures]]) -> Answer:
-    return Answer(records=tuple(r for r, _ in part), measures=tuple(m for _, m in part))
-
-
-def _grouped(results: Iterator[tuple[Record, RunFigures]], each: int) -> Iterator[Answer]:
+def _answers(results: Iterator[tuple[Record, RunFigures]], each: int) -> Iterator[Answer]:
     """Put every `each` results into an answer, and keep none of them."""
-    part: list[tuple[Record, RunFigures]] = []
-    for result in results:
-        part.append(result)
-        if len(part) == each:
-            answer = _answer(part)
-            part = []
-            yield answer
+    while part := list(islice(results, each)):
+        yield Answer(records=tuple(r for r, _ in part), measures=tuple(m for _, m in part))
 
 
 def for_each(
@@ -208,11 +196,10 @@ def for_each(
     Args:
         plan: the scenarios, each with its seed.
         then: called in the thread of its run with the index in `plan` and the record.
-        jobs: the number of runs at a time; by default one per core, and one in the lab.
-        on_progress: called with the progress about ten times a second, in the calling thread.
+        jobs: as in `run`.
+        on_progress: as in `run`.
         trace: the name of a flow whose packets the records hold as a trace; not in the lab.
-        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
-            machine's kernel in real time.
+        engine: as in `run`.
         failed: called in the thread of a run that failed, with its index and the error; the other
             runs then go on.
 

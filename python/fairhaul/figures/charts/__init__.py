@@ -23,6 +23,7 @@ from fairhaul.figures.charts.parts import (
     head,
     hover,
     labels,
+    looks,
     spread_out,
 )
 
@@ -48,6 +49,7 @@ __all__ = [
     "lanes",
     "line",
     "lines",
+    "looks",
     "panels",
     "powers",
     "spread_out",
