@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     Then = Callable[[int, Record], None]
 
 
+# What is stored is the whole record.
+OF = "record"
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
     """A run: its engine, its scenario with its seed, and its directory within `--out`.
@@ -199,11 +203,10 @@ def _write_all(plan: Sequence[PlannedRun], out: Path, done: dict[int, Case], way
 
     Runs that the same command completed before it was interrupted or killed are not run again.
     """
-    from fairhaul.cli.resuming import keys_of, resumed
     from fairhaul.record.record import write_files
     from fairhaul.record.trace import write as write_trace
 
-    keys = keys_of(plan)
+    keys = _keys_of(plan)
     places = [run.place for run in plan]
     trace = None if ways.traced is None else f"{ways.traced[0]}.{ways.traced[1]}"
     left: list[int] = []
@@ -218,12 +221,50 @@ def _write_all(plan: Sequence[PlannedRun], out: Path, done: dict[int, Case], way
         write_files(record, directory, keys[index])
 
     with _claimed(out, resume=len(plan) > 1) as draft:
-        for index, record in resumed(draft, places, keys, trace):
+        for index, record in _resumed(draft, places, keys, trace):
             done[index] = ways.case(plan[index], record)
         if done:
             click.echo(f"fairhaul: {len(done)} of {len(plan)} runs are complete already", err=True)
         left += [index for index in range(len(plan)) if index not in done]
         _run([plan[index] for index in left], keep, ways)
+
+
+def _keys_of(plan: Sequence[PlannedRun]) -> list[str]:
+    """Give the key of each run of a plan: the same for the same result."""
+    from fairhaul.jobs.store import build_of, jobs_of
+    from fairhaul.record.outcome import record_of
+
+    by = build_of(record_of)
+    return [jobs_of(run.scenario, 1, run.engine, OF, by)[0].key for run in plan]
+
+
+def _resumed(
+    draft: Path, places: Sequence[str], keys: Sequence[str], trace: str | None
+) -> Iterator[tuple[int, Record]]:
+    """Give the records that a draft holds, with their index; then remove all else from it.
+
+    A record counts if it is complete, undamaged and has the key of its run, and if its trace is
+    there where one is wanted.
+    """
+    from fairhaul.files.drafts import remove_all
+    from fairhaul.record.record import read_record
+
+    kept: set[Path] = set()
+    for index, (place, key) in enumerate(zip(places, keys, strict=True)):
+        if place == "." or (trace is not None and not (draft / place / trace).is_file()):
+            continue
+        try:
+            record = read_record(draft / place)
+        except (OSError, ValueError):
+            continue
+        if record.meta.get("key") == key:
+            kept.add(Path(place))
+            yield index, record
+    # Of several engines, each has its runs in a folder.
+    folders = {place.parent for place in kept} - {Path()}
+    for folder in (draft, *(draft / name for name in folders)):
+        own = (entry.relative_to(draft) for entry in folder.iterdir())
+        remove_all(draft / entry for entry in own if entry not in kept | folders)
 
 
 @contextmanager

@@ -59,20 +59,9 @@ class Episodes:
         *,
         every_flow: bool = False,
     ) -> None:
-        """Read a scenario; the other arguments are those of `SenderEnv`.
+        """Read a scenario; the arguments are those of `SenderEnv`, of one flow or several.
 
-        Args:
-            source: what `fairhaul.run` takes; by default one sender over 10 Mbit/s and 40 ms.
-            flows: the names of the flows that agents drive; by default the only flow, or all.
-            draw: keys of the scenario with what to draw for each episode, as in `[sweep]`.
-            act: what an action changes.
-            reward: its name, or the function.
-            every: seconds between decisions.
-            history: the number of observations that are given together.
-            every_flow: whether agents may drive several flows.
-
-        Raises:
-            ScenarioError: the scenario, a flow, a range or another argument is wrong.
+        `every_flow`: agents may drive several flows, and drive all if `flows` names none.
         """
         check_arguments(act, every, history)
         self._act, self._every_s, self._length = act, every, history

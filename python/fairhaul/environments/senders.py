@@ -39,19 +39,10 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
         every: float | None = None,
         history: int = 4,
     ) -> None:
-        """Read the scenario; nothing runs yet. See `SenderEnv` for the arguments.
+        """Read the scenario; nothing runs yet. `SenderEnv` has the other arguments and the errors.
 
-        Args:
-            scenario: by default two senders over 10 Mbit/s and 40 ms, the second from 5 s on.
-            flows: the flows that agents drive; by default all.
-            draw: as in `SenderEnv`.
-            act: as in `SenderEnv`.
-            reward: as in `SenderEnv`, of each sender by its own step.
-            every: as in `SenderEnv`.
-            history: as in `SenderEnv`.
-
-        Raises:
-            ScenarioError: an argument is wrong.
+        By default `scenario` has two senders over 10 Mbit/s and 40 ms, the second from 5 s on, and
+        agents drive all `flows`. The reward of each sender is computed from its own step.
         """
         source = PAIR if scenario is None else scenario
         self._episodes = Episodes(source, flows, draw, act, reward, every, history, every_flow=True)

@@ -22,13 +22,8 @@ def side_by_side(
 ) -> Figure:
     """Draw a panel for each measure, with a row for each candidate.
 
-    Args:
-        name: the name of the figure's files.
-        title: the title of the figure.
-        caption: what is below it.
-        candidates: the names of the rows.
-        measures: by the title of its axis, a value for each candidate (an estimate, its object in
-            JSON, or a number) and what values are multiplied by.
+    `measures` has, by the title of its axis, a value for each candidate (an estimate, its object in
+    JSON, or a number) and what values are multiplied by.
     """
     each = []
     for axis, (values, by) in measures.items():

@@ -52,10 +52,7 @@ class HostRun(ABC):
     ) -> tuple[dict[str, Any], _core.Outcome]:
         """Have `fairhaul-host` run it, and give its notes and the outcome.
 
-        Args:
-            request: the command as `do`, and what it takes beside the scenario.
-            on_event: called with every event.
-            started: called when the process has started.
+        `request` has the command as `do`, and what it takes beside the scenario.
         """
 
         def start(process: subprocess.Popen[str]) -> None:

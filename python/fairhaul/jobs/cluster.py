@@ -100,18 +100,10 @@ def work_on_cluster(
     *,
     engine: Engine = "sim",
 ) -> list[tuple[Job, str]]:
-    """Run jobs on the workers of a Dask cluster, and hand over each result.
+    """Run jobs on the workers of a Dask cluster; give the jobs that failed, and why.
 
-    Args:
-        jobs: the jobs, each with another key.
-        keep: called in this process with each job, how it was made, and its value.
-        address: the address of the scheduler, such as `tcp://10.0.0.1:8786`.
-        on_progress: called with the progress about twice a second.
-        computes: compute what is kept of a run, by the jobs' `of`.
-        engine: the engine, `"sim"` or `"linux"`.
-
-    Returns:
-        The jobs that failed, and why.
+    `keep` is called in this process with each job, how it was made, and its value; `computes` has
+    what computes the value, by the jobs' `of`. The progress is reported about twice a second.
 
     Raises:
         ScenarioError: `distributed` is missing, there is no scheduler or no worker, or a worker has

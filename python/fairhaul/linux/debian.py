@@ -20,9 +20,7 @@ PACKAGE = re.compile(r"linux-source-\d+\.\d+")
 def candidate(package: str, private: Path) -> tuple[str, list[str]]:
     """The name of the package's file, and the options of apt with which it is found.
 
-    Args:
-        package: the name of the package.
-        private: a folder for lists of packages, if those of the system do not have the package.
+    `private` is a folder for lists of packages, if those of the system do not have the package.
     """
     if shutil.which("apt-get") is None:
         raise Refused(

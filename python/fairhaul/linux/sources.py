@@ -54,12 +54,8 @@ BUILD = "fairhaul linux build"
 def copied(source: str, builds: Path, steps: Steps) -> Path:
     """Copy the source into its folder below `builds`, and give the folder.
 
-    The folder is `VERSION-DIGEST`; the kernel's sources are in `source` there.
-
-    Args:
-        source: the path of a tree or an archive, or the name of a package of Debian.
-        builds: the folder of all builds.
-        steps: is informed of the progress.
+    The folder is `VERSION-DIGEST`; the kernel's sources are in `source` there. A source is the path
+    of a tree or an archive, or the name of a package of Debian.
     """
     if debian.PACKAGE.fullmatch(source):
         return _from_debian(source, builds, steps)
@@ -207,11 +203,8 @@ def _piped(file: Path, commands: list[list[str]]) -> None:
 def synchronise(tree: Path, copy: Path, originals: Path) -> None:
     """Copy a tree, or what has changed in it since it was copied.
 
-    Args:
-        tree: the tree.
-        copy: the folder of the copy.
-        originals: files that are changed in the copy, as they were copied: they are compared and
-            replaced there.
+    `originals` has files that are changed in the copy, as they were copied: they are compared and
+    replaced there.
     """
     for name in _files(tree):
         original = originals / name

@@ -106,15 +106,8 @@ def run_many(
 
     The answers hold the records of all runs in memory; `run_each` gives one answer after the other.
 
-    Args:
-        scenarios: the scenarios that `read` gave, of one file or of several.
-        seeds: as in `run`.
-        jobs: as in `run`.
-        on_progress: as in `run`.
-        engine: as in `run`.
-
-    Returns:
-        An answer for each scenario, in their order.
+    `scenarios` come from `read`, of one file or of several; `run` has the other arguments. There is
+    an answer for each scenario, in their order.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1, or a scenario does not fit into memory.
@@ -139,15 +132,8 @@ def run_each(
     Only the records of a few runs are in memory at a time, so that a sweep may be of any length.
     Runs go on while the caller works on an answer; they stop when the iterator is closed.
 
-    Args:
-        scenarios: the scenarios that `read` gave, of one file or of several.
-        seeds: as in `run`.
-        jobs: as in `run`.
-        on_progress: as in `run`, while the caller waits for an answer.
-        engine: as in `run`.
-
-    Returns:
-        An iterator over the answers, in the order of `scenarios`.
+    `on_progress` is called while the caller waits for an answer; the answers are in the order of
+    `scenarios`.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1, or a scenario does not fit into memory.
@@ -191,7 +177,7 @@ def for_each(
 
     A record is dropped when `then` has returned, so that only the records of the runs that are
     under way are in memory. An interrupt stops all runs, and so does the first failure, unless
-    `failed` says what a run gives that failed.
+    `failed` says what a run gives that failed; the other runs then go on.
 
     Args:
         plan: the scenarios, each with its seed.
@@ -200,8 +186,7 @@ def for_each(
         on_progress: as in `run`.
         trace: the name of a flow whose packets the records hold as a trace; not in the lab.
         engine: as in `run`.
-        failed: called in the thread of a run that failed, with its index and the error; the other
-            runs then go on.
+        failed: called in the thread of a run that failed, with its index and the error.
 
     Returns:
         The results of `then`, in the order of `plan`.
