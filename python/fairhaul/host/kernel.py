@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul.host.process import OnEvent, Refused, ask, ignored
-from fairhaul.scenario.read import Scenario, plain, read_one
+from fairhaul.scenario.read import Scenario, plain, read_one, typed
 
 if TYPE_CHECKING:
     from fairhaul.host.results import (
@@ -233,8 +233,4 @@ def unit_parts(unit: str) -> tuple[float, str]:
 
 def _texts(parameters: Mapping[str, object]) -> dict[str, str]:
     """Write the values of parameters as texts, as a person types them."""
-    texts = {}
-    for key, value in parameters.items():
-        number = plain(value)
-        texts[key] = str(number).lower() if isinstance(number, bool) else str(number)
-    return texts
+    return {key: typed(value) for key, value in parameters.items()}

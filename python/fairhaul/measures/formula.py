@@ -11,20 +11,16 @@ bin of a column, `max(flow_series.bbr.cwnd_packets)`, or every event, `count(eve
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fairhaul.measures.fairness import jain
-from fairhaul.measures.formula_bounds import bounds_of
+from fairhaul.measures.formula_terms import FUNCTIONS, OPERATORS, Number, bounds_of
 from fairhaul.measures.types import Fairness, FlowFigures, GroupFigures, LinkFigures, LossEpisodes
 from fairhaul.statistics.estimate import Bounds
 from fairhaul.text.nearest import hint
-
-Number = float | None
 
 LISTS: Mapping[str, type] = {
     "flows": FlowFigures,
@@ -40,23 +36,6 @@ RECORDS: Mapping[str, str] = {
     "modes": "flows",
 }
 WORDS = {"name", "group", "role", "controller", "profile", "jain_by_window"}
-OPERATORS: Mapping[type, Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-FUNCTIONS: Mapping[str, Callable[[Sequence[float]], Number]] = {
-    "sum": math.fsum,
-    "mean": lambda values: math.fsum(values) / len(values),
-    "min": min,
-    "max": max,
-    "jain": jain,
-    "count": lambda values: float(len(values)),
-    "p95": lambda values: sorted(values)[math.ceil(0.95 * len(values)) - 1],
-    "first": lambda values: values[0],
-    "last": lambda values: values[-1],
-}
 # Of a list of a record that is empty, because nothing happened.
 OF_NOTHING: Mapping[str, float] = {"sum": 0.0, "count": 0.0}
 
@@ -211,12 +190,12 @@ def _value(node: ast.expr, figures: Mapping[str, Any]) -> Number | list[float]:
             return _joined(operator.mul, -1.0, _value(node.operand, figures))
         case ast.BinOp():
             left, right = _value(node.left, figures), _value(node.right, figures)
-            return _joined(OPERATORS[type(node.op)], left, right)
+            return _joined(OPERATORS[type(node.op)].of, left, right)
         case ast.Call(func=ast.Name(id=name)):
             values = _value(node.args[0], figures)
             values = values if isinstance(values, list) else [] if values is None else [values]
             if values:
-                return FUNCTIONS[name](values)
+                return FUNCTIONS[name].of(values)
             nothing = any(table in RECORDS for table, _, _ in _figures(node))
             return OF_NOTHING.get(name) if nothing else None
     return _figure(*_path(node), figures)
