@@ -94,7 +94,7 @@ def _described(place: Path) -> list[str]:
 def table(directory: Path, csv: Path | None) -> None:
     """Print the table of the last sweep in DIR: one row per point."""
     from fairhaul.cli.sweep import write_csv
-    from fairhaul.results.screen import grid
+    from fairhaul.results.table import grid
     from fairhaul.statistics.estimate import legend
 
     points = _points(directory)

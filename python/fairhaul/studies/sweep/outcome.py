@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from fairhaul.figures.axes import axes
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.screen import grid
 from fairhaul.results.summary import scenario_result
-from fairhaul.results.table import Row, parties
+from fairhaul.results.table import Row, grid, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
 from fairhaul.text.phrases import listed
