@@ -50,19 +50,18 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Formula:
-    """A formula that was read."""
+    """A formula that was read.
+
+    `figures` names what it has of them: table, name of the flow or link, if any, and figure.
+    """
 
     tree: ast.expr
+    figures: Sequence[tuple[str, str, str]]
 
     def of(self, figures: Mapping[str, Any]) -> Number:
         """Compute the number of a run; None where a figure of it is missing, or by zero."""
         value = _value(self.tree, figures)
         return value if not isinstance(value, list) else None
-
-    @property
-    def figures(self) -> list[tuple[str, str, str]]:
-        """Its figures: table, name of the flow or link, if any, and figure."""
-        return _figures(self.tree)
 
     @property
     def bounds(self) -> Bounds:
@@ -105,15 +104,14 @@ def read_formula(text: str, *, records: bool = False) -> Formula:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise FormulaError(f"{_quoted(text)} is not a formula") from None
     try:
-        _check(tree)
+        figures = _figures(tree)
     except RecursionError:
         raise FormulaError(f"{_quoted(text)} is nested too deeply") from None
-    formula = Formula(tree=tree)
-    for table, name, figure in formula.figures:
+    for table, name, figure in figures:
         if table in RECORDS and not records:
             known = [*LISTS, *TABLES]
             raise FormulaError(f"unknown figure '{table}.{name}.{figure}'; {hint(table, known)}")
-    return formula
+    return Formula(tree=tree, figures=figures)
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -121,21 +119,20 @@ def matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, _pattern(pattern))
 
 
-def _check(node: ast.expr) -> None:
+def _figures(node: ast.expr) -> list[tuple[str, str, str]]:
+    """Give every figure that a formula has, and check all of it."""
     match node:
         case ast.Constant(value=int() | float()):
-            return
+            return []
         case ast.BinOp(op=op) if type(op) in OPERATORS:
-            _check(node.left)
-            _check(node.right)
+            return [*_figures(node.left), *_figures(node.right)]
         case ast.UnaryOp(op=ast.USub()):
-            _check(node.operand)
+            return _figures(node.operand)
         case ast.Call(func=ast.Name(id=name), args=[inner]):
             if name not in FUNCTIONS:
                 raise FormulaError(f"unknown function {_quoted(name)}; {hint(name, FUNCTIONS)}")
-            _check(inner)
-        case _:
-            _path(node)
+            return _figures(inner)
+    return [_path(node)]
 
 
 def _path(node: ast.expr) -> tuple[str, str, str]:
@@ -166,20 +163,6 @@ def _path(node: ast.expr) -> tuple[str, str, str]:
     if words[-1] not in figures:
         raise FormulaError(f"unknown figure {_quoted(words[-1])}; {hint(words[-1], figures)}")
     return first, words[0] if count == 2 else "", words[-1]
-
-
-def _figures(node: ast.expr) -> list[tuple[str, str, str]]:
-    """Give every figure that a formula has."""
-    match node:
-        case ast.Constant():
-            return []
-        case ast.BinOp():
-            return [*_figures(node.left), *_figures(node.right)]
-        case ast.UnaryOp():
-            return _figures(node.operand)
-        case ast.Call():
-            return _figures(node.args[0])
-    return [_path(node)]
 
 
 def _value(node: ast.expr, figures: Mapping[str, Any]) -> Number | list[float]:
