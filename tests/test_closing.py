@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fairhaul.answers.tables import of_runs
+from fairhaul.answers.cases import Case
+from fairhaul.answers.outcome import outcome_of
 from fairhaul.cli import show
 from fairhaul.measures.measures import measure
 from fairhaul.record.integrity import NUMBERS
@@ -128,6 +129,9 @@ def test_files_take_time_in_proportion_to_the_record(name: str, tmp_path: Path) 
 
 
 def test_tables_take_time_in_proportion_to_their_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    large, small = ([measure(record)] for record in large_and_small("flows", Size(flows=60)))
-    assert ratio(lambda runs: show.parts(of_runs(runs)), large, small) < MOST
+    large, small = (
+        Case(meta=record.meta, runs=[measure(record)])
+        for record in large_and_small("flows", Size(flows=60))
+    )
+    assert ratio(lambda case: show.console().print(outcome_of([case])), large, small) < MOST
     assert capsys.readouterr().out

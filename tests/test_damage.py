@@ -268,7 +268,7 @@ def test_records_are_kept_where_the_report_fails(
     def fails(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("fairhaul.studies.report.write_report", fails)
+    monkeypatch.setattr("fairhaul.report.write", fails)
     out = small.parent / "out"
     assert status_of(["run", str(small), "--out", str(out), "--report"]) == 1
     assert package.read_record(out).meta["seed"] == 1

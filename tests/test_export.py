@@ -76,7 +76,8 @@ def _port(over: bool = False) -> dict[str, Any]:
 
 def _values(state: Exported) -> dict[str, list[tuple[tuple[str, ...], float]]]:
     values: dict[str, list[tuple[tuple[str, ...], float]]] = {}
-    for metric, attributes, value in state.samples():
+    for name, attributes, value in state.samples():
+        metric = METRICS[name]
         assert len(attributes) == len(metric.attributes)
         values.setdefault(metric.prometheus, []).append((attributes, value))
     return values
@@ -137,7 +138,7 @@ def test_a_removed_port_stays_known_as_removed_until_it_is_installed_again() -> 
 def test_every_metric_is_on_the_page_with_both_names() -> None:
     page = (ROOT / "docs/monitoring.md").read_text()
     rows = re.findall(r"^\| `(fairhaul_\w+)` \| `(fairhaul[\w.]+)` \| (.*?) \|", page, re.MULTILINE)
-    expected = {(metric.prometheus, metric.name, metric.unit) for metric in METRICS}
+    expected = {(metric.prometheus, metric.name, metric.unit) for metric in METRICS.values()}
     assert {(one, other, unit.strip("`-")) for one, other, unit in rows} == expected
 
 
@@ -149,8 +150,8 @@ def test_the_board_has_grafanas_schema_and_asks_for_metrics_that_exist() -> None
     read = json.loads(JSONEncoder().encode(dashboard.Dashboard.from_json(board)))
     assert list(_lost(board, read)) == []
     asked = set(re.findall(r"\bfairhaul_[a-z_]+", " ".join(_expressions(board))))
-    labels = {a.replace(".", "_") for metric in METRICS for a in metric.attributes}
-    assert asked - labels <= {metric.prometheus for metric in METRICS}
+    labels = {a.replace(".", "_") for metric in METRICS.values() for a in metric.attributes}
+    assert asked - labels <= {metric.prometheus for metric in METRICS.values()}
     boxes = [panel["gridPos"] for panel in board["panels"]]
     cells = [
         (x, y)

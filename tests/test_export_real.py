@@ -169,9 +169,9 @@ def _check_exposition(kernel: Pair, promtool: str) -> None:
     open_metrics = get(kernel, url, "application/openmetrics-text; version=1.0.0")
     families = _families(open_metrics.rstrip("\n") + "\n")
     names = {sample.name for family in families for sample in family.samples}
-    assert {f.name for f in families} <= {metric.family for metric in TABLE}
+    assert {f.name for f in families} <= {metric.family for metric in TABLE.values()}
     # All are there except for what needs a loss, or other flows that send.
-    absent = {metric.prometheus for metric in TABLE} - names
+    absent = {metric.prometheus for metric in TABLE.values()} - names
     assert absent <= {"fairhaul_flow_ssthresh", "fairhaul_port_retransmitted_ratio"}, absent
 
 

@@ -129,7 +129,7 @@ def test_a_run_has_the_kernel_the_program_and_its_memory(
 ) -> None:
     found = answer(capsys, "run", file, "--engine", "linux")
     # The same seed gives the same record, so one run is enough.
-    (run,) = found["runs"]
+    (run,) = found["values"]["scenarios"][0]["runs"]
     assert (run["engine"], run["kernel"], run["program"]) == ("linux", "6.12.7", "a" * 16)
     assert (run["memory_mb"], run["cpu_s"]) == (4096, 1.5)
     (request,) = [one for one in made.requests if one["do"] == "linux"]
@@ -181,8 +181,8 @@ def test_several_engines_are_side_by_side_and_in_folders_of_their_names(
     ran = [read_record(out / engine).meta["engine"] for engine in ("sim", "linux")]
     assert ran == ["sim", "linux"]
     found = answer(capsys, "run", file, "--engine", "sim,linux", "--seeds", "2")
-    assert list(found["engines"]) == ["sim", "linux"]
-    assert [len(of["runs"]) for of in found["engines"].values()] == [2, 2]
+    each = [[run["engine"] for run in of["runs"]] for of in found["values"]["scenarios"]]
+    assert each == [["sim", "sim"], ["linux", "linux"]]
     # What cannot run in Linux is refused before the simulator runs.
     made.refuses = "no kernel has it"
     assert status_of(["run", str(file), "--engine", "sim,linux"]) == 2
@@ -319,7 +319,9 @@ class Client:
 @pytest.mark.usefixtures("made")
 def test_a_worker_with_another_program_is_refused() -> None:
     with pytest.raises(ScenarioError, match="tcp://worker has another program of Linux: Linux"):
-        cluster._check_programs(Client(), "tcp://scheduler")
+        cluster._compare(
+            Client(), "tcp://scheduler", "program of Linux", linux.identity_of, "6.12.7"
+        )
 
 
 def test_a_shell_gives_the_status_of_its_program(

@@ -14,7 +14,6 @@ from fairhaul import report
 from fairhaul.cli import progress
 from fairhaul.measures.formula import FormulaError, read_formula
 from fairhaul.report import page
-from fairhaul.report.renderer import Renderer
 from fairhaul.runs.runs import Progress
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies import papers
@@ -397,7 +396,7 @@ def test_a_figure_of_a_function_cannot_leave_the_report(tmp_path: Path) -> None:
     figure = report.Figure(name="../escape", title="t", caption="", chart={})
     section = report.Section(heading="h", figures=[figure])
     with pytest.raises(ScenarioError, match="leads out of the report"):
-        page.write(tmp_path / "r" / "report.html", outcome("t", section), Renderer())
+        report.write(tmp_path / "r" / "report.html", outcome("t", section))
     assert not list(tmp_path.iterdir())
 
 

@@ -85,12 +85,12 @@ def test_charts_are_saved_by_their_ending(tmp_path: Path) -> None:
 
 def test_a_notebook_shows_tables(answers: fairhaul.Answers) -> None:
     for shown, words in (
-        (answers[0]._repr_html_(), ["ours", "Jain", "bottleneck"]),
+        (answers[0]._repr_html_(), ["got the most", "ours", "Jain", "bottleneck"]),
         (answers._repr_html_(), ["capacity", "0.5 bdp", "queue ms"]),
         (answers[0].records[0]._repr_html_(), ["flow_series", "cwnd_packets"]),
         (fairhaul.read(ONE)[0]._repr_html_(), ["theirs", "reno", "delay ms"]),
     ):
-        assert shown.startswith("<table>")
+        assert "<table>" in shown
         for word in words:
             assert word in shown
     crowd = ONE.replace('name = "theirs"', 'name = "theirs"\ncount = 30', 1)

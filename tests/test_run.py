@@ -42,15 +42,27 @@ COLUMNS = {
 }
 
 
+OBJECT = {*("schema", "study", "title", "question", "answer", "values", "version", "command")}
+
+
+def scenarios_of(printed: str) -> list[dict[str, Any]]:
+    """The results of each scenario in what `run --json` prints."""
+    found: list[dict[str, Any]] = json.loads(printed)["values"]["scenarios"]
+    return found
+
+
 def test_a_run_prints_one_object(small: Path, fairhaul: Fairhaul) -> None:
     done = fairhaul("run", small, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     whole = json.loads(done.stdout)
-    assert whole.keys() == {"schema", "title", "variant", "runs", "summary"}
-    assert (whole["schema"], whole["title"], whole["variant"]) == (4, "Two flows", {})
-    (found,) = whole["runs"]
-    assert whole["summary"]["fairness"]["jain"]["mean"] == found["fairness"]["jain"]
-    assert whole["summary"]["fairness"]["jain"]["low"] is None
+    assert whole.keys() == OBJECT
+    assert (whole["schema"], whole["study"], whole["title"]) == (5, "run", "Two flows")
+    assert whole["question"].startswith("How do 2 flows of reno share 10 Mbit/s")
+    (of,) = whole["values"]["scenarios"]
+    assert (of["title"], of["variant"]) == ("Two flows", {})
+    (found,) = of["runs"]
+    assert of["summary"]["fairness"]["jain"]["mean"] == found["fairness"]["jain"]
+    assert of["summary"]["fairness"]["jain"]["low"] is None
     assert (found["engine"], found["seed"]) == ("sim", 1)
     assert found["version"] == package.__version__
     assert [flow["name"] for flow in found["flows"]] == ["near", "far"]
@@ -68,12 +80,12 @@ def test_a_run_prints_one_object(small: Path, fairhaul: Fairhaul) -> None:
 def test_a_run_prints_a_table(small: Path, fairhaul: Fairhaul) -> None:
     done = fairhaul("run", small)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("Two flows (seed 1)", "near", "far", "bottleneck (reverse)", "Jain's index"):
+    for word in ("measured; seed 1.", "near", "far", "bottleneck (reverse)", "Jain's index"):
         assert word in done.stdout
 
 
 def test_seeds_give_runs_and_a_summary(small: Path, fairhaul: Fairhaul) -> None:
-    found = json.loads(fairhaul("run", small, "--seeds", 3, "--json").stdout)
+    (found,) = scenarios_of(fairhaul("run", small, "--seeds", 3, "--json").stdout)
     assert [run["seed"] for run in found["runs"]] == [1, 2, 3]
     rates = [run["flows"][1]["goodput_bps"] for run in found["runs"]]
     mean = found["summary"]["flows"][1]["goodput_bps"]
@@ -99,7 +111,7 @@ def test_results_have_one_shape_whatever_the_number_of_seeds(
         json.dumps(from_python, allow_nan=False)
         shapes += [shape(printed), shape(from_python)]
     assert all(one == shapes[0] for one in shapes)
-    assert shapes[0].keys() == {"schema", "title", "variant", "runs", "summary"}
+    assert shapes[0].keys() == OBJECT
 
 
 def test_several_scenarios_are_a_list_from_both(small: Path, fairhaul: Fairhaul) -> None:
@@ -107,8 +119,8 @@ def test_several_scenarios_are_a_list_from_both(small: Path, fairhaul: Fairhaul)
     printed = json.loads(fairhaul("run", small, "--json").stdout)
     from_python = package.run_many(package.read(small)).to_dict()
     assert shape(printed) == shape(from_python)
-    assert printed.keys() == {"schema", "scenarios"}
-    assert printed["scenarios"][0].keys() == {"title", "variant", "runs", "summary"}
+    assert len(printed["values"]["scenarios"]) == 2
+    assert printed["values"]["scenarios"][0].keys() == {"title", "variant", "runs", "summary"}
 
 
 def test_the_types_of_results_name_every_key() -> None:
@@ -174,7 +186,7 @@ def test_a_flow_of_which_nothing_can_be_delivered_is_a_warning(
     assert (done.returncode, done.stderr) == (0, "")
     said = " ".join(done.stdout.split())
     assert ("Warning: flow 'near' cannot deliver any data" in said) == (why is not None)
-    (found,) = json.loads(fairhaul("run", small, *set_, "--json").stdout)["runs"]
+    (found,) = scenarios_of(fairhaul("run", small, *set_, "--json").stdout)[0]["runs"]
     if why is None:
         assert "warnings" not in found
         return
@@ -184,7 +196,7 @@ def test_a_flow_of_which_nothing_can_be_delivered_is_a_warning(
 
 def test_settings_change_the_scenario(small: Path, fairhaul: Fairhaul) -> None:
     args = ("--set", "flow.near.controller=scalable", "--set", "duration=10 s", "--set", "seed=9")
-    (found,) = json.loads(fairhaul("run", small, *args, "--json").stdout)["runs"]
+    (found,) = scenarios_of(fairhaul("run", small, *args, "--json").stdout)[0]["runs"]
     assert found["flows"][0]["controller"] == "scalable"
     assert found["seed"] == 9
     assert found["fairness"]["jain_by_window"].keys() == {"0.1", "0.2", "0.5", "1", "2", "5"}
@@ -192,7 +204,7 @@ def test_settings_change_the_scenario(small: Path, fairhaul: Fairhaul) -> None:
 
 def test_a_sweep_runs_every_variant(small: Path, fairhaul: Fairhaul) -> None:
     small.write_text(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
-    found = json.loads(fairhaul("run", small, "--json").stdout)["scenarios"]
+    found = scenarios_of(fairhaul("run", small, "--json").stdout)
     assert [one["variant"] for one in found] == [
         {"flow.near.rtt": "40 ms"},
         {"flow.near.rtt": "60 ms"},
@@ -202,7 +214,7 @@ def test_a_sweep_runs_every_variant(small: Path, fairhaul: Fairhaul) -> None:
 def test_a_transfer_has_a_completion_time(small: Path, fairhaul: Fairhaul) -> None:
     # 960 kB at 10 Mbit/s take at least 1000 packets x 0.8 ms.
     args = ("--set", "flow.near.traffic=960 kB", "--set", "flow.far.start=6 s")
-    (found,) = json.loads(fairhaul("run", small, *args, "--json").stdout)["runs"]
+    (found,) = scenarios_of(fairhaul("run", small, *args, "--json").stdout)[0]["runs"]
     assert 0.8 < found["flows"][0]["completion_s"] < 3
     assert found["flows"][1]["completion_s"] is None
 
@@ -216,7 +228,7 @@ def test_a_record_is_written_and_read_back(small: Path, fairhaul: Fairhaul) -> N
         assert pl.read_parquet(out / f"{name}.parquet").columns == columns
     again = package.measure(package.read_record(out))
     # The processor time of a run is not a part of its record.
-    assert [again] == [{**run, "cpu_s": None} for run in json.loads(done.stdout)["runs"]]
+    assert [again] == [{**run, "cpu_s": None} for run in scenarios_of(done.stdout)[0]["runs"]]
     assert sorted(out.parent.iterdir()) == [out]
 
 

@@ -23,8 +23,14 @@ from fairhaul.jobs.store import Result, Store, StoreError, Writer, key_of, parts
 from fairhaul.jobs.store import store as module
 from fairhaul.jobs.store.journal import Journal
 from fairhaul.jobs.store.rows import Row, line_of
-from fairhaul.jobs.store.sql import rows_of
+from fairhaul.jobs.store.sql import pieces_of
 from tools import ROOT
+
+
+def rows_of(store: Store, query: str) -> tuple[list[str], list[Sequence[Any]]]:
+    """The columns and all rows of a query."""
+    columns, pieces = pieces_of(store, query)
+    return columns, [row for piece in pieces for row in piece]
 
 
 def result(key: str, **changed: object) -> Result:

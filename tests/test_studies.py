@@ -101,7 +101,8 @@ def test_a_profile_is_for_files_that_name_none(
     def profiles(text: str, *more: str) -> set[str]:
         file.write_text(text)
         assert cli.status_of(["run", str(file), "--json", *more]) == 0
-        (run,) = json.loads(capsys.readouterr().out)["runs"]
+        (of,) = json.loads(capsys.readouterr().out)["values"]["scenarios"]
+        (run,) = of["runs"]
         return {flow["profile"] for flow in run["flows"]}
 
     assert profiles(SCENARIO) == {"plain"}

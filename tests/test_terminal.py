@@ -67,14 +67,14 @@ def plain(shown: str) -> str:
 
 def test_no_word_and_no_interval_is_broken_at_80_columns() -> None:
     figures = summary(package.run(SMALL, seeds=6).measures)
-    columns, rows = figure_rows.flow_rows(figures["flows"])
-    lines = printed(Table(title="Flows", columns=columns, rows=rows, words=2), 80)
+    flows = figure_rows.tables_of({"sim": figures})[0]
+    lines = printed(flows, 80)
     assert max(map(len, lines)) <= 80
     words = {word for line in lines for word in line.split()}
     assert {word for heading in HEADINGS for word in heading.split()} - words <= {
         *["completed", "in", "s", "modes/s"]
     }
-    for row in rows:
+    for row in flows.rows:
         for cell in row:
             assert any(cell in line for line in lines), cell
     # Too wide for one table: the next one begins with the names again.
@@ -121,7 +121,7 @@ def test_of_many_flows_the_ends_and_quantiles_are_printed(small: Path, fairhaul:
     small.write_text(SMALL.replace('name       = "far"', 'name       = "far"\ncount = 29'))
     done = fairhaul("run", small, "--set", "duration=6 s")
     assert done.returncode == 0
-    names = re.findall(r"^(near|far\[\d+\])", done.stdout, re.MULTILINE)
+    names = re.findall(r"^(near|far\[\d+\])  ", done.stdout, re.MULTILINE)
     assert len(names) == 20
     assert names[0] == "near"
     assert names[-1] == "far[28]"

@@ -2,7 +2,7 @@
 
     >>> import fairhaul
     >>> answer = fairhaul.run("scenario.toml", {"duration": "60 s"}, seeds=5)
-    >>> answer.to_dict()["summary"]["fairness"]["jain"]
+    >>> answer.summary["fairness"]["jain"]
 
 Every command of the command line is a function here, or a module of functions: `kernel`, `flows`,
 `lab`, `linux` and `studio`; `report` is `write_report`, `results` is `read_sweep`, `list` is

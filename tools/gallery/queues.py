@@ -82,10 +82,10 @@ def read(record: Record) -> QueueRun:
         *(level(waits, "ms", BINS), 0, span),
         unit="ms",
         note="backlog divided by the rate of the link",
-        number=0,
+        colour="var(--c1)",
     )
     dropped = rate(rows, "dropped", BINS)
-    drops = gauges.lane("drops", dropped, 0, span, unit="packets/s", number=1)
+    drops = gauges.lane("drops", dropped, 0, span, unit="packets/s", colour="var(--c2)")
     return QueueRun(
         span=span,
         lanes=[queue, *gauges.lanes(record, [LINK], span, BINS), drops],

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fairhaul.measures.types import document
 from fairhaul.record.frames import flows_frame
 from fairhaul.record.record import Record
+from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.results.summary import summary, valid_runs
 
 if TYPE_CHECKING:
     import polars as pl
 
     from fairhaul.figures.chart import Chart
-    from fairhaul.measures.types import ManyResults, OneResult, RunFigures, ScenarioResult
+    from fairhaul.measures.types import Figures, Mean, RunFigures
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(StudyResult):
     """The results of one scenario, one entry per seed.
 
     `records` hold what happened in each run, `measures` the figures of each run, as `measure` gives
@@ -29,18 +29,18 @@ class Answer:
     records: tuple[Record, ...]
     measures: tuple[RunFigures, ...]
 
-    def to_dict(self) -> OneResult:
-        """Give the object that `fairhaul run --json` prints for one scenario.
-
-        It has the same keys whatever the number of seeds: `schema`, `title`, `variant`, `runs` and
-        `summary`.
+    @property
+    def summary(self) -> Figures[Mean]:
+        """The means over the valid runs.
 
         Raises:
             RunError: no run is valid, which can happen in the lab only.
         """
-        whole: Any = document([scenario_result(self.measures)])
-        result: OneResult = whole
-        return result
+        return summary(valid_runs(self.measures))  # type: ignore[return-value]
+
+    def outcome(self) -> Outcome:
+        """Put the results into words, tables and figures."""
+        return _outcome([self])
 
     def frame(self) -> pl.DataFrame:
         """Give the figures of all runs as a polars frame, one row per run and flow."""
@@ -59,26 +59,13 @@ class Answer:
 
         return chosen(of_run(self.records[0], ""), name)
 
-    def _repr_html_(self) -> str:
-        from fairhaul.answers.tables import of_runs
-        from fairhaul.text.table import html
 
-        return html(of_runs(self.measures))
-
-
-class Answers(list[Answer]):
+class Answers(list[Answer], StudyResult):
     """The answers of several scenarios, in their order."""
 
-    def to_dict(self) -> OneResult | ManyResults:
-        """Give the object that `fairhaul run --json` prints for these scenarios.
-
-        Of several scenarios it has the keys `schema` and `scenarios`, of one those of
-        `Answer.to_dict`.
-
-        Raises:
-            RunError: of one scenario no run is valid, which can happen in the lab only.
-        """
-        return document([scenario_result(answer.measures) for answer in self])
+    def outcome(self) -> Outcome:
+        """Put the results into words, tables and figures."""
+        return _outcome(self)
 
     def frame(self) -> pl.DataFrame:
         """Give the figures of all runs as a polars frame, one row per run and flow."""
@@ -96,22 +83,15 @@ class Answers(list[Answer]):
 
         return chosen(figures(rows_of([answer.measures for answer in self])), name)
 
-    def _repr_html_(self) -> str:
-        from fairhaul.results.screen import grid
-        from fairhaul.results.table import rows_of
-        from fairhaul.text.table import html
 
-        return html([grid(rows_of([answer.measures for answer in self]))])
+def _outcome(answers: Sequence[Answer]) -> Outcome:
+    from fairhaul.answers.cases import Case
+    from fairhaul.answers.outcome import outcome_of
 
-
-def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
-    """Put the figures of one scenario's runs into one object, with their summary."""
-    first = measures[0]
-    entry: Any = {
-        "title": first["title"],
-        "variant": first.get("variant", {}),
-        "runs": list(measures),
-        "summary": summary(valid_runs(measures)),
-    }
-    result: ScenarioResult = entry
-    return result
+    firsts = [answer.records[0] for answer in answers]
+    return outcome_of(
+        [
+            Case(meta=first.meta, runs=answer.measures, record=first)
+            for first, answer in zip(firsts, answers, strict=True)
+        ]
+    )

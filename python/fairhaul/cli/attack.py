@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairhaul.cli import show, words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.engines import kernel_option
 from fairhaul.cli.score import one_controller, own_controller_option
 from fairhaul.cli.study import Work, study
@@ -23,42 +23,37 @@ ALL = "all"
 @click.command(cls=Command, example="fairhaul attack cubic --objective starve")
 @click.argument("given", required=False, metavar="[CC]", shell_complete=words.controllers)
 @own_controller_option
-@click.option(
-    "--objective",
-    required=True,
-    metavar="starve|waste|queue|stall|harm|all",
-    help="What is maximised: how far flows are below their fair share, unused capacity, the "
+@option(
+    "--objective starve|waste|queue|stall|harm|all",
+    "What is maximised: how far flows are below their fair share, unused capacity, the "
     "standing queue, the longest time below half of the fair share, or the harm to rivals. all: "
     "one after the other, each with a fifth of the budget.",
+    required=True,
 )
-@click.option(
-    "--within",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="TOML file of the box: ranges of rates, round-trip times, buffers and others "
+@option(
+    "--within FILE",
+    "TOML file of the box: ranges of rates, round-trip times, buffers and others "
     "(docs/attack.md). Keys that it lacks have the values of the objective.",
+    type=click.Path(path_type=Path),
 )
-@click.option(
-    "--queue",
-    metavar="KIND[:KEY=VALUE,...]",
-    help="The queue of the bottleneck, e.g. xcp_tcp:rule=adaptive; instead of the box's.",
+@option(
+    "--queue KIND[:KEY=VALUE,...]",
+    "The queue of the bottleneck, e.g. xcp_tcp:rule=adaptive; instead of the box's.",
 )
-@click.option(
-    "--budget",
+@option(
+    "--budget TIME",
+    "Processor time of all runs; a second counts as 2.5 million packets.",
     default="10min",
-    show_default=True,
-    metavar="TIME",
-    help="Processor time of all runs; a second counts as 2.5 million packets.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0, max=2**31), default=1, show_default=True, metavar="SEED"
 )
-@click.option("--profile", metavar="plain|linux", help="Sender of all flows; by default as score.")
-@click.option(
+@option("--profile plain|linux", "Sender of all flows; by default as score.")
+@option(
     "--confirm",
-    type=click.Choice(["linux", "lab"]),
-    help="Replay the worst place in Linux in simulated time (linux), or on the kernel of this host "
+    "Replay the worst place in Linux in simulated time (linux), or on the kernel of this host "
     "(lab); the box is then cut to what the lab carries.",
+    type=click.Choice(["linux", "lab"]),
 )
 @kernel_option
 @study("attack", "out/attack-CC-OBJECTIVE; of all objectives, a directory in DIR for each")

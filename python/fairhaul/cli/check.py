@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairhaul.cli import words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import Overrides, controller_option, profile_option, set_option
 from fairhaul.cli.study import Work, study
@@ -28,20 +28,17 @@ FAILED = 1
 @kernel_option
 @set_option
 @controller_option
-@click.option(
-    "--seeds",
+@option(
+    "--seeds N",
+    "Run each scenario with N seeds, counted up from its own; fewer than 5 decide nothing.",
     type=click.IntRange(min=1),
     default=5,
-    show_default=True,
-    metavar="N",
-    help="Run each scenario with N seeds, counted up from its own; fewer than 5 decide nothing.",
 )
-@click.option("--strict", is_flag=True, help="Fail if an expectation is undecided, too.")
-@click.option(
-    "--junit",
+@flag("--strict", "Fail if an expectation is undecided, too.")
+@option(
+    "--junit FILE",
+    "Write the verdicts as JUnit XML, for CI.",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the verdicts as JUnit XML, for CI.",
 )
 @profile_option
 @study("check")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import sysconfig
 import traceback
+from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from fairhaul.text.nearest import hint
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # The operating system only names a failure; these say what to do about it.
 REMEDIES = {
@@ -42,6 +46,30 @@ def in_users_code(error: Exception) -> list[str]:
         return []
     shown = traceback.format_list(theirs[::-1])
     return ["Traceback:\n", *shown, *traceback.format_exception_only(error)]
+
+
+def option(shown: str, text: str, *, name: str | None = None, **more: Any) -> Callable[[F], F]:
+    """Give an option, whose help says what its default is, if it has one.
+
+    Args:
+        shown: the option as the help shows it: `--rate RATE`.
+        text: the help.
+        name: the argument of the command; by default the name of the option.
+        more: other arguments of `click.option`.
+    """
+    long, _, metavar = shown.partition(" ")
+    return click.option(
+        *filter(None, (long, name)),
+        metavar=metavar or None,
+        help=text,
+        show_default=more.get("default") not in {None, ""},
+        **more,
+    )
+
+
+def flag(shown: str, text: str, *, name: str | None = None) -> Callable[[F], F]:
+    """Give an option without a value."""
+    return click.option(*filter(None, (shown, name)), is_flag=True, help=text)
 
 
 class CommandGroup(click.Group):

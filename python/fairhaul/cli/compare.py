@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.engines import engine_option, kernel_option
 from fairhaul.cli.options import controller_option
 from fairhaul.cli.study import Work, study
@@ -24,53 +24,27 @@ if TYPE_CHECKING:
     "controllers", nargs=-1, required=True, metavar="CC...", shell_complete=words.controllers
 )
 @controller_option
-@click.option("--rate", default="", metavar="RATE", help="Rate of the bottleneck, e.g. 622Mbit/s.")
-@click.option(
-    "--rtt",
-    default="",
-    metavar="TIME,...",
-    help="Round-trip times, e.g. 80ms,200ms; one flow for each.",
+@option("--rate RATE", "Rate of the bottleneck, e.g. 622Mbit/s.", default="")
+@option("--rtt TIME,...", "Round-trip times, e.g. 80ms,200ms; one flow for each.", default="")
+@option("--buffer LIMIT", "Buffer of the bottleneck, e.g. 20ms, 1bdp or '100 packets'.", default="")
+@option("--size", "Transfer whose completion time is computed.", default="1TB")
+@option("--against NxCC", "Competing flows, e.g. 4xreno.")
+@option(
+    "--profile NAME",
+    "Sender of all flows: plain or linux; by default linux for BBR, plain for others.",
 )
-@click.option(
-    "--buffer",
-    default="",
-    metavar="LIMIT",
-    help="Buffer of the bottleneck, e.g. 20ms, 1bdp or '100 packets'.",
+@option(
+    "--pacing NAME",
+    "Pacing by the hosts of all CC: fq, as Linux with this queue, or quic; by default none.",
 )
-@click.option(
-    "--size", default="1TB", show_default=True, help="Transfer whose completion time is computed."
-)
-@click.option("--against", metavar="NxCC", help="Competing flows, e.g. 4xreno.")
-@click.option(
-    "--profile",
-    metavar="NAME",
-    help="Sender of all flows: plain or linux; by default linux for BBR, plain for others.",
-)
-@click.option(
-    "--pacing",
-    metavar="NAME",
-    help="Pacing by the hosts of all CC: fq, as Linux with this queue, or quic; by default none.",
-)
-@click.option(
-    "--seeds",
+@option(
+    "--seeds N",
+    "Run each case with N seeds. A ranking requires at least 5.",
     type=click.IntRange(min=1),
     default=5,
-    show_default=True,
-    metavar="N",
-    help="Run each case with N seeds. A ranking requires at least 5.",
 )
-@click.option(
-    "--budget",
-    default="2min",
-    show_default=True,
-    metavar="TIME",
-    help="Processor time that all runs together may cost.",
-)
-@click.option(
-    "--duration",
-    metavar="TIME",
-    help="Duration of each run, instead of a budget.",
-)
+@option("--budget TIME", "Processor time that all runs together may cost.", default="2min")
+@option("--duration TIME", "Duration of each run, instead of a budget.")
 @engine_option(("sim", "linux"))
 @kernel_option
 @study("compare")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairhaul._core import ScenarioError
+from fairhaul.cli.click_ext import option
 from fairhaul.scenario.engines import ENGINES, FACTS, read_engines
 
 if TYPE_CHECKING:
@@ -26,26 +27,18 @@ def _known(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple[E
 
 def engines_option(more: str, default: str = "sim") -> Callable[[F], F]:
     """Give the option `--engine` of a command that takes several; `more` ends its help."""
-    return click.option(
-        "--engine",
-        "engines",
-        metavar="|".join([*ENGINES, ",".join(ENGINES)]),
+    return option(
+        f"--engine {'|'.join([*ENGINES, ','.join(ENGINES)])}",
+        f"{_help(ENGINES)} {more}",
+        name="engines",
         default=default,
-        show_default=True,
         callback=_known,
-        help=f"{_help(ENGINES)} {more}",
     )
 
 
 def engine_option(engines: Sequence[Engine]) -> Callable[[F], F]:
     """Give the option `--engine` of a command that takes one of `engines`; the first by default."""
-    return click.option(
-        "--engine",
-        type=click.Choice(engines),
-        default=engines[0],
-        show_default=True,
-        help=_help(engines),
-    )
+    return option("--engine", _help(engines), type=click.Choice(engines), default=engines[0])
 
 
 def _help(engines: Sequence[Engine]) -> str:
@@ -60,11 +53,10 @@ def _using(context: click.Context, _option: click.Parameter, given: str | None) 
         context.with_resource(using(given))
 
 
-kernel_option = click.option(
-    "--kernel",
-    metavar="VERSION",
+kernel_option = option(
+    "--kernel VERSION",
+    "With the engine linux: the kernel, such as 6.12; by default the newest that "
+    "`fairhaul linux build` has built.",
     callback=_using,
     expose_value=False,
-    help="With the engine linux: the kernel, such as 6.12; by default the newest that "
-    "`fairhaul linux build` has built.",
 )

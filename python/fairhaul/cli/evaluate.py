@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import controller_option, profile_option
 from fairhaul.cli.study import Work, study
@@ -24,32 +24,28 @@ TCPEVAL = "tcpeval"
 @click.argument(
     "controllers", nargs=-1, required=True, metavar="CC...", shell_complete=words.controllers
 )
-@click.option(
+@option(
     "--suite",
+    f"The criteria of RFC 9743; or the Common TCP Evaluation Suite ({TCPEVAL}), which has "
+    "tables beside reno and no verdicts.",
     type=click.Choice(["rfc9743", TCPEVAL]),
     default="rfc9743",
-    show_default=True,
-    help=f"The criteria of RFC 9743; or the Common TCP Evaluation Suite ({TCPEVAL}), which has "
-    "tables beside reno and no verdicts.",
 )
-@click.option(
+@flag(
     "--quick",
-    is_flag=True,
-    help=f"5 seeds instead of 20; in {TCPEVAL} one instead of 3, and up to a tenth of the times.",
+    f"5 seeds instead of 20; in {TCPEVAL} one instead of 3, and up to a tenth of the times.",
 )
-@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="N seeds instead.")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="TEST",
-    help=f"Only this test of {TCPEVAL}; may be repeated: basic, tradeoff, ramp-up, transients, "
+@option("--seeds N", "N seeds instead.", type=click.IntRange(min=1))
+@option(
+    "--only TEST",
+    f"Only this test of {TCPEVAL}; may be repeated: basic, tradeoff, ramp-up, transients, "
     "impact, fairness, bottlenecks.",
+    multiple=True,
 )
-@click.option(
-    "--vectors",
+@option(
+    "--vectors DIR",
+    f"The nine traces of {TCPEVAL}, r4s1.org to r6s3.org; without them traffic is generated.",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    metavar="DIR",
-    help=f"The nine traces of {TCPEVAL}, r4s1.org to r6s3.org; without them traffic is generated.",
 )
 @engines_option("With several, their results are shown side by side.")
 @kernel_option

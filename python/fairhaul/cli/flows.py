@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, flag, option
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -31,19 +31,17 @@ def _destination(_context: click.Context, _option: click.Parameter, text: str | 
     return None if text is None else destination(text)
 
 
-export_option = click.option(
-    "--export",
-    metavar="WHERE",
-    callback=_destination,
-    help="Export metrics for Prometheus: at a port of this host (9797), at an address and a port, "
+export_option = option(
+    "--export WHERE",
+    "Export metrics for Prometheus: at a port of this host (9797), at an address and a port, "
     "or into a file that ends in .prom, for node_exporter.",
+    callback=_destination,
 )
-top_option = click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Flows that are shown (20) and that have metrics of their own (50): the fastest N. Others "
+top_option = option(
+    "--top N",
+    "Flows that are shown (20) and that have metrics of their own (50): the fastest N. Others "
     "are summed.",
+    type=click.IntRange(min=0),
 )
 trace_option = click.option(
     "--trace/--no-trace",
@@ -55,29 +53,20 @@ trace_option = click.option(
 
 
 @click.command(cls=Command, example="fairhaul flows --watch")
-@click.option("--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
-@click.option(
-    "--interval", default=1.0, show_default=True, help="Time between two looks, in seconds."
-)
-@click.option(
-    "--controller", multiple=True, metavar="NAME", help="Only flows with this controller."
-)
-@click.option(
-    "--port",
+@flag("--watch", "Look again and again, until Ctrl-C.")
+@option("--interval", "Time between two looks, in seconds.", default=1.0)
+@option("--controller NAME", "Only flows with this controller.", multiple=True)
+@option(
+    "--port N",
+    "Only flows with this port at either end.",
     multiple=True,
     type=click.IntRange(1, 65535),
-    metavar="N",
-    help="Only flows with this port at either end.",
 )
-@click.option(
-    "--namespace", multiple=True, metavar="NAME", help="Only flows in this network namespace."
-)
+@option("--namespace NAME", "Only flows in this network namespace.", multiple=True)
 @top_option
 @trace_option
 @export_option
-@click.option(
-    "--json", "json_", is_flag=True, help="Print one JSON object, or with --watch a line per look."
-)
+@flag("--json", "Print one JSON object, or with --watch a line per look.", name="json_")
 def flows(
     watch: bool,
     interval: float,

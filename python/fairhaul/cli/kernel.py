@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.cli.click_ext import Command, CommandGroup, flag, option
 from fairhaul.cli.flows import export_option, exporting, top_option, trace_option
 from fairhaul.cli.options import json_option
 
@@ -16,16 +16,13 @@ if TYPE_CHECKING:
     from fairhaul.host.export.destination import Destination
     from fairhaul.host.results import PortParameter
 
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Print every change that would be made, but make none."
-)
-set_option = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a parameter, as in a scenario; a time or a rate requires its unit: c=20/s; a switch "
+dry_run_option = flag("--dry-run", "Print every change that would be made, but make none.")
+set_option = option(
+    "--set KEY=VALUE",
+    "Set a parameter, as in a scenario; a time or a rate requires its unit: c=20/s; a switch "
     "is on or off.",
+    name="settings",
+    multiple=True,
 )
 
 
@@ -69,25 +66,17 @@ def _values(key: PortParameter) -> str:
 
 @kernel.command(cls=Command, example="fairhaul kernel install fhstcp")
 @click.argument("ports", nargs=-1, required=True, metavar="CONTROLLER...")
-@click.option("--as", "name", metavar="NAME", help="Name in the kernel, e.g. fh_site.")
+@option("--as NAME", "Name in the kernel, e.g. fh_site.", name="name")
 @set_option
-@click.option("--default", is_flag=True, help="Use it for new connections of this host.")
-@click.option(
-    "--namespace",
-    multiple=True,
-    metavar="NAME",
-    help="Use it for new connections in this network namespace.",
-)
-@click.option(
-    "--route",
-    multiple=True,
-    metavar="PREFIX",
-    help="Use it for new connections over the route with this prefix, e.g. 10.1.0.0/16, or "
+@flag("--default", "Use it for new connections of this host.")
+@option("--namespace NAME", "Use it for new connections in this network namespace.", multiple=True)
+@option(
+    "--route PREFIX",
+    "Use it for new connections over the route with this prefix, e.g. 10.1.0.0/16, or "
     "'10.1.0.0/16 metric 100' if several routes have the prefix.",
+    multiple=True,
 )
-@click.option(
-    "--replace", is_flag=True, help="With --route: replace the controller that the route has."
-)
+@flag("--replace", "With --route: replace the controller that the route has.")
 @dry_run_option
 @json_option
 def install(
@@ -173,12 +162,7 @@ def verify(ports: tuple[str, ...], json_: bool) -> None:
 
 @kernel.command(cls=Command, example="fairhaul kernel remove fh_fhstcp")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Remove all eBPF ports, and what a killed process left behind.",
-)
+@flag("--all", "Remove all eBPF ports, and what a killed process left behind.", name="everything")
 @dry_run_option
 @json_option
 def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool) -> None:
@@ -202,33 +186,19 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
 
 @kernel.command(cls=Command, example="fairhaul kernel watch --seconds 60")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
+@option(
     "--share",
+    "Share of retransmitted packets, from 0 to 1, above which an eBPF port is removed.",
     default=0.01,
-    show_default=True,
-    help="Share of retransmitted packets, from 0 to 1, above which an eBPF port is removed.",
 )
-@click.option(
+@option(
     "--times",
+    "The share must also exceed that of the host's other connections by this factor.",
     default=3.0,
-    show_default=True,
-    help="The share must also exceed that of the host's other connections by this factor.",
 )
-@click.option(
-    "--seconds",
-    default=30.0,
-    show_default=True,
-    help="How long the condition must hold, in seconds.",
-)
-@click.option(
-    "--packets",
-    default=1000,
-    show_default=True,
-    help="Packets that the eBPF port must have sent in that time.",
-)
-@click.option(
-    "--interval", default=5.0, show_default=True, help="Time between measurements, in seconds."
-)
+@option("--seconds", "How long the condition must hold, in seconds.", default=30.0)
+@option("--packets", "Packets that the eBPF port must have sent in that time.", default=1000)
+@option("--interval", "Time between measurements, in seconds.", default=5.0)
 @export_option
 @trace_option
 @top_option

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show, words
-from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.cli.click_ext import Command, CommandGroup, flag, option
 from fairhaul.cli.engines import engine_option, engines_option, kernel_option
 from fairhaul.cli.options import json_option, read_all, set_option
 from fairhaul.cli.study import Work, study
@@ -38,15 +38,12 @@ def lab() -> None:
 )
 @click.argument("file", metavar="FILE", shell_complete=words.files)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM...]")
-@click.option(
-    "--host", required=True, metavar="FLOW", help="Run the program at the sender of this flow."
-)
-@click.option(
-    "--receiver",
-    "receivers",
+@option("--host FLOW", "Run the program at the sender of this flow.", required=True)
+@option(
+    "--receiver LINE",
+    "Shell command to run at the receiver, e.g. 'iperf3 -s'; its output goes to stderr.",
+    name="receivers",
     multiple=True,
-    metavar="LINE",
-    help="Shell command to run at the receiver, e.g. 'iperf3 -s'; its output goes to stderr.",
 )
 @engine_option(("lab", "linux"))
 @kernel_option
@@ -130,7 +127,7 @@ def _keyboard_for_another() -> Iterator[None]:
 
 
 @lab.command(cls=Command, example="fairhaul lab clean")
-@click.option("--kill", is_flag=True, help="Kill the processes that were left behind.")
+@flag("--kill", "Kill the processes that were left behind.")
 @json_option
 def clean(kill: bool, json_: bool) -> None:
     """Check for leftovers of the lab.
@@ -157,25 +154,18 @@ def clean(kill: bool, json_: bool) -> None:
 @lab.command(cls=Command, example="fairhaul lab cells --out out/cells")
 @engines_option("The simulator predicts first.", default="sim,lab")
 @kernel_option
-@click.option(
-    "--cells",
-    "names",
+@option(
+    "--cells NAME",
+    "Run only this cell; may be repeated. By default all cells run.",
+    name="names",
     multiple=True,
-    metavar="NAME",
-    help="Run only this cell; may be repeated. By default all cells run.",
 )
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Run each cell N times with a kernel.",
-)
-@click.option(
+@option("--seeds N", "Run each cell N times with a kernel.", type=click.IntRange(min=1))
+@flag(
     "--unusual",
-    is_flag=True,
-    help="Run the unusual cells instead: pauses, late packets, changes of the path, and others.",
+    "Run the unusual cells instead: pauses, late packets, changes of the path, and others.",
 )
-@click.option("--list", "list_", is_flag=True, help="List the cells, and run nothing.")
+@flag("--list", "List the cells, and run nothing.", name="list_")
 @study("cells", "out/cells")
 def cells(
     engines: tuple[Engine, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.cli.click_ext import Command, CommandGroup, flag
 from fairhaul.cli.options import json_option
 from fairhaul.cli.progress import shown_progress
 
@@ -87,9 +87,7 @@ def _describe(program: Program) -> None:
 
 @linux.command(cls=Command, example="fairhaul linux remove 6.12")
 @click.argument("version", default="", metavar="[VERSION]")
-@click.option(
-    "--builds", is_flag=True, help="Remove sources and objects only, and keep the programs."
-)
+@flag("--builds", "Remove sources and objects only, and keep the programs.")
 def remove(version: str, builds: bool) -> None:
     """Remove programs, and the sources and objects that their builds have left.
 

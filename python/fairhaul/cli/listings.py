@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairhaul.cli import words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, flag
 from fairhaul.cli.show import as_json
 from fairhaul.text.nearest import hint
 
@@ -18,8 +18,8 @@ WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 @click.command("list", cls=Command, example="fairhaul list controllers")
 @click.argument("what", metavar="WHAT", type=click.Choice(WHAT))
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=words.entries)
-@click.option("--parameters", is_flag=True, help="Print the parameters of each entry, too.")
-@click.option("--json", "json_", is_flag=True, help="Print one JSON object, with all parameters.")
+@flag("--parameters", "Print the parameters of each entry, too.")
+@flag("--json", "Print one JSON object, with all parameters.", name="json_")
 def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> None:
     """List controllers, queues, traffic models, papers and others.
 

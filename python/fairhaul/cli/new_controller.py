@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, option
 
 
 @click.command("new-controller", cls=Command)
 @click.argument("name")
-@click.option(
+@option(
     "--in",
-    "folder",
+    "The folder to make it in.",
+    name="folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
-    help="The folder to make it in; by default the current one.",
 )
 def new_controller(name: str, folder: Path) -> None:
     """Begin a controller of your own in Rust.

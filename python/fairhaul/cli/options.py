@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fairhaul.cli.click_ext import flag, option
+
 if TYPE_CHECKING:
     from fairhaul.scenario.read import Scenario
 
@@ -25,31 +27,28 @@ def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -
     return pairs
 
 
-set_option = click.option(
-    "--set",
-    "overrides",
+set_option = option(
+    "--set KEY=VALUE",
+    "Change a key of the scenario, e.g. duration='60 s' or flow.F1.controller.c=20.",
+    name="overrides",
     multiple=True,
-    metavar="KEY=VALUE",
     callback=split,
-    help="Change a key of the scenario, e.g. duration='60 s' or flow.F1.controller.c=20.",
 )
-seeds_option = click.option(
-    "--seeds",
+seeds_option = option(
+    "--seeds N",
+    "Run each scenario with N seeds, counted up from its own; print means and 95 % intervals.",
     type=click.IntRange(min=1),
-    metavar="N",
-    help="Run each scenario with N seeds, counted up from its own; print means and 95 % intervals.",
 )
-jobs_option = click.option(
-    "--jobs",
+jobs_option = option(
+    "--jobs N",
+    "Number of runs at a time; by default one per core, and one in the lab.",
     type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of runs at a time; by default one per core, and one in the lab.",
 )
-grain_option = click.option(
+grain_option = option(
     "--grain",
-    type=click.Choice(["packet", "auto"]),
-    help="auto: simulate trains of packets as one where that changes little; several times as "
+    "auto: simulate trains of packets as one where that changes little; several times as "
     "fast on fast paths. By default what the scenario says.",
+    type=click.Choice(["packet", "auto"]),
 )
 
 
@@ -61,18 +60,15 @@ def _known(context: click.Context, _option: click.Parameter, given: Sequence[str
         context.with_resource(own.known(own.load("--controller", given)))
 
 
-controller_option = click.option(
-    "--controller",
+controller_option = option(
+    "--controller NAME=FILE",
+    "Let the scenario use a controller of your own: FILE.py:CLASS, an eBPF object (.o) or a "
+    "shared library (.so); may be repeated. Python files and libraries are run.",
     multiple=True,
-    metavar="NAME=FILE",
     callback=_known,
     expose_value=False,
-    help="Let the scenario use a controller of your own: FILE.py:CLASS, an eBPF object (.o) or a "
-    "shared library (.so); may be repeated. Python files and libraries are run.",
 )
-json_option = click.option(
-    "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
-)
+json_option = flag("--json", "Print one JSON object instead of text.", name="json_")
 
 
 def _profile(context: click.Context, _option: click.Parameter, given: str | None) -> None:
@@ -83,12 +79,11 @@ def _profile(context: click.Context, _option: click.Parameter, given: str | None
         context.with_resource(profile(given))
 
 
-profile_option = click.option(
-    "--profile",
-    metavar="plain|linux",
+profile_option = option(
+    "--profile plain|linux",
+    "Sender of all flows where a file does not name one.",
     callback=_profile,
     expose_value=False,
-    help="Sender of all flows where a file does not name one.",
 )
 
 

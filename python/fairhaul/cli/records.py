@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from fairhaul.cli.progress import progress
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairhaul.measures.types import RunFigures
+    from fairhaul.answers.cases import Case
     from fairhaul.record.record import Record
     from fairhaul.scenario.engines import Engine
     from fairhaul.scenario.read import Scenario
@@ -26,43 +26,66 @@ if TYPE_CHECKING:
     Then = Callable[[int, Record], None]
 
 
+# What is stored is the whole record.
+OF = "record"
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
-    """A run: its engine, its scenario with its seed, and its directory within `--out`."""
+    """A run: its engine, its scenario with its seed, and its directory within `--out`.
+
+    `first`: it is the first of its scenario and engine, and the others are those of more seeds.
+    """
 
     engine: Engine
     scenario: Scenario
     place: str
+    first: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
     """How runs are carried out: the number at a time, and whether a run is watched.
 
-    `traced` is the flow whose packets are traced, and the format of the trace.
+    `traced` is the flow whose packets are traced, and the format of the trace. `drawn`: the records
+    of the first runs are kept for figures.
     """
 
     jobs: int | None
     traced: tuple[str, str] | None = None
     watch: bool = False
+    drawn: bool = False
+
+    def case(self, run: PlannedRun, record: Record) -> Case:
+        """Give what is kept of a record: a case of one run."""
+        from fairhaul.answers.cases import Case
+        from fairhaul.measures.measures import measure
+
+        kept = record if self.drawn and run.first else None
+        return Case(meta=record.meta, runs=[measure(record)], record=kept)
 
 
-def planned(scenarios: Mapping[Engine, Sequence[Scenario]]) -> list[PlannedRun]:
-    """Plan runs on engines; those of each of several engines are in a folder of its name."""
-    several = len(scenarios) > 1
-    return [
-        PlannedRun(
-            engine=engine,
-            scenario=scenario,
-            place=_joined(engine, place(plan, index)) if several else place(plan, index),
-        )
-        for engine, plan in scenarios.items()
-        for index, scenario in enumerate(plan)
-    ]
+def planned(
+    scenarios: Sequence[Scenario], engines: Sequence[Engine], seeds: int | None
+) -> list[PlannedRun]:
+    """Plan the runs of scenarios; those of each of several engines are in a folder of its name."""
+    from fairhaul.scenario.engines import repeats
+    from fairhaul.scenario.read import refuse_too_many, with_seeds
 
-
-def _joined(engine: Engine, place: str) -> str:
-    return engine if place == "." else f"{engine}/{place}"
+    for engine in engines:
+        refuse_too_many(scenarios, repeats(engine, seeds))
+    plan: list[PlannedRun] = []
+    for engine in engines:
+        each = repeats(engine, seeds)
+        own = [run for scenario in scenarios for run in with_seeds(scenario, each)]
+        for index, scenario in enumerate(own):
+            within = place(own, index)
+            if len(engines) > 1:
+                within = engine if within == "." else f"{engine}/{within}"
+            first = index % each == 0
+            run = PlannedRun(engine=engine, scenario=scenario, place=within, first=first)
+            plan.append(run)
+    return plan
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:
@@ -91,29 +114,33 @@ def free_place(wanted: Path) -> Path:
 
 
 def measure_all(
-    plan: Sequence[PlannedRun], out: Path | None, ways: Ways, *, report: bool = False
-) -> tuple[list[RunFigures], BaseException | None]:
-    """Run the whole plan; write the records, a flow's trace and a report into `out`, if given.
+    plan: Sequence[PlannedRun], out: Path | None, ways: Ways
+) -> tuple[list[Case], OSError | None]:
+    """Run the whole plan; write the records and a flow's trace into `out`, if given.
 
-    If all runs are complete, their figures are given even if something could not be written, and
-    with them the error.
+    If all runs are complete, they are given even if something could not be written, and with them
+    the error.
     """
-    from fairhaul.measures.measures import measure
-
     _announce(plan, ways)
     _refuse_if_impossible(plan)
-    done: dict[int, RunFigures] = {}
-    failure: BaseException | None = None
+    done: dict[int, Case] = {}
+    failure: OSError | None = None
     try:
         if out is None:
-            _run(plan, lambda index, record: done.__setitem__(index, measure(record)), ways)
+            _run(plan, lambda i, record: done.__setitem__(i, ways.case(plan[i], record)), ways)
         else:
-            failure = _write_all(plan, out, done, ways, report=report)
+            _write_all(plan, out, done, ways)
     except OSError as error:
         if len(done) < len(plan):
             raise
         failure = error
-    return [done[index] for index in range(len(plan))], failure
+    cases: list[Case] = []
+    for index, run in enumerate(plan):
+        if run.first:
+            cases.append(done[index])
+        else:
+            cases[-1] = replace(cases[-1], runs=[*cases[-1].runs, *done[index].runs])
+    return cases, failure
 
 
 def _by_engine(plan: Sequence[PlannedRun]) -> dict[Engine, list[int]]:
@@ -171,33 +198,22 @@ def _run(plan: Sequence[PlannedRun], then: Then, ways: Ways) -> None:
             )
 
 
-def _write_all(
-    plan: Sequence[PlannedRun],
-    out: Path,
-    done: dict[int, RunFigures],
-    ways: Ways,
-    *,
-    report: bool,
-) -> BaseException | None:
-    """Run the plan; write each record as it comes to `out`, its figures to `done`.
+def _write_all(plan: Sequence[PlannedRun], out: Path, done: dict[int, Case], ways: Ways) -> None:
+    """Run the plan; write each record as it comes to `out`, and put what is kept into `done`.
 
-    Runs that the same command completed before it was interrupted or killed are not run again. If
-    the report cannot be drawn, or is interrupted, `out` has the records alone, and the error is
-    given back.
+    Runs that the same command completed before it was interrupted or killed are not run again.
     """
-    from fairhaul.cli.resuming import keys_of, resumed
-    from fairhaul.measures.measures import measure
     from fairhaul.record.record import write_files
     from fairhaul.record.trace import write as write_trace
 
-    keys = keys_of(plan)
+    keys = _keys_of(plan)
     places = [run.place for run in plan]
     trace = None if ways.traced is None else f"{ways.traced[0]}.{ways.traced[1]}"
     left: list[int] = []
 
     def keep(number: int, record: Record) -> None:
         index = left[number]
-        done[index] = measure(record)
+        done[index] = ways.case(plan[index], record)
         directory = draft / places[index]
         directory.mkdir(exist_ok=True, parents=True)
         if ways.traced is not None and trace is not None:
@@ -205,20 +221,50 @@ def _write_all(
         write_files(record, directory, keys[index])
 
     with _claimed(out, resume=len(plan) > 1) as draft:
-        done |= resumed(draft, places, keys, trace)
+        for index, record in _resumed(draft, places, keys, trace):
+            done[index] = ways.case(plan[index], record)
         if done:
             click.echo(f"fairhaul: {len(done)} of {len(plan)} runs are complete already", err=True)
         left += [index for index in range(len(plan)) if index not in done]
         _run([plan[index] for index in left], keep, ways)
-        if not report:
-            return None
-        from fairhaul.studies.report import write_report
 
+
+def _keys_of(plan: Sequence[PlannedRun]) -> list[str]:
+    """Give the key of each run of a plan: the same for the same result."""
+    from fairhaul.jobs.store import build_of, jobs_of
+    from fairhaul.record.outcome import record_of
+
+    by = build_of(record_of)
+    return [jobs_of(run.scenario, 1, run.engine, OF, by)[0].key for run in plan]
+
+
+def _resumed(
+    draft: Path, places: Sequence[str], keys: Sequence[str], trace: str | None
+) -> Iterator[tuple[int, Record]]:
+    """Give the records that a draft holds, with their index; then remove all else from it.
+
+    A record counts if it is complete, undamaged and has the key of its run, and if its trace is
+    there where one is wanted.
+    """
+    from fairhaul.files.drafts import remove_all
+    from fairhaul.record.record import read_record
+
+    kept: set[Path] = set()
+    for index, (place, key) in enumerate(zip(places, keys, strict=True)):
+        if place == "." or (trace is not None and not (draft / place / trace).is_file()):
+            continue
         try:
-            write_report([draft], draft)
-        except BaseException as error:
-            return error
-    return None
+            record = read_record(draft / place)
+        except (OSError, ValueError):
+            continue
+        if record.meta.get("key") == key:
+            kept.add(Path(place))
+            yield index, record
+    # Of several engines, each has its runs in a folder.
+    folders = {place.parent for place in kept} - {Path()}
+    for folder in (draft, *(draft / name for name in folders)):
+        own = (entry.relative_to(draft) for entry in folder.iterdir())
+        remove_all(draft / entry for entry in own if entry not in kept | folders)
 
 
 @contextmanager

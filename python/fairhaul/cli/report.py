@@ -6,32 +6,29 @@ from pathlib import Path
 
 import click
 
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, option
 
 
 @click.command(cls=Command, example="fairhaul report out/first")
 @click.argument(
     "directories", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
 )
-@click.option(
-    "--out",
+@option(
+    "--out DIR",
+    "Write the report into this directory; by default into DIR, if only one is given.",
     type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write the report into this directory; by default into DIR, if only one is given.",
 )
-@click.option(
+@option(
     "--size",
+    "Shape of the files of figures: their own, or that of a slide.",
     type=click.Choice(["natural", "16:9", "4:3"]),
     default="natural",
-    show_default=True,
-    help="Shape of the files of figures: their own, or that of a slide.",
 )
-@click.option(
+@option(
     "--theme",
+    "auto: files are light, and the page is what its reader prefers.",
     type=click.Choice(["auto", "light", "dark"]),
     default="auto",
-    show_default=True,
-    help="auto: files are light, and the page is what its reader prefers.",
 )
 def report(directories: tuple[Path, ...], out: Path | None, size: str, theme: str) -> None:
     """Write the report of records or of a sweep: an HTML page.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairhaul.cli import show, words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import profile_option
 from fairhaul.cli.study import Work, study
@@ -43,29 +43,19 @@ def _paper(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
 )
 @engines_option("A kernel is shown beside the simulator's prediction.")
 @kernel_option
-@click.option("--quick", is_flag=True, help="Use fewer seeds and shorter runs.")
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME",
-    help="Run only this experiment of the paper; may be repeated.",
-)
-@click.option(
-    "--seeds", type=click.IntRange(min=1), metavar="N", help="Run each case with N seeds."
-)
-@click.option(
+@flag("--quick", "Use fewer seeds and shorter runs.")
+@option("--only NAME", "Run only this experiment of the paper; may be repeated.", multiple=True)
+@option("--seeds N", "Run each case with N seeds.", type=click.IntRange(min=1))
+@flag(
     "--robust",
-    is_flag=True,
-    help="Run the experiment over drawn settings of what the paper leaves open, and report in what "
+    "Run the experiment over drawn settings of what the paper leaves open, and report in what "
     "part of them its claims and numbers hold.",
 )
-@click.option(
-    "--settings",
+@option(
+    "--settings N",
+    "With --robust: the number of settings.",
     type=click.IntRange(min=2),
     default=200,
-    show_default=True,
-    metavar="N",
-    help="With --robust: the number of settings.",
 )
 @profile_option
 @study("reproduce", "PAPER-report, and PAPER-robust with --robust")

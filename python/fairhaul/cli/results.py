@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.click_ext import Command, CommandGroup
+from fairhaul.cli.click_ext import Command, CommandGroup, flag, option
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -86,21 +86,20 @@ def _described(place: Path) -> list[str]:
 
 @results.command(cls=Command, example="fairhaul results table out/buffers")
 @directory_argument
-@click.option(
-    "--csv",
+@option(
+    "--csv FILE",
+    "Write the table with all figures, and the ends of their intervals, into this file.",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the table with all figures, and the ends of their intervals, into this file.",
 )
 def table(directory: Path, csv: Path | None) -> None:
     """Print the table of the last sweep in DIR: one row per point."""
     from fairhaul.cli.sweep import write_csv
-    from fairhaul.results.screen import grid
+    from fairhaul.results.table import grid
     from fairhaul.statistics.estimate import legend
 
     points = _points(directory)
     most = max(len(row.runs) for row in points)
-    show.parts([grid(points), *([legend(most)] if most > 1 else [])])
+    show.console().print(grid(points), *([legend(most)] if most > 1 else []))
     if csv is not None:
         write_csv(points, csv)
 
@@ -108,13 +107,12 @@ def table(directory: Path, csv: Path | None) -> None:
 @results.command(cls=Command, example="fairhaul results export out/buffers buffers.parquet")
 @directory_argument
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
-@click.option(
+@option(
     "--table",
-    "which",
+    "points: one row per point, with means and intervals. flows: one row per run and flow.",
+    name="which",
     type=click.Choice(TABLES),
     default="points",
-    show_default=True,
-    help="points: one row per point, with means and intervals. flows: one row per run and flow.",
 )
 def export(directory: Path, file: Path, which: str) -> None:
     """Write the last sweep in DIR as a table into FILE: .csv, .parquet or .json."""
@@ -146,7 +144,7 @@ def _written(frame: pl.DataFrame, form: str) -> bytes:
 @results.command(cls=Command, example='fairhaul results sql out/buffers "SELECT * FROM runs"')
 @directory_argument
 @click.argument("query", metavar="QUERY")
-@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@flag("--csv", "Print comma-separated values.", name="as_csv")
 def sql(directory: Path, query: str, as_csv: bool) -> None:
     """Query all results in DIR with DuckDB.
 

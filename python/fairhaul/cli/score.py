@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.study import Work, study
 
 if TYPE_CHECKING:
@@ -30,41 +30,36 @@ def _chosen(
     return tuple(text.partition("=")[0].strip() if text in files else text for text in given)
 
 
-own_controller_option = click.option(
-    "--controller",
-    "named",
-    multiple=True,
-    metavar="CC | NAME=FILE",
-    callback=_chosen,
-    help="The controller, or one of your own: FILE.py:CLASS, an eBPF object (.o) or a shared "
+own_controller_option = option(
+    "--controller CC | NAME=FILE",
+    "The controller, or one of your own: FILE.py:CLASS, an eBPF object (.o) or a shared "
     "library (.so). CC is not needed then.",
+    name="named",
+    multiple=True,
+    callback=_chosen,
 )
 
 
 @click.command(cls=Command, example="fairhaul score cubic --json")
 @click.argument("given", required=False, metavar="[CC]", shell_complete=words.controllers)
 @own_controller_option
-@click.option(
-    "--draw",
+@option(
+    "--draw SEED",
+    "Draw of the paths: 1 is the public one. Use another to see whether a controller was "
+    "tuned to it.",
     type=click.IntRange(min=0),
     default=1,
-    show_default=True,
-    metavar="SEED",
-    help="Draw of the paths: 1 is the public one. Use another to see whether a controller was "
-    "tuned to it.",
 )
-@click.option(
-    "--paths",
+@option(
+    "--paths N",
+    "Number of paths; fewer cost less, and the interval is wider.",
     type=click.IntRange(8, 1024),
     default=64,
-    show_default=True,
-    metavar="N",
-    help="Number of paths; fewer cost less, and the interval is wider.",
 )
-@click.option(
+@option(
     "--profile",
+    "Sender of all flows; by default linux for BBR, plain for others.",
     type=click.Choice(["plain", "linux"]),
-    help="Sender of all flows; by default linux for BBR, plain for others.",
 )
 @study("score")
 def score(given: str | None, named: tuple[str, ...], work: Work, **how: Any) -> None:

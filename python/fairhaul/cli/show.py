@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairhaul.text.printable import printable, printable_json
-from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,10 +35,3 @@ def console() -> Console:
 
     screen = Screen(highlight=False, markup=False, emoji=False)
     return screen if screen.is_terminal else Screen(width=160, highlight=False, markup=False)
-
-
-def parts(laid_out: Iterable[Table | str]) -> None:
-    """Print tables, and sentences between them."""
-    screen = console()
-    for part in laid_out:
-        screen.print(part)

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import click
 
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.options import Overrides, set_option
 
 
 @click.command(cls=Command, example="fairhaul studio scenarios/examples/two-flows.toml")
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option(
+@option(
     "--out",
+    "Write the page to this file.",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("studio.html"),
-    show_default=True,
-    help="Write the page to this file.",
 )
 @set_option
 @click.option("--open/--no-open", "open_", default=True, help="Whether a browser opens the page.")

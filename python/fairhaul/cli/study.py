@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairhaul.cli import show
+from fairhaul.cli.click_ext import flag, option
 from fairhaul.cli.options import jobs_option, json_option
 from fairhaul.cli.progress import progress
 
@@ -33,7 +34,7 @@ NEXT = "the next runs depend on the results of the first"
 RECORDS = "it writes whole records: `sweep` runs points on a cluster or in shards"
 # The options that a study does not have, and why; docs/commands.md has the same table.
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
-    "run": {"--dask": RECORDS, "--shard": RECORDS, "--markdown": "it lists runs: use --report"},
+    "run": {"--dask": RECORDS, "--shard": RECORDS},
     "compare": {"--shard": NEXT},
     "advise": {
         "--shard": NEXT,
@@ -77,35 +78,27 @@ def _usable(_ctx: click.Context, _option: click.Parameter, given: Path | None) -
 
 def _out(default: str) -> Callable[[F], F]:
     usual = f" By default {default}." if default else ""
-    return click.option(
-        "--out",
+    return option(
+        "--out DIR",
+        f"Directory that keeps the runs: the same command goes on with them.{usual}",
         type=click.Path(path_type=Path),
-        metavar="DIR",
         callback=_usable,
-        help=f"Directory that keeps the runs: the same command goes on with them.{usual}",
     )
 
 
-dask_option = click.option(
-    "--dask",
-    metavar="ADDRESS",
-    help="Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786.",
+dask_option = option(
+    "--dask ADDRESS", "Run on the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786."
 )
-shard_option = click.option(
-    "--shard",
-    type=Shard(),
-    metavar="I/N",
-    help="Run only every N-th run, from the I-th on: one part of a job array. The answer follows "
+shard_option = option(
+    "--shard I/N",
+    "Run only every N-th run, from the I-th on: one part of a job array. The answer follows "
     "when all parts are in DIR.",
+    type=Shard(),
 )
-report_option = click.option(
-    "--report",
-    is_flag=True,
-    help="Write report.html and its figures into DIR, without --out into out/NAME.",
+report_option = flag(
+    "--report", "Write report.html and its figures into DIR, without --out into out/NAME."
 )
-markdown_option = click.option(
-    "--markdown", is_flag=True, help="Write report.md into DIR, without --out into out/NAME."
-)
+markdown_option = flag("--markdown", "Write report.md into DIR, without --out into out/NAME.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,18 +151,26 @@ class Work:
 
     def give(self, result: StudyResult) -> dict[str, Any]:
         """Print the outcome, unless it is for JSON, and write it; gives the object of JSON."""
-        outcome = replace(result.outcome(), command=command())
-        if not self.json_:
+        return self._given(result, alone=False)
+
+    def tell(self, result: StudyResult | Outcome) -> None:
+        """Print the outcome, as text or as JSON, and write it."""
+        self._given(result, alone=True)
+
+    def _given(self, result: StudyResult | Outcome, *, alone: bool) -> dict[str, Any]:
+        from fairhaul.report.outcome import Outcome
+
+        of = result if isinstance(result, Outcome) else result.outcome()
+        outcome = replace(of, command=command())
+        found = dict(outcome.to_dict()) if self.json_ else {}
+        if self.json_ and alone:
+            show.as_json(found)
+        elif not self.json_:
             show.console().print(outcome)
-            sys.stdout.flush()
+        sys.stdout.flush()
         for file in self._written(outcome):
             click.echo(f"Report: {file}", err=self.json_)
-        return dict(outcome.to_dict()) if self.json_ else {}
-
-    def tell(self, result: StudyResult) -> None:
-        """Print the outcome, as text or as JSON, and write it."""
-        if found := self.give(result):
-            show.as_json(found)
+        return found
 
     def _written(self, outcome: Outcome) -> Iterator[Path]:
         from fairhaul.files.files import replace as write_file
@@ -204,12 +205,18 @@ SHARED = {
 }
 
 
-def study(name: str, out: str = "") -> Callable[[F], F]:
+def study(
+    name: str, out: str = "", *, out_option: Callable[..., Any] | None = None
+) -> Callable[[F], F]:
     """Give a command the options that it shares with other studies, as its argument `work`.
 
-    `out` describes the default of `--out`; without it nothing is kept by default.
+    `out` describes the default of `--out`; without it nothing is kept by default. A command that
+    chooses the directory itself gives its `out_option`.
     """
-    options = [_out(out), *(of for key, of in SHARED.items() if key not in _lacks(name))]
+    shared = (of for key, of in SHARED.items() if key not in _lacks(name))
+    options = [out_option or _out(out), *shared]
+
+    at_name = not out and out_option is None
 
     def decorated(function: F) -> F:
         @wraps(function)
@@ -217,10 +224,10 @@ def study(name: str, out: str = "") -> Callable[[F], F]:
             taken = {key: given.pop(key) for key in Work.__dataclass_fields__ if key in given}
             work = Work(name=name, **taken)
             written = work.report or work.markdown
-            return function(*args, work=work.at(name) if written and not out else work, **given)
+            return function(*args, work=work.at(name) if at_name and written else work, **given)
 
-        for option in reversed(options):
-            inner = option(inner)
+        for add in reversed(options):
+            inner = add(inner)
         return inner  # type: ignore[return-value]
 
     return decorated

@@ -10,7 +10,7 @@ import click
 
 from fairhaul._core import RunError
 from fairhaul.cli import words
-from fairhaul.cli.click_ext import Command
+from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.engines import engine_option, kernel_option
 from fairhaul.cli.options import (
     Overrides,
@@ -52,33 +52,27 @@ class Seeds(click.ParamType["int | None"]):
 @kernel_option
 @set_option
 @grain_option
-@click.option(
-    "--seeds",
+@option(
+    "--seeds N|auto",
+    "Run each point with N seeds, counted up from its own. More seeds later keep the others. "
+    "auto: as many as --precise requires.",
     type=Seeds(),
     default=SEEDS,
-    show_default=True,
-    metavar="N|auto",
-    help="Run each point with N seeds, counted up from its own. More seeds later keep the others. "
-    "auto: as many as --precise requires.",
 )
-@click.option(
-    "--precise",
-    metavar="FIGURE=WIDTH",
-    help="With --seeds auto: run until the 95 % interval of this figure, named as in the CSV file, "
+@option(
+    "--precise FIGURE=WIDTH",
+    "With --seeds auto: run until the 95 % interval of this figure, named as in the CSV file, "
     "reaches at most WIDTH to each side of the mean, e.g. jain=0.02 or F1.share=5%.",
 )
-@click.option(
-    "--budget",
+@option(
+    "--budget TIME",
+    "With --seeds auto: processor time that all runs together may cost.",
     default="10min",
-    show_default=True,
-    metavar="TIME",
-    help="With --seeds auto: processor time that all runs together may cost.",
 )
-@click.option(
-    "--csv",
+@option(
+    "--csv FILE",
+    "Write a table with one row per point, with means and the ends of their intervals.",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write a table with one row per point, with means and the ends of their intervals.",
 )
 @controller_option
 @profile_option

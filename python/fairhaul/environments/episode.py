@@ -11,7 +11,6 @@ import numpy as np
 
 from fairhaul import _core
 from fairhaul.environments.observation import Before, Step
-from fairhaul.environments.scenario import Sender
 from fairhaul.scenario.memory import per_run
 from fairhaul.scenario.read import Scenario, ScenarioError
 
@@ -73,6 +72,14 @@ def numbers(actions: object, count: int) -> list[float]:
     if not np.isfinite(found).all():
         raise ValueError(f"an action is a number from -1 to 1, not {found[~np.isfinite(found)][0]}")
     return [float(action) for action in found]
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A flow that an agent drives: its index, and the rate of its path, packets/s."""
+
+    index: int
+    link: float
 
 
 @dataclass

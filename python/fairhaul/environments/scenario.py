@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairhaul import _core
+from fairhaul.environments import rewards
+from fairhaul.environments.episode import Act, Episode, Sender, check_arguments
+from fairhaul.environments.observation import History, Step
+from fairhaul.environments.rewards import Reward
 from fairhaul.scenario import own
 from fairhaul.scenario.read import Scenario, ScenarioError, Settings, Source, read_one, toml
 from fairhaul.text.nearest import hint
@@ -41,36 +44,28 @@ PAIR: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Sender:
-    """A flow that an agent drives: its index, and the rate of its path, packets/s."""
-
-    index: int
-    link: float
-
-
 class Episodes:
-    """Makes the scenarios of episodes."""
+    """Makes episodes of a scenario, and computes the rewards of its agents."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument for each choice
         self,
         source: Source | None,
         flows: Sequence[str] | None,
         draw: Mapping[str, object] | None,
+        act: Act,
+        reward: str | Reward,
+        every: float | None,
+        history: int,
         *,
         every_flow: bool = False,
     ) -> None:
-        """Read a scenario.
+        """Read a scenario; the arguments are those of `SenderEnv`, of one flow or several.
 
-        Args:
-            source: what `fairhaul.run` takes; by default one sender over 10 Mbit/s and 40 ms.
-            flows: the names of the flows that agents drive; by default the only flow, or all.
-            draw: keys of the scenario with what to draw for each episode, as in `[sweep]`.
-            every_flow: whether agents may drive several flows.
-
-        Raises:
-            ScenarioError: the scenario, a flow or a range is wrong.
+        `every_flow`: agents may drive several flows, and drive all if `flows` names none.
         """
+        check_arguments(act, every, history)
+        self._act, self._every_s, self._length = act, every, history
+        self.reward = rewards.reward(reward)
         self._source = dict(USUAL) if source is None else source
         self._draw = dict(draw or {})
         self._settings = self._drawn()
@@ -96,11 +91,18 @@ class Episodes:
         rows = _core.drawn(f"points = {DRAWN}\n" + "".join(lines), "draw")
         return [{key: tomllib.loads(f"x = {value}")["x"] for key, value in row} for row in rows]
 
-    def next(self, random: np.random.Generator, options: Mapping[str, Any] | None) -> Scenario:
-        """Draw the scenario of an episode; `options["set"]` has keys with other values."""
+    def begin(
+        self, random: np.random.Generator, options: Mapping[str, Any] | None
+    ) -> tuple[Episode, list[Step], list[History]]:
+        """Draw an episode, and begin it: its first steps, and the histories of its agents.
+
+        `options["set"]` has keys of the scenario with other values.
+        """
         settings = dict(self._settings[int(random.integers(DRAWN))]) if self._settings else {}
         settings.update((options or {}).get("set") or {})
-        return self.make(int(random.integers(1 << 32)), settings)
+        scenario = self.make(int(random.integers(1 << 32)), settings)
+        episode = Episode(scenario, self._senders(scenario), self._act, self._every_s)
+        return episode, episode.begin(), [History(self._length) for _ in self.flows]
 
     def make(self, seed: int, settings: Settings) -> Scenario:
         """Give the scenario with these settings, and agents instead of its controllers."""
@@ -110,7 +112,7 @@ class Episodes:
         with own.driven(AGENT):
             return read_one(self._source, {**settings, **agents}).with_seed(seed)
 
-    def senders(self, scenario: Scenario) -> list[Sender]:
+    def _senders(self, scenario: Scenario) -> list[Sender]:
         """Describe the flows that agents drive, in their order."""
         described = scenario.described
         names = [flow["name"] for flow in described["flows"]]

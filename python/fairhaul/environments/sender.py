@@ -10,8 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from fairhaul.environments import rewards
-from fairhaul.environments.episode import Act, Episode, check_arguments, numbers
+from fairhaul.environments.episode import Act, Episode, numbers
 from fairhaul.environments.observation import HIGH, LOW, NAMES, History, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
@@ -65,10 +64,8 @@ class SenderEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         Raises:
             ScenarioError: an argument is wrong; `args` are all mistakes of the scenario.
         """
-        check_arguments(act, every, history)
-        self._episodes = Episodes(scenario, None if flow is None else [flow], draw)
-        self._act, self._every_s, self._length = act, every, history
-        self._reward = rewards.reward(reward)
+        flows = None if flow is None else [flow]
+        self._episodes = Episodes(scenario, flows, draw, act, reward, every, history)
         self._episode: Episode | None = None
         self._history = History(history)
         self.observation_space = observations(history)
@@ -83,11 +80,7 @@ class SenderEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             ScenarioError: an option is wrong.
         """
         super().reset(seed=seed)
-        scenario = self._episodes.next(self.np_random, options)
-        senders = self._episodes.senders(scenario)
-        self._episode = Episode(scenario, senders, self._act, self._every_s)
-        self._history = History(self._length)
-        (step,) = self._episode.begin()
+        self._episode, (step,), (self._history,) = self._episodes.begin(self.np_random, options)
         return self._history.add(step), information(step)
 
     def step(
@@ -106,4 +99,4 @@ class SenderEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         done = not step.open
         observation = self._history.add(step)
         truncated = self._episode.is_over
-        return observation, float(self._reward(step)), done, truncated, information(step)
+        return observation, float(self._episodes.reward(step)), done, truncated, information(step)

@@ -10,8 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
-from fairhaul.environments import rewards
-from fairhaul.environments.episode import Act, Episode, check_arguments, numbers
+from fairhaul.environments.episode import Act, Episode, numbers
 from fairhaul.environments.observation import History, Step, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import PAIR, Episodes
@@ -40,25 +39,13 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
         every: float | None = None,
         history: int = 4,
     ) -> None:
-        """Read the scenario; nothing runs yet. See `SenderEnv` for the arguments.
+        """Read the scenario; nothing runs yet. `SenderEnv` has the other arguments and the errors.
 
-        Args:
-            scenario: by default two senders over 10 Mbit/s and 40 ms, the second from 5 s on.
-            flows: the flows that agents drive; by default all.
-            draw: as in `SenderEnv`.
-            act: as in `SenderEnv`.
-            reward: as in `SenderEnv`, of each sender by its own step.
-            every: as in `SenderEnv`.
-            history: as in `SenderEnv`.
-
-        Raises:
-            ScenarioError: an argument is wrong.
+        By default `scenario` has two senders over 10 Mbit/s and 40 ms, the second from 5 s on, and
+        agents drive all `flows`. The reward of each sender is computed from its own step.
         """
-        check_arguments(act, every, history)
         source = PAIR if scenario is None else scenario
-        self._episodes = Episodes(source, flows, draw, every_flow=True)
-        self._act, self._every_s, self._length = act, every, history
-        self._reward = rewards.reward(reward)
+        self._episodes = Episodes(source, flows, draw, act, reward, every, history, every_flow=True)
         self._random = np.random.default_rng()
         self._episode: Episode | None = None
         self._histories: dict[str, History] = {}
@@ -81,12 +68,10 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
         """Begin an episode; `options["set"]` has keys of the scenario with values for it."""
         if seed is not None:
             self._random = np.random.Generator(np.random.PCG64(seed))
-        scenario = self._episodes.next(self._random, options)
-        senders = self._episodes.senders(scenario)
-        self._episode = Episode(scenario, senders, self._act, self._every_s)
+        self._episode, begun, histories = self._episodes.begin(self._random, options)
         self.agents = list(self.possible_agents)
-        self._histories = {agent: History(self._length) for agent in self.agents}
-        steps = dict(zip(self.agents, self._episode.begin(), strict=True))
+        self._histories = dict(zip(self.agents, histories, strict=True))
+        steps = dict(zip(self.agents, begun, strict=True))
         return self._rows(steps), {agent: information(step) for agent, step in steps.items()}
 
     def _rows(self, steps: Mapping[str, Step]) -> dict[str, Array]:
@@ -117,7 +102,7 @@ class SendersEnv(ParallelEnv):  # type: ignore[misc]
         over = self._episode.is_over
         result = (
             self._rows(steps),
-            {agent: float(self._reward(step)) for agent, step in steps.items()},
+            {agent: float(self._episodes.reward(step)) for agent, step in steps.items()},
             dict.fromkeys(steps, False),
             dict.fromkeys(steps, over),
             {agent: information(step) for agent, step in steps.items()},

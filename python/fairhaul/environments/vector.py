@@ -13,8 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from fairhaul import _core
-from fairhaul.environments import rewards
-from fairhaul.environments.episode import Act, Episode, check_arguments, is_count, numbers
+from fairhaul.environments.episode import Act, Episode, is_count, numbers
 from fairhaul.environments.observation import History, Step, information
 from fairhaul.environments.rewards import Reward
 from fairhaul.environments.scenario import Episodes
@@ -55,16 +54,14 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
         Raises:
             ScenarioError: an argument is wrong.
         """
-        check_arguments(act, every, history)
         if not is_count(runs, MOST_RUNS):
             raise ScenarioError(f"runs = {runs!r}; wanted a whole number from 1 to {MOST_RUNS}")
         if threads is not None and not is_count(threads, MOST_THREADS):
             raise ScenarioError(
                 f"threads = {threads!r}; wanted a whole number from 1 to {MOST_THREADS}"
             )
-        self._episodes = Episodes(scenario, None if flow is None else [flow], draw)
-        self._act, self._every_s, self._length = act, every, history
-        self._reward = rewards.reward(reward)
+        flows = None if flow is None else [flow]
+        self._episodes = Episodes(scenario, flows, draw, act, reward, every, history)
         self._threads = threads or os.cpu_count() or 1
         self.num_envs = runs
         self.single_observation_space, self.single_action_space = observations(history), actions()
@@ -88,21 +85,12 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
             seeds = seed or [None] * self.num_envs
             self._randoms = [np.random.Generator(np.random.PCG64(of)) for of in seeds]
         self._runs, self._histories = [], []
-        begun = [self._begin(random, options) for random in self._randoms]
+        begun = [self._episodes.begin(random, options) for random in self._randoms]
         self._runs = [episode for episode, _, _ in begun]
-        self._histories = [history for _, history, _ in begun]
+        self._histories = [history for _, _, (history,) in begun]
         self._ended[:] = False
-        steps = [step for _, _, step in begun]
+        steps = [step for _, (step,), _ in begun]
         return self._rows(steps), _together(steps)
-
-    def _begin(
-        self, random: np.random.Generator, options: Mapping[str, Any] | None
-    ) -> tuple[Episode, History, Step]:
-        scenario = self._episodes.next(random, options)
-        senders = self._episodes.senders(scenario)
-        episode = Episode(scenario, senders, self._act, self._every_s)
-        (step,) = episode.begin()
-        return episode, History(self._length), step
 
     def _rows(self, steps: Sequence[Step]) -> Array:
         return np.stack(
@@ -127,11 +115,11 @@ class SenderVectorEnv(VectorEnv[Array, Array, Array]):
         over = np.zeros(self.num_envs, dtype=np.bool_)
         for index, episode in enumerate(self._runs):
             if index in steps:
-                gained[index] = self._reward(steps[index])
+                gained[index] = self._episodes.reward(steps[index])
                 done[index], over[index] = not steps[index].open, episode.is_over
             else:
-                begun = self._begin(self._randoms[index], None)
-                self._runs[index], self._histories[index], steps[index] = begun
+                begun = self._episodes.begin(self._randoms[index], None)
+                self._runs[index], (steps[index],), (self._histories[index],) = begun
         self._ended = done | over
         found = [steps[index] for index in range(self.num_envs)]
         return self._rows(found), gained, done, over, _together(found)

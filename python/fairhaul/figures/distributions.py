@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fairhaul.figures.charts import Look, Scale, ends
+from fairhaul.figures.charts import Scale, ends, looks
 from fairhaul.figures.charts.relations import Box, boxes, distributions
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour, dash
 from fairhaul.statistics.estimate import LEAST_RUNS
 from fairhaul.text.phrases import rate_unit
 
@@ -72,8 +71,7 @@ def _rates(cases: Cases, name: str, title: str, each: str) -> list[Figure]:
 
 
 def _both(cases: Cases, x: Scale, name: str, title: str, each: str) -> list[Figure]:
-    looks = [Look(label=case, colour=colour(i), dash=dash(i)) for i, case in enumerate(cases)]
-    pairs = list(zip(looks, cases.values(), strict=True))
+    pairs = list(zip(looks(cases), cases.values(), strict=True))
     drawn = [
         Box(look=look, values=_thinned(values), quartiles=_quartiles(values))
         for look, values in pairs[:MOST_BOXES]

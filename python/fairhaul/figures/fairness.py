@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fairhaul.figures.charts import Curve, Look, Scale, curves
+from fairhaul.figures.charts import Curve, Scale, curves, looks
 from fairhaul.figures.charts.vega import Row, Spec
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour, dash
-from fairhaul.results.figure_rows import mean
+from fairhaul.results.figure_rows import estimated, mean
 
 
 def jain(
@@ -27,9 +26,6 @@ def jain(
             lines.append((label, [_point(s, value) for s, value in windows.items()]))
     if not lines:
         return None
-    looks = [
-        Look(label=label, colour=colour(i), dash=dash(i)) for i, (label, _) in enumerate(lines)
-    ]
     rows = [line for _, line in lines]
     lowest = min(row["mean"] for line in rows for row in line)
     bottom = bottom_of(lowest)
@@ -40,7 +36,8 @@ def jain(
     )
     if count > 1:
         caption += " Points are means over seeds, bands are 95 % intervals."
-    chart = of_scales([Curve(look=k, points=r) for k, r in zip(looks, rows, strict=True)], bottom)
+    drawn = looks(label for label, _ in lines)
+    chart = of_scales([Curve(look=k, points=r) for k, r in zip(drawn, rows, strict=True)], bottom)
     return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)
 
 
@@ -63,11 +60,4 @@ def of_scales(lines: Sequence[Curve], bottom: float) -> Spec:
 
 
 def _point(seconds: str, value: Any) -> Row:
-    low = value["low"] if isinstance(value, Mapping) else None
-    high = value["high"] if isinstance(value, Mapping) else None
-    return {
-        "x": float(seconds),
-        "mean": float(f"{mean(value):.5g}"),
-        "low": low,
-        "high": high,
-    }
+    return {"x": float(seconds), **estimated(value), "mean": float(f"{mean(value):.5g}")}

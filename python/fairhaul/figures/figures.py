@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from fairhaul.figures import charts, gauges, zoom
 from fairhaul.figures.bins import Bins, level, points, rate, tidy, whole_run
 from fairhaul.figures.charts import Lane, Look, Scale, Span, dots
+from fairhaul.figures.charts.vega import Spec
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour, dash
+from fairhaul.figures.look import GREY, colour, dash
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
 from fairhaul.figures.words import milliseconds
 from fairhaul.measures import grain
@@ -20,7 +22,7 @@ from fairhaul.measures.losses import not_undone
 from fairhaul.measures.measures import varies
 from fairhaul.record.record import Record
 from fairhaul.record.series import Series
-from fairhaul.results.figure_rows import mean
+from fairhaul.results.figure_rows import estimated
 from fairhaul.text.phrases import quantity, rate_unit
 
 # More lines than this cannot be told apart.
@@ -30,31 +32,12 @@ MOST_LINKS = 3
 SHARE_BINS = 100
 STRIP_BINS = 370
 
-GREY = "var(--quiet)"
-
 
 def of_run(record: Record, prefix: str) -> list[Figure]:
     """Draw the series of one run; `prefix` begins the names of its files."""
-    scenario = record.meta["scenario"]
-    flows = scenario["flows"]
-    looks = looks_of(flows)
-    shown = drawn(flows)
-    span = Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"])
-    rows = whole_run(record.flow_series, len(flows), scenario)
-    drawn_figures = [
-        _shares(record, rows, looks, shown, span, prefix),
-        _windows(record, rows, looks, shown, span, prefix),
-        _queues(record, span, prefix),
-        *_gauges(record, span, prefix),
-        *_controllers(record, looks, shown, span, prefix),
-        _losses(record, looks, shown, span, prefix),
-    ]
-    if trains := grain.of_scenario(scenario):
-        return [
-            replace(figure, caption=f"{figure.caption} {grain.line(trains, len(flows))}")
-            for figure in drawn_figures
-        ]
-    return drawn_figures
+    run = _Run(record=record, prefix=prefix)
+    each = (run.shares, run.windows, run.queues, run.gauges, run.controllers, run.losses)
+    return [figure for draw in each if (figure := draw()) is not None]
 
 
 def looks_of(flows: Sequence[Mapping[str, Any]]) -> list[Look]:
@@ -85,107 +68,218 @@ def _evenly(items: Sequence[int], most: int) -> list[int]:
     return [items[round(k)] for k in np.linspace(0, len(items) - 1, most)] if most > 0 else []
 
 
-def _shares(
-    record: Record,
-    rows: Series,
-    looks: Sequence[Look],
-    shown: Sequence[int],
-    span: Span,
-    prefix: str,
-) -> Figure:
-    flows = record.meta["scenario"]["flows"]
-    each = [i for i in shown if flows[i]["role"] == "measured"]
-    rest = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
-    lines = [looks[i] for i in each]
-    if rest:
-        name = looks[rest[0]].label if len(rest) == 1 else "background"
-        lines.append(Look(label=name, colour=GREY, thin=True))
-    changing = _changing(record)
-    links = record.meta["scenario"]["links"]
-    lines += [Look(label=links[i]["name"], colour=GREY, dash=(4, 3), thin=True) for i in changing]
-    bins, values = _rates(record, rows, each, rest, SHARE_BINS)
-    top = 1.06 * max(max((float(line.max()) for line in values), default=0), 1e3)
-    scale, unit = rate_unit(top)
-    data = [
-        {"t": tidy(t), **{f"v{k}": tidy(scale * line[b]) for k, line in enumerate(values)}}
-        for b, t in enumerate(bins.middle_s)
-    ]
-    caption = f"New payload that arrived in order, averaged over {_s(bins.width_s)}."
-    if len(rest) > 1:
-        caption += f" Grey: the sum of the {len(rest)} background flows."
-    if changing:
-        caption += " Dashed grey: the rate of links whose rate changes, headers included."
-    caption += _missing(len(each), len(flows) - len(rest))
-    finest, whole = _rates(record, rows, each, rest, zoom.most_bins(len(lines)))
-    return Figure(
-        name=f"{prefix}shares",
-        title="Shares over time",
-        caption=caption,
-        chart=charts.lines(lines, data, span, f"Goodput ({unit})", scale * top),
-        raw=zoom.lines(finest, [scale * line for line in whole], prefix, span, SHARE_BINS),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """A run that is drawn: a method for each figure, which gives nothing without its data."""
 
+    record: Record
+    prefix: str
 
-def _rates(
-    record: Record, rows: Series, each: Sequence[int], rest: Sequence[int], most: int
-) -> tuple[Bins, list[Any]]:
-    """Give the lines of the figure of shares in at most `most` bins, bit/s.
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        scenario: Mapping[str, Any] = self.record.meta["scenario"]
+        return scenario
 
-    They are the goodput of flows, that of all of the background, and the rate of links that change.
-    """
-    bins = rate(rows, "goodput_bytes", most)
-    values = [bins.mean[i] * 8 for i in each]
-    if rest:
-        values.append(bins.mean[rest].sum(axis=0) * 8)
-    if changing := _changing(record):
-        scenario = record.meta["scenario"]
-        links = whole_run(record.link_series, len(scenario["links"]), scenario)
-        values += [line * 8 for line in rate(links, "capacity_bytes", most).mean[changing]]
-    return bins, values
+    @cached_property
+    def flows(self) -> Sequence[Mapping[str, Any]]:
+        flows: Sequence[Mapping[str, Any]] = self.scenario["flows"]
+        return flows
 
+    @cached_property
+    def looks(self) -> list[Look]:
+        return looks_of(self.flows)
 
-def _changing(record: Record) -> list[int]:
-    """Choose the links whose rate changes, one direction of each."""
-    links = record.meta["scenario"]["links"]
-    return [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
+    @cached_property
+    def shown(self) -> list[int]:
+        """The flows that are drawn."""
+        return drawn(self.flows)
 
+    @cached_property
+    def span(self) -> Span:
+        return Span(end_s=self.scenario["duration_s"], warmup_s=self.scenario["warmup_s"])
 
-def _windows(
-    record: Record,
-    rows: Series,
-    looks: Sequence[Look],
-    shown: Sequence[int],
-    span: Span,
-    prefix: str,
-) -> Figure:
-    flows = record.meta["scenario"]["flows"]
-    shaded = phases(record, rows)
-    bins = level(rows, "cwnd_packets")
-    tops: dict[str, float] = {}
-    for i in shown:
-        role = flows[i]["role"]
-        tops[role] = max(tops.get(role, 1.0), float(bins.high[i].max()))
-    drawn_lanes = [
-        Lane(
-            look=Look(label=looks[i].label, colour=looks[i].colour),
-            rows=points(bins, i),
-            top=tops[flows[i]["role"]],
-            note=f"{flows[i]['controller']}, {milliseconds(flows[i])}",
-            spans=shaded[flows[i]["name"]],
+    @cached_property
+    def rows(self) -> Series:
+        """The series of flows."""
+        return whole_run(self.record.flow_series, len(self.flows), self.scenario)
+
+    @cached_property
+    def link_rows(self) -> Series:
+        return whole_run(self.record.link_series, len(self.scenario["links"]), self.scenario)
+
+    @cached_property
+    def changing(self) -> list[int]:
+        """The links whose rate changes, one direction of each."""
+        links = self.scenario["links"]
+        return [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
+
+    @cached_property
+    def loaded(self) -> list[int]:
+        """The links that are drawn; links that carry only acknowledgements are not."""
+        busy = self.link_rows.total("busy_s")
+        most = float(busy.max()) if len(busy) else 0.0
+        loaded = [i for i in range(len(busy)) if busy[i] >= 0.25 * most]
+        return sorted(sorted(loaded, key=lambda i: -busy[i])[:MOST_LINKS])
+
+    def figure(
+        self, name: str, title: str, caption: str, chart: Spec, raw: zoom.Raw | None = None
+    ) -> Figure:
+        """Give a figure of the run, whose caption says what was simulated as trains of packets."""
+        if trains := grain.of_scenario(self.scenario):
+            caption = f"{caption} {grain.line(trains, len(self.flows))}"
+        name = f"{self.prefix}{name}"
+        return Figure(name=name, title=title, caption=caption, chart=chart, raw=raw)
+
+    def shares(self) -> Figure:
+        """Draw the goodput of flows, that of all of the background, and rates that change."""
+        each = [i for i in self.shown if self.flows[i]["role"] == "measured"]
+        rest = [i for i, flow in enumerate(self.flows) if flow["role"] != "measured"]
+        lines = [self.looks[i] for i in each]
+        if rest:
+            name = self.looks[rest[0]].label if len(rest) == 1 else "background"
+            lines.append(Look(label=name, colour=GREY, thin=True))
+        names = [self.scenario["links"][i]["name"] for i in self.changing]
+        lines += [Look(label=name, colour=GREY, dash=(4, 3), thin=True) for name in names]
+        bins, values = self._rates(each, rest, SHARE_BINS)
+        top = 1.06 * max(max((float(line.max()) for line in values), default=0), 1e3)
+        scale, unit = rate_unit(top)
+        data = [
+            {"t": tidy(t), **{f"v{k}": tidy(scale * line[b]) for k, line in enumerate(values)}}
+            for b, t in enumerate(bins.middle_s)
+        ]
+        caption = f"New payload that arrived in order, averaged over {_s(bins.width_s)}."
+        if len(rest) > 1:
+            caption += f" Grey: the sum of the {len(rest)} background flows."
+        if self.changing:
+            caption += " Dashed grey: the rate of links whose rate changes, headers included."
+        caption += _missing(len(each), len(self.flows) - len(rest))
+        finest, whole = self._rates(each, rest, zoom.most_bins(len(lines)))
+        chart = charts.lines(lines, data, self.span, f"Goodput ({unit})", scale * top)
+        scaled = [scale * line for line in whole]
+        raw = zoom.lines(finest, scaled, self.prefix, self.span, SHARE_BINS)
+        return self.figure("shares", "Shares over time", caption, chart, raw)
+
+    def _rates(self, each: Sequence[int], rest: Sequence[int], most: int) -> tuple[Bins, list[Any]]:
+        """Give the lines of the figure of shares in at most `most` bins, bit/s."""
+        bins = rate(self.rows, "goodput_bytes", most)
+        values = [bins.mean[i] * 8 for i in each]
+        if rest:
+            values.append(bins.mean[rest].sum(axis=0) * 8)
+        if self.changing:
+            capacities = rate(self.link_rows, "capacity_bytes", most).mean[self.changing]
+            values += [line * 8 for line in capacities]
+        return bins, values
+
+    def windows(self) -> Figure:
+        """Draw the congestion windows, and the phases of the senders behind them."""
+        shaded = phases(self.record, self.rows)
+        bins = level(self.rows, "cwnd_packets")
+        tops: dict[str, float] = {}
+        for i in self.shown:
+            role = self.flows[i]["role"]
+            tops[role] = max(tops.get(role, 1.0), float(bins.high[i].max()))
+        lanes = [
+            Lane(
+                look=Look(label=self.looks[i].label, colour=self.looks[i].colour),
+                rows=points(bins, i),
+                top=tops[self.flows[i]["role"]],
+                note=f"{self.flows[i]['controller']}, {milliseconds(self.flows[i])}",
+                spans=shaded[self.flows[i]["name"]],
+            )
+            for i in self.shown
+        ]
+        caption = "All flows have the same scale."
+        if len(tops) > 1:
+            caption = "Measured flows have one scale, background flows another."
+        caption += " " + _band(bins) + _shades(lanes) + _missing(len(self.shown), len(self.flows))
+        chart = charts.lanes(lanes, self.span, "cwnd (packets)")
+        raw = self._zoomed(self.rows, "cwnd_packets", self.shown)
+        return self.figure("cwnd", "Congestion window over time", caption, chart, raw)
+
+    def _zoomed(self, rows: Series, name: str, parts: Sequence[int]) -> zoom.Raw | None:
+        return zoom.lanes(lambda most: level(rows, name, most), parts, self.prefix, self.span)
+
+    def queues(self) -> Figure:
+        """Draw the packets in the queues, and the capacity of a queue where it is near."""
+        links = self.scenario["links"]
+        bins = level(self.link_rows, "backlog_packets")
+        lanes = []
+        for i in self.loaded:
+            capacity = links[i]["capacity_packets"]
+            peak = max(float(bins.high[i].max()), 1.0)
+            near = capacity is not None and capacity <= 4 * peak
+            lanes.append(
+                Lane(
+                    look=Look(label=links[i]["name"], colour="var(--c1)"),
+                    rows=points(bins, i),
+                    top=max(peak, capacity * 1.12) if near else peak,
+                    note=_rate(links[i]),
+                    limit=(capacity, f"capacity: {capacity} packets") if near else None,
+                )
+            )
+        caption = f"Packets in the queue. {_band(bins)}"
+        less = len(links) - len(self.loaded)
+        if less:
+            caption += f" {less} {'link' if less == 1 else 'links'} with less traffic not shown."
+        chart = charts.lanes(lanes, self.span, "Queue (packets)")
+        raw = self._zoomed(self.link_rows, "backlog_packets", self.loaded)
+        return self.figure("queue", "Queue over time", caption, chart, raw)
+
+    def gauges(self) -> Figure | None:
+        """Draw the gauges of the links' queues; nothing if no queue has gauges."""
+        names = [self.scenario["links"][i]["name"] for i in self.loaded]
+        lanes = gauges.lanes(self.record, names, self.span)
+        if not lanes:
+            return None
+        caption = f"The internal state of the queue.{_scaled(self.span)}"
+        title = "Inside the queue" if len(names) == 1 else "Inside the queues"
+        return self.figure("gauges", title, caption, charts.lanes(lanes, self.span))
+
+    def controllers(self) -> Figure | None:
+        """Draw the gauges of the flows' controllers; nothing if no controller has gauges."""
+        counts = gauges.gauges_of_flows(self.record)
+        having = [i for i in self.shown if self.looks[i].label in counts]
+        # As many lanes as a figure has lines elsewhere, and at least those of one flow.
+        chosen, most = having, len(having)
+        while most > 1 and sum(counts[self.looks[i].label] for i in chosen) > MOST_LINES:
+            most -= 1
+            chosen = _evenly(having, most)
+        lanes = gauges.flow_lanes(self.record, [self.looks[i] for i in chosen], self.span)
+        if not lanes:
+            return None
+        missing = _missing(len(chosen), len(counts))
+        caption = f"What the controller of a flow holds.{_scaled(self.span)}{missing}"
+        title = "Inside the controller" if len(chosen) == 1 else "Inside the controllers"
+        return self.figure("controllers", title, caption, charts.lanes(lanes, self.span))
+
+    def losses(self) -> Figure:
+        """Draw loss events; those of one flow and kind that fall on one pixel are one tick."""
+        names = [self.looks[i].label for i in self.shown]
+        width = self.span.end_s / STRIP_BINS
+        events = not_undone(self.record)
+        shown = [event for event in events if event.flow in names]
+        ticks: dict[tuple[str, bool, int], list[float]] = {}
+        for t, kind, flow, _ in shown:
+            ticks.setdefault((flow, kind == "timeout", int(t / width)), []).append(t)
+        data = [
+            {
+                "t": float(f"{times[0]:.6g}"),
+                "of": flow,
+                "timeout": timeout,
+                "what": ("timeout" if timeout else "loss event")
+                + (f", {len(times)} of them" if len(times) > 1 else ""),
+            }
+            for (flow, timeout, _), times in ticks.items()
+        ]
+        caption = (
+            f"A tick is a loss event: one reduction of the window, however many packets were lost "
+            f"or marked. A cross is a timeout. There are {len(shown)} in total, warm-up included; "
+            f"events of a flow within {_s(width)} are drawn as one."
         )
-        for i in shown
-    ]
-    caption = "All flows have the same scale."
-    if len(tops) > 1:
-        caption = "Measured flows have one scale, background flows another."
-    caption += " " + _band(bins) + _shades(drawn_lanes) + _missing(len(shown), len(flows))
-    return Figure(
-        name=f"{prefix}cwnd",
-        title="Congestion window over time",
-        caption=caption,
-        chart=charts.lanes(drawn_lanes, span, "cwnd (packets)"),
-        raw=zoom.lanes(lambda most: level(rows, "cwnd_packets", most), shown, prefix, span),
-    )
+        caption += _missing(len(names), len(self.looks))
+        chart = charts.strip([self.looks[i] for i in self.shown], data, self.span)
+        raw = zoom.events(events, names, self.prefix, self.span)
+        return self.figure("losses", "Loss events", caption, chart, raw)
 
 
 def _shades(lanes: Sequence[Lane]) -> str:
@@ -196,123 +290,10 @@ def _shades(lanes: Sequence[Lane]) -> str:
     return f" Background {', '.join(words)}." if words else ""
 
 
-def _loaded(rows: Series) -> list[int]:
-    """Choose the links that are drawn; links that carry only acknowledgements are not."""
-    busy = rows.total("busy_s")
-    most = float(busy.max()) if len(busy) else 0.0
-    loaded = [i for i in range(len(busy)) if busy[i] >= 0.25 * most]
-    return sorted(sorted(loaded, key=lambda i: -busy[i])[:MOST_LINKS])
-
-
-def _queues(record: Record, span: Span, prefix: str) -> Figure:
-    scenario = record.meta["scenario"]
-    links = scenario["links"]
-    rows = whole_run(record.link_series, len(links), scenario)
-    bins = level(rows, "backlog_packets")
-    shown = _loaded(rows)
-    lanes = []
-    for i in shown:
-        capacity = links[i]["capacity_packets"]
-        peak = max(float(bins.high[i].max()), 1.0)
-        near = capacity is not None and capacity <= 4 * peak
-        lanes.append(
-            Lane(
-                look=Look(label=links[i]["name"], colour="var(--c1)"),
-                rows=points(bins, i),
-                top=max(peak, capacity * 1.12) if near else peak,
-                note=_rate(links[i]),
-                limit=(capacity, f"capacity: {capacity} packets") if near else None,
-            )
-        )
-    caption = f"Packets in the queue. {_band(bins)}"
-    less = len(links) - len(shown)
-    if less:
-        caption += f" {less} {'link' if less == 1 else 'links'} with less traffic not shown."
-    chart = charts.lanes(lanes, span, "Queue (packets)")
-    raw = zoom.lanes(lambda most: level(rows, "backlog_packets", most), shown, prefix, span)
-    return Figure(
-        name=f"{prefix}queue", title="Queue over time", caption=caption, chart=chart, raw=raw
-    )
-
-
-def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
-    """Draw the gauges of the links' queues; nothing if no queue has gauges."""
-    scenario = record.meta["scenario"]
-    links = scenario["links"]
-    rows = whole_run(record.link_series, len(links), scenario)
-    names = [links[i]["name"] for i in _loaded(rows)]
-    lanes = gauges.lanes(record, names, span)
-    if not lanes:
-        return []
-    caption = f"The internal state of the queue.{_scaled(span)}"
-    title = "Inside the queue" if len(names) == 1 else "Inside the queues"
-    chart = charts.lanes(lanes, span)
-    return [Figure(name=f"{prefix}gauges", title=title, caption=caption, chart=chart)]
-
-
-def _controllers(
-    record: Record, looks: Sequence[Look], shown: Sequence[int], span: Span, prefix: str
-) -> list[Figure]:
-    """Draw the gauges of the flows' controllers; nothing if no controller has gauges."""
-    counts = gauges.gauges_of_flows(record)
-    having = [i for i in shown if looks[i].label in counts]
-    # As many lanes as a figure has lines elsewhere, and at least those of one flow.
-    chosen, most = having, len(having)
-    while most > 1 and sum(counts[looks[i].label] for i in chosen) > MOST_LINES:
-        most -= 1
-        chosen = _evenly(having, most)
-    lanes = gauges.flow_lanes(record, [looks[i] for i in chosen], span)
-    if not lanes:
-        return []
-    missing = _missing(len(chosen), len(counts))
-    caption = f"What the controller of a flow holds.{_scaled(span)}{missing}"
-    title = "Inside the controller" if len(chosen) == 1 else "Inside the controllers"
-    chart = charts.lanes(lanes, span)
-    return [Figure(name=f"{prefix}controllers", title=title, caption=caption, chart=chart)]
-
-
 def _scaled(span: Span) -> str:
     if span.warmup_s == 0:
         return ""
     return " The scale is that of the measured time; larger values during the warm-up are cut off."
-
-
-def _losses(
-    record: Record, looks: Sequence[Look], shown: Sequence[int], span: Span, prefix: str
-) -> Figure:
-    """Draw loss events; those of one flow and kind that fall on one pixel are one tick."""
-    numbers = {looks[i].label: i for i in shown}
-    width = span.end_s / STRIP_BINS
-    drawn: dict[tuple[str, bool, int], tuple[float, int]] = {}
-    total = 0
-    events = not_undone(record)
-    for t, kind, flow, _ in events:
-        if flow not in numbers:
-            continue
-        total += 1
-        key = (flow, kind == "timeout", int(t / width))
-        first, count = drawn.get(key, (t, 0))
-        drawn[key] = (first, count + 1)
-    data = [
-        {
-            "t": float(f"{t:.6g}"),
-            "of": flow,
-            "timeout": timeout,
-            "what": ("timeout" if timeout else "loss event") + (f", {n} of them" if n > 1 else ""),
-        }
-        for (flow, timeout, _), (t, n) in drawn.items()
-    ]
-    caption = (
-        f"A tick is a loss event: one reduction of the window, however many packets were lost or "
-        f"marked. A cross is a timeout. There are {total} in total, warm-up included; events of a "
-        f"flow within {_s(width)} are drawn as one."
-    )
-    caption += _missing(len(shown), len(looks))
-    chart = charts.strip([looks[i] for i in shown], data, span)
-    raw = zoom.events(events, list(numbers), prefix, span)
-    return Figure(
-        name=f"{prefix}losses", title="Loss events", caption=caption, chart=chart, raw=raw
-    )
 
 
 def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: str) -> Figure:
@@ -323,23 +304,14 @@ def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: s
         for look, flow in zip(looks_of(figures["flows"]), figures["flows"], strict=True):
             if flow["role"] == "measured" and (look.label in looks or len(looks) < MOST_LINES):
                 looks.setdefault(look.label, look)
-                value = flow["goodput_bps"]
-                ends: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-                data.append(
-                    {
-                        **{"row": label, "of": look.label, "mean": mean(value)},
-                        **{end: ends.get(end) for end in ("low", "high")},
-                    }
-                )
+                data.append({"row": label, "of": look.label, **estimated(flow["goodput_bps"])})
     caption = "The goodput of each measured flow, averaged over the measured time."
     if any(row["low"] is not None for row in data):
         caption += " Dots are means over seeds, bars are 95 % intervals."
     top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
     scale, unit = rate_unit(top)
     for row in data:
-        row |= {
-            k: None if row[k] is None else tidy(scale * row[k]) for k in ("mean", "low", "high")
-        }
+        row |= {k: None if v is None else tidy(v) for k, v in estimated(row, scale).items()}
     x = Scale(title=f"Goodput ({unit})", low=0, high=scale * top)
     chart = dots(list(looks.values()), data, labels, x)
     return Figure(name=name, title="Goodput of each flow", caption=caption, chart=chart)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
     # The entries of gauges, by the name of the controller or queue.
     Entries = Mapping[str, Sequence[GaugeEntry]]
 
+# The colour of gauges of queues.
+QUEUES = "var(--c3)"
+
 
 def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BINS) -> list[Lane]:
     """Give a lane for each gauge of the queues of `links`."""
@@ -29,34 +31,16 @@ def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BIN
     kinds = {
         link["name"]: link.get("queue", {}).get("kind") for link in record.meta["scenario"]["links"]
     }
-    found = _lanes(record, record.gauge, "link", _entries("queues", kinds), span, most)
-    return [
-        replace(lane, look=replace(lane.look, label=f"{lane.look.label}, {link}"))
-        if len(links) > 1
-        else lane
-        for link, lane in found
-        if link in links
-    ]
+    entries = _entries("queues", kinds)
+    return _lanes(record, record.gauge, entries, dict.fromkeys(links, QUEUES), span, most)
 
 
-def flow_lanes(
-    record: Record, looks: Sequence[Look], span: Span, most: int = MOST_BINS
-) -> list[Lane]:
+def flow_lanes(record: Record, looks: Sequence[Look], span: Span) -> list[Lane]:
     """Give a lane for each gauge of the controllers of flows, in the colours of `looks`."""
     kinds = {flow["name"]: flow.get("controller") for flow in record.meta["scenario"]["flows"]}
-    found = _lanes(record, record.flow_gauge, "flow", _entries("controllers", kinds), span, most)
-    by_flow = {look.label: look for look in looks}
-    return [
-        replace(
-            lane,
-            look=Look(
-                label=lane.look.label if len(looks) == 1 else f"{lane.look.label}, {flow}",
-                colour=by_flow[flow].colour,
-            ),
-        )
-        for flow, lane in found
-        if flow in by_flow
-    ]
+    entries = _entries("controllers", kinds)
+    colours = {look.label: look.colour for look in looks}
+    return _lanes(record, record.flow_gauge, entries, colours, span, MOST_BINS)
 
 
 def gauges_of_flows(record: Record) -> dict[str, int]:
@@ -66,27 +50,41 @@ def gauges_of_flows(record: Record) -> dict[str, int]:
 
 
 def _lanes(
-    record: Record, table: pl.DataFrame, owner: str, entries: Entries, span: Span, most: int
-) -> list[tuple[str, Lane]]:
-    """Give the lanes of all gauges of a table, each with the link or flow that it belongs to."""
+    record: Record,
+    table: pl.DataFrame,
+    entries: Entries,
+    colours: Mapping[str, str],
+    span: Span,
+    most: int,
+) -> list[Lane]:
+    """Give the lanes of the gauges of a table that belong to a link or flow with a colour."""
+    owner = table.columns[1]
     columns = table.select(owner, "gauge").unique(maintain_order=True).rows()
     if not columns:
         return []
     bins = level(whole_run(table, len(columns), record.meta["scenario"]), "value", most)
     found = []
     for part, (name, gauge) in enumerate(columns):
-        if np.isnan(bins.mean[part]).all():
+        if name not in colours or np.isnan(bins.mean[part]).all():
             continue
         entry = next((it for it in entries.get(name, ()) if it["name"] == gauge), None)
         unit, note = (entry["unit"], entry["help"]) if entry else ("", "")
-        found.append((name, lane(gauge, bins, part, span, unit=unit, note=note)))
+        label = gauge if len(colours) == 1 else f"{gauge}, {name}"
+        found.append(lane(label, bins, part, span, unit=unit, note=note, colour=colours[name]))
     return found
 
 
 def lane(
-    label: str, bins: Bins, part: int, span: Span, *, unit: str, note: str = "", number: int = 2
+    label: str,
+    bins: Bins,
+    part: int,
+    span: Span,
+    *,
+    unit: str,
+    note: str = "",
+    colour: str = QUEUES,
 ) -> Lane:
-    """Give a lane whose scale is that of the measured time; `number` selects its colour.
+    """Give a lane whose scale is that of the measured time.
 
     A gauge that is only on or off has no band: its mean says for which part of the time it was on.
     """
@@ -102,7 +100,7 @@ def lane(
     if np.isin([bins.low[part][known], bins.high[part][known]], [0, 1]).all():
         rows = [{**row, "low": row["mean"], "high": row["mean"]} for row in rows]
     return Lane(
-        look=Look(label=label, colour=f"var(--c{number + 1})"),
+        look=Look(label=label, colour=colour),
         rows=rows,
         top=top if top > bottom else bottom + 1,
         bottom=bottom,

@@ -6,9 +6,10 @@ a dark page. A ninth line begins again with dashes.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Light: as dark on white as a label needs to be. Dark: the same hues on a dark page.
@@ -27,6 +28,7 @@ DARK = {
     **{"start": "#23402a", "repair": "#5a3322"},
 }
 COLOURS = 8
+GREY = "var(--quiet)"
 DASHES = ([1, 0], [6, 3], [2, 2])
 
 SCREEN_TYPE = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
@@ -39,6 +41,12 @@ PNG_SCALE = 3
 def colour(index: int) -> str:
     """Name the colour of the line `index`."""
     return f"var(--c{index % COLOURS + 1})"
+
+
+def colours_of(flows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Give each measured flow a colour, and those of the background grey."""
+    numbers = itertools.count()
+    return [colour(next(numbers)) if flow["role"] == "measured" else GREY for flow in flows]
 
 
 def dash(index: int) -> list[int]:

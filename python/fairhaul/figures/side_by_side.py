@@ -7,6 +7,7 @@ from typing import Any
 
 from fairhaul.figures.charts import Panel, Scale, ends, panels
 from fairhaul.figures.figure import Figure
+from fairhaul.results.figure_rows import estimated
 from fairhaul.statistics.estimate import Estimate
 
 Value = Estimate | Mapping[str, Any] | float | None
@@ -21,13 +22,8 @@ def side_by_side(
 ) -> Figure:
     """Draw a panel for each measure, with a row for each candidate.
 
-    Args:
-        name: the name of the figure's files.
-        title: the title of the figure.
-        caption: what is below it.
-        candidates: the names of the rows.
-        measures: by the title of its axis, a value for each candidate (an estimate, its object in
-            JSON, or a number) and what values are multiplied by.
+    `measures` has, by the title of its axis, a value for each candidate (an estimate, its object in
+    JSON, or a number) and what values are multiplied by.
     """
     each = []
     for axis, (values, by) in measures.items():
@@ -41,7 +37,4 @@ def side_by_side(
 
 def _row(name: str, value: Value, by: float) -> dict[str, Any]:
     of = value.to_dict() if isinstance(value, Estimate) else value
-    if not isinstance(of, Mapping):
-        of = {"mean": of, "low": None, "high": None}
-    found = {key: None if of[key] is None else of[key] * by for key in ("mean", "low", "high")}
-    return {"row": name, "paper": None, **found}
+    return {"row": name, "paper": None, **estimated(of, by)}

@@ -10,6 +10,7 @@ from fairhaul.figures.charts import Look, Scale, Span
 from fairhaul.figures.charts.steps import stepped_bars, stepped_lines
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import colour
+from fairhaul.results.figure_rows import estimated
 from fairhaul.text.phrases import rate_unit
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) 
     rows = [
         {
             **{"case": case, "of": name},
-            **{k: None if of[k] is None else tidy(scale * of[k]) for k in ("mean", "low", "high")},
+            **{k: None if v is None else tidy(v) for k, v in estimated(of, scale).items()},
         }
         for case, name, of in found
     ]

@@ -10,15 +10,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from fairhaul.figures.axes import SweptAxis, axes, label
-from fairhaul.figures.charts import Curve, Look, Panel, Scale, curves, ends, panels, powers
+from fairhaul.figures.charts import Curve, Look, Panel, Scale, curves, ends, looks, panels, powers
 from fairhaul.figures.charts.fields import heat, scattered
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour, dash
+from fairhaul.figures.look import colour
+from fairhaul.results.figure_rows import estimated
 from fairhaul.results.table import Row, named, parties
 from fairhaul.statistics.estimate import LEAST_RUNS
 
@@ -28,6 +31,9 @@ MOST_LINES = 8
 LEAST_CELLS = 3
 # Of a design that is drawn, nearly every row has another value.
 DRAWN = 0.8
+
+# The rows of each line, by its name.
+Lines = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,245 +48,218 @@ class Measure:
     def of(self, found: Mapping[str, Any]) -> dict[str, float | None] | None:
         """Give the mean and the ends of its interval, or nothing where there is no value."""
         mean = found.get(self.name)
-        if mean is None:
-            return None
-        return {
-            key: None if mean[key] is None else mean[key] * self.scale
-            for key in ("mean", "low", "high")
-        }
+        return None if mean is None else estimated(mean, self.scale)
+
+    def axis(self, rows: Sequence[Mapping[str, Any]]) -> Scale:
+        """Give an axis with room for rows of `mean`, `low` and `high`."""
+        values = [row[key] for row in rows for key in ("mean", "low", "high")]
+        low, high = ends(values, most=self.most)
+        return Scale(title=self.title, low=low, high=high)
+
+
+SHARE = Measure(name="share", title="Share of all goodput (%)", scale=100, most=100.0)
 
 
 def figures(table: Sequence[Row]) -> list[Figure]:
     """Draw a sweep; points without a result are not drawn."""
-    table = [row for row in table if row.runs]
-    keys = axes(table)
-    if len(table) < 2 or not keys:
-        return []
-    numeric = [axis for axis in keys if axis.numbers is not None]
-    summaries = [named(row.summary) for row in table]
-    measures = measures_of(table)
-    if not numeric:
-        return [_dots(table, summaries, keys, measures)]
-    drawn = [axis for axis in numeric if len(axis.values) >= DRAWN * _rows_of_design(table, keys)]
-    if len(drawn) > 1:
-        words = [axis for axis in keys if axis.numbers is None]
-        return [_scatter(table, summaries, drawn, words, measure) for measure in measures]
-    x = max(numeric, key=lambda axis: len(axis.values))
-    others = [axis for axis in keys if axis is not x]
-    found = [_curves(table, summaries, x, others, measure) for measure in measures]
-    shares = _shares(table, summaries, x, others)
-    found = ([shares] if shares else []) + found
-    if len(numeric) == 2 and len(keys) == 2:
-        y = others[0]
-        if min(len(x.values), len(y.values)) >= LEAST_CELLS:
-            found += [_heat(table, summaries, x, y, measure) for measure in measures[:1]]
-    return found
+    sweep = _Sweep(table=[row for row in table if row.runs])
+    return sweep.figures() if len(sweep.table) > 1 and sweep.keys else []
 
 
-def measures_of(table: Sequence[Row]) -> list[Measure]:
-    """Choose what is drawn: fairness if several groups have values of it, and the busiest link."""
-    first = table[0].summary
-    link = max(first["links"], key=lambda link: link["utilization"]["mean"])["name"]
-    jain = [Measure(name="jain", title="Jain's index", most=1.0)]
-    several = first["fairness"]["jain"] is not None and len(parties(first)) > 1
-    return [
-        *(jain if several else []),
-        Measure(
-            name=f"{link}.utilization", title="Utilization of the link (%)", scale=100, most=100
-        ),
-        Measure(name=f"{link}.queue_mean_s", title="Mean queueing delay (ms)", scale=1000),
-        Measure(name=f"{link}.drop_rate", title="Packets dropped (%)", scale=100, most=100),
-    ]
+@dataclass(frozen=True, kw_only=True)
+class _Sweep:
+    """A sweep that is drawn: its points, which have results."""
+
+    table: Sequence[Row]
+
+    @cached_property
+    def keys(self) -> list[SweptAxis]:
+        return axes(self.table)
+
+    @cached_property
+    def numeric(self) -> list[SweptAxis]:
+        return [axis for axis in self.keys if axis.numbers is not None]
+
+    @cached_property
+    def words(self) -> list[SweptAxis]:
+        return [axis for axis in self.keys if axis.numbers is None]
+
+    @cached_property
+    def x(self) -> SweptAxis:
+        """The number with most values."""
+        return max(self.numeric, key=lambda axis: len(axis.values))
+
+    @cached_property
+    def others(self) -> list[SweptAxis]:
+        return [axis for axis in self.keys if axis is not self.x]
+
+    @cached_property
+    def summaries(self) -> list[Mapping[str, Any]]:
+        """The figures of each point by the names of their columns."""
+        return [named(row.summary) for row in self.table]
+
+    def measures(self) -> list[Measure]:
+        """Choose what is drawn: fairness if several groups have it, and the busiest link."""
+        first = self.table[0].summary
+        link = max(first["links"], key=lambda link: link["utilization"]["mean"])["name"]
+        jain = [Measure(name="jain", title="Jain's index", most=1.0)]
+        several = first["fairness"]["jain"] is not None and len(parties(first)) > 1
+        percent = {"scale": 100, "most": 100}
+        return [
+            *(jain if several else []),
+            Measure(name=f"{link}.utilization", title="Utilization of the link (%)", **percent),
+            Measure(name=f"{link}.queue_mean_s", title="Mean queueing delay (ms)", scale=1000),
+            Measure(name=f"{link}.drop_rate", title="Packets dropped (%)", **percent),
+        ]
+
+    def values(self, measure: Measure) -> Iterator[tuple[Row, dict[str, float | None]]]:
+        """Give the points where a measure has a value, with it."""
+        for row, found in zip(self.table, self.summaries, strict=True):
+            if (point := measure.of(found)) is not None:
+                yield row, point
+
+    def figures(self) -> list[Figure]:
+        """Choose what suits the keys, and draw it."""
+        measures = self.measures()
+        if not self.numeric:
+            return [self.dots(measures)]
+        # Of a design that is drawn, there is a row for each combination of words.
+        rows = max(len(self.table) / math.prod(len(axis.values) for axis in self.words), 3.0)
+        drawn = [axis for axis in self.numeric if len(axis.values) >= DRAWN * rows]
+        if len(drawn) > 1:
+            return [self.scatter(drawn, measure) for measure in measures]
+        found = [*self.shares(), *(self.curves(measure) for measure in measures)]
+        if len(self.numeric) == len(self.keys) == 2:
+            y = self.others[0]
+            if min(len(self.x.values), len(y.values)) >= LEAST_CELLS:
+                found += [self.heat(y, measure) for measure in measures[:1]]
+        return found
+
+    def curves(self, measure: Measure) -> Figure:
+        """Draw a line for the values of the other keys."""
+        lines: Lines = {}
+        for row, point in self.values(measure):
+            lines.setdefault(label(row, self.others), []).append(self._at(row, point))
+        return self._lines(measure, lines)
+
+    def shares(self) -> list[Figure]:
+        """Draw the share of each flow or group; nothing of a single one, or of too many."""
+        lines: Lines = {}
+        for row, found in zip(self.table, self.summaries, strict=True):
+            for party in parties(row.runs[0]):
+                share = replace(SHARE, name=f"{party['name']}.share").of(found)
+                if share is not None:
+                    where = label(row, self.others)
+                    called = f"{party['name']}, {where}" if where else party["name"]
+                    lines.setdefault(called, []).append(self._at(row, share))
+        return [self._lines(SHARE, lines)] if 1 < len(lines) <= MOST_LINES else []
+
+    def _at(self, row: Row, point: Mapping[str, float | None]) -> dict[str, Any]:
+        return {"x": self.x.number(row.point.variant[self.x.key]), **point}
+
+    def _lines(self, measure: Measure, lines: Lines) -> Figure:
+        y = measure.axis([row for rows in lines.values() for row in rows])
+        kept = dict(list(lines.items())[:MOST_LINES])
+        drawn = [
+            Curve(look=look, points=sorted(rows, key=lambda row: float(row["x"])))
+            for look, rows in zip(looks(kept), kept.values(), strict=True)
+        ]
+        left_out = len(lines) - len(kept)
+        more = f" Only the first {MOST_LINES} of {len(lines)} lines are drawn." if left_out else ""
+        return Figure(
+            name=_file(measure.name),
+            title=f"{measure.title}, by {self.x.name}",
+            caption=f"{self._band('bands')}{more}",
+            chart=curves(drawn, _scale(self.x), y),
+        )
+
+    def _band(self, what: str) -> str:
+        """Say what the points and their bands or lines are."""
+        runs = min(len(row.runs) for row in self.table)
+        if runs == 1:
+            return "Each point is one run."
+        if runs < LEAST_RUNS:
+            reach = "reach from the smallest to the largest run"
+            return f"Points are means over the seeds; {what} {reach}."
+        return f"Points are means over the seeds; {what} are their 95 % intervals."
+
+    def heat(self, y: SweptAxis, measure: Measure) -> Figure:
+        """Draw a cell for each pair of two numbers."""
+        x = self.x
+        rows: list[dict[str, Any]] = [
+            {
+                "x": str(row.point.variant[x.key]),
+                "y": str(row.point.variant[y.key]),
+                "value": point["mean"],
+                "text": f"{point['mean']:.3g}",
+            }
+            for row, point in self.values(measure)
+            if point["mean"] is not None
+        ]
+        values = [float(row["value"]) for row in rows]
+        scale = Scale(title=y.name, low=min(values), high=max(values))
+        xs, ys = ([str(value) for value in axis.values] for axis in (x, y))
+        return Figure(
+            name=_file(f"{measure.name}-map"),
+            title=f"{measure.title}, by {x.name} and {y.name}",
+            caption="Each cell has the mean over the seeds; darker is more.",
+            chart=heat(rows, xs, ys, x.name, scale),
+        )
+
+    def scatter(self, drawn: Sequence[SweptAxis], measure: Measure) -> Figure:
+        """Draw a point for each drawn setting, over each of its numbers."""
+        clouds: dict[str, list[tuple[Row, float]]] = {}
+        for row, point in self.values(measure):
+            if (mean := point["mean"]) is not None:
+                clouds.setdefault(label(row, self.words), []).append((row, mean))
+        means = [estimated(mean) for cloud in clouds.values() for _, mean in cloud]
+        sides = [
+            (
+                _scale(axis),
+                [
+                    (
+                        Look(label=called, colour=colour(index)),
+                        [
+                            {"x": axis.number(row.point.variant[axis.key]), "mean": mean}
+                            for row, mean in cloud
+                        ],
+                    )
+                    for index, (called, cloud) in enumerate(clouds.items())
+                ],
+            )
+            for axis in drawn[:4]
+        ]
+        return Figure(
+            name=_file(measure.name),
+            title=f"{measure.title}, over each drawn key",
+            caption="Each point is the mean over the seeds of one drawn setting.",
+            chart=scattered(sides, measure.axis(means)),
+        )
+
+    def dots(self, measures: Sequence[Measure]) -> Figure:
+        """Draw a dot with its interval for each point, in a panel for each measure."""
+        each = []
+        for measure in measures:
+            rows = [
+                {"row": label(row, self.keys), "paper": None, **point}
+                for row, point in self.values(measure)
+            ]
+            each.append(Panel(scale=measure.axis(rows), rows=rows))
+        return Figure(
+            name="points",
+            title="The points of the sweep",
+            caption=self._band("lines"),
+            chart=panels([label(row, self.keys) for row in self.table], each),
+        )
 
 
-def _rows_of_design(table: Sequence[Row], keys: Sequence[SweptAxis]) -> float:
-    """The number of drawn rows: the points over the combinations of words."""
-    rows = float(len(table))
-    for axis in keys:
-        if axis.numbers is None:
-            rows /= len(axis.values)
-    return max(rows, 3.0)
-
-
-def _x_scale(x: SweptAxis) -> Scale:
+def _scale(x: SweptAxis) -> Scale:
     numbers = list(x.numbers or ())
     if x.is_logarithmic:
         return powers(x.title, numbers)
-    low, high = min(numbers), max(numbers)
-    return Scale(title=x.title, low=low, high=high)
-
-
-def _y_scale(title: str, rows: Sequence[Mapping[str, Any]], most: float) -> Scale:
-    low, high = ends([row[key] for row in rows for key in ("mean", "low", "high")], most=most)
-    return Scale(title=title, low=low, high=high)
-
-
-def _curves(
-    table: Sequence[Row],
-    summaries: Sequence[Mapping[str, Any]],
-    x: SweptAxis,
-    others: Sequence[SweptAxis],
-    measure: Measure,
-) -> Figure:
-    lines: dict[str, list[dict[str, Any]]] = {}
-    for row, found in zip(table, summaries, strict=True):
-        point = measure.of(found)
-        if point is not None:
-            at = {"x": x.number(row.point.variant[x.key]), **point}
-            lines.setdefault(label(row, others), []).append(at)
-    return _lines(measure.name, measure.title, lines, x, measure.most, table)
-
-
-def _shares(
-    table: Sequence[Row],
-    summaries: Sequence[Mapping[str, Any]],
-    x: SweptAxis,
-    others: Sequence[SweptAxis],
-) -> Figure | None:
-    """Draw the share of each flow or group; nothing of a single one, or of too many."""
-    lines: dict[str, list[dict[str, Any]]] = {}
-    for row, found in zip(table, summaries, strict=True):
-        for party in parties(row.runs[0]):
-            share = Measure(name=f"{party['name']}.share", title="", scale=100).of(found)
-            if share is not None:
-                where = label(row, others)
-                called = f"{party['name']}, {where}" if where else party["name"]
-                at = {"x": x.number(row.point.variant[x.key]), **share}
-                lines.setdefault(called, []).append(at)
-    if not 1 < len(lines) <= MOST_LINES:
-        return None
-    return _lines("share", "Share of all goodput (%)", lines, x, 100.0, table)
-
-
-def _lines(
-    name: str,
-    title: str,
-    lines: Mapping[str, list[dict[str, Any]]],
-    x: SweptAxis,
-    most: float,
-    table: Sequence[Row],
-) -> Figure:
-    y = _y_scale(title, [row for rows in lines.values() for row in rows], most)
-    kept = dict(list(lines.items())[:MOST_LINES])
-    drawn = [
-        Curve(
-            look=Look(label=called, colour=colour(index), dash=dash(index)),
-            points=sorted(rows, key=lambda row: float(row["x"])),
-        )
-        for index, (called, rows) in enumerate(kept.items())
-    ]
-    left_out = len(lines) - len(kept)
-    more = f" Only the first {MOST_LINES} of {len(lines)} lines are drawn." if left_out else ""
-    return Figure(
-        name=_file(name),
-        title=f"{title}, by {x.name}",
-        caption=f"{_band(table)}{more}",
-        chart=curves(drawn, _x_scale(x), y),
-    )
-
-
-def _band(table: Sequence[Row]) -> str:
-    runs = min(len(row.runs) for row in table)
-    if runs == 1:
-        return "Each point is one run."
-    if runs < LEAST_RUNS:
-        return "Points are means over the seeds; bands reach from the smallest to the largest run."
-    return "Points are means over the seeds; bands are their 95 % intervals."
+    return Scale(title=x.title, low=min(numbers), high=max(numbers))
 
 
 def _file(name: str) -> str:
     """Give a name for the files of a figure."""
     return "".join(c if c.isalnum() else "-" for c in name.lower()).strip("-")
-
-
-def _heat(
-    table: Sequence[Row],
-    summaries: Sequence[Mapping[str, Any]],
-    x: SweptAxis,
-    y: SweptAxis,
-    measure: Measure,
-) -> Figure:
-    rows: list[dict[str, Any]] = []
-    for row, found in zip(table, summaries, strict=True):
-        point = measure.of(found)
-        if point is not None and point["mean"] is not None:
-            rows.append(
-                {
-                    "x": str(row.point.variant[x.key]),
-                    "y": str(row.point.variant[y.key]),
-                    "value": point["mean"],
-                    "text": f"{point['mean']:.3g}",
-                }
-            )
-    values = [float(row["value"]) for row in rows]
-    scale = Scale(title=y.name, low=min(values), high=max(values))
-    xs, ys = ([str(value) for value in axis.values] for axis in (x, y))
-    return Figure(
-        name=_file(f"{measure.name}-map"),
-        title=f"{measure.title}, by {x.name} and {y.name}",
-        caption="Each cell has the mean over the seeds; darker is more.",
-        chart=heat(rows, xs, ys, x.name, scale),
-    )
-
-
-def _scatter(
-    table: Sequence[Row],
-    summaries: Sequence[Mapping[str, Any]],
-    drawn: Sequence[SweptAxis],
-    words: Sequence[SweptAxis],
-    measure: Measure,
-) -> Figure:
-    clouds: dict[str, list[tuple[Row, float]]] = {}
-    for row, found in zip(table, summaries, strict=True):
-        point = measure.of(found)
-        if point is not None and point["mean"] is not None:
-            clouds.setdefault(label(row, words), []).append((row, point["mean"]))
-    means = [{"mean": mean, "low": None, "high": None} for of in clouds.values() for _, mean in of]
-    looks = [Look(label=called, colour=colour(index)) for index, called in enumerate(clouds)]
-    sides = [
-        (
-            _x_scale(axis),
-            [
-                (
-                    look,
-                    [
-                        {"x": axis.number(row.point.variant[axis.key]), "mean": mean}
-                        for row, mean in cloud
-                    ],
-                )
-                for look, cloud in zip(looks, clouds.values(), strict=True)
-            ],
-        )
-        for axis in drawn[:4]
-    ]
-    return Figure(
-        name=_file(measure.name),
-        title=f"{measure.title}, over each drawn key",
-        caption="Each point is the mean over the seeds of one drawn setting.",
-        chart=scattered(sides, _y_scale(measure.title, means, measure.most)),
-    )
-
-
-def _dots(
-    table: Sequence[Row],
-    summaries: Sequence[Mapping[str, Any]],
-    keys: Sequence[SweptAxis],
-    measures: Sequence[Measure],
-) -> Figure:
-    names = [label(row, keys) for row in table]
-    each = []
-    for measure in measures:
-        rows = [
-            {"row": name, "paper": None, **point}
-            for name, found in zip(names, summaries, strict=True)
-            if (point := measure.of(found)) is not None
-        ]
-        each.append(Panel(scale=_y_scale(measure.title, rows, measure.most), rows=rows))
-    return Figure(
-        name="points",
-        title="The points of the sweep",
-        caption=_band(table)
-        .replace("bands are", "lines are")
-        .replace("bands reach", "lines reach"),
-        chart=panels(names, each),
-    )

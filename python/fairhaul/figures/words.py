@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairhaul.results.figure_rows import mean
+from fairhaul.text.durations import duration_text
 from fairhaul.text.phrases import listed, quantity
 
 Object = Mapping[str, Any]
+
+TOO_SHORT = (
+    "too short to say anything about the long term: a measured bulk flow had fewer than 20 loss "
+    "events"
+)
 
 
 def milliseconds(flow: Object) -> str:
@@ -60,15 +66,13 @@ def answer(figures: Object) -> str:
         if least > 0 and most / least < 1.05:
             parts = [f"All flows got the same to within 5 %, at most {got}{jain}, and {link}."]
     if figures["stationary"] is False:
-        parts.append(NOT_STATIONARY)
+        wanted_s = figures["wanted_duration_s"]
+        enough = f"; about {duration_text(mean(wanted_s))} would suffice" if wanted_s else ""
+        parts.append(f"The run is {TOO_SHORT}{enough}.")
+    if figures["completed"] is False:
+        parts.append("A measured transfer was not completed.")
     parts += [f"Warning: {warning}." for warning in figures.get("warnings", ())]
     return " ".join(parts)
-
-
-NOT_STATIONARY = (
-    "The run is too short to say anything about the long term: a measured bulk flow had fewer than "
-    "20 loss events."
-)
 
 
 def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
@@ -94,6 +98,5 @@ def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
             f"least fair, with {worst[0]:.2f}."
         )
     if any(figures["stationary"] is False for figures in measures):
-        text += " Some runs are too short to say anything about the long term: a measured bulk "
-        text += "flow had fewer than 20 loss events."
+        text += f" Some runs are {TOO_SHORT}."
     return text

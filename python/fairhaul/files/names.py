@@ -7,14 +7,9 @@ from pathlib import Path
 
 
 def imported(file: Path, package: str) -> dict[str, str]:
-    """Give the names that a file imports from a package, each with its place there.
+    """Give the names that a Python file imports from a package, each with its place there.
 
-    Args:
-        file: a Python file.
-        package: the name of the package; other imports do not count.
-
-    Returns:
-        By name its module and itself, such as `fairhaul.record.record.read_record`.
+    A place is the module and the name, such as `fairhaul.record.record.read_record`.
     """
     return {
         name.name: f"{node.module}.{name.name}"

@@ -44,11 +44,7 @@ def way_of(controller: Mapping[str, Any], found: Mapping[str, Way]) -> Way:
     """Give the way of a controller whose sender has the profile of Linux.
 
     A controller with other values than the kernel's own is none of the kernel's, so that only an
-    eBPF port can do what it does.
-
-    Args:
-        controller: the controller as in a scenario.
-        found: what `ways` gave.
+    eBPF port can do what it does. `found` is what `ways` gave.
     """
     kind = controller["kind"]
     way = found.get(str(kind), Way.NONE)
@@ -78,9 +74,6 @@ def _parameters(controller: Mapping[str, Any], profile: str) -> dict[str, Any]:
 
 def pacing_command(pacing: str) -> str:
     """Give the command that makes a sender pace as it was simulated, on the device of a route.
-
-    Args:
-        pacing: the value of the key `pacing` of its flows.
 
     Raises:
         Refused: no queue discipline of the kernel paces that way.

@@ -12,18 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from fairhaul.host.process import Line, ask
+from fairhaul.host.process import Line, OnEvent, ask, ignored
 from fairhaul.scenario.read import plain
 
 if TYPE_CHECKING:
     from fairhaul.host.results import Look
 
 OnLook = Callable[["Look"], None]
-OnEvent = Callable[[Line], None]
-
-
-def _silent(_: Line) -> None:
-    pass
 
 
 def look(
@@ -33,7 +28,7 @@ def look(
     ports: Sequence[int] = (),
     namespaces: Sequence[str] = (),
     trace: bool = True,
-    on_event: OnEvent = _silent,
+    on_event: OnEvent = ignored,
 ) -> Look:
     """Look at the connections twice, and give the second look, with what happened in between.
 
@@ -62,7 +57,7 @@ def follow(
     ports: Sequence[int] = (),
     namespaces: Sequence[str] = (),
     trace: bool = True,
-    on_event: OnEvent = _silent,
+    on_event: OnEvent = ignored,
 ) -> None:
     """Call `on_look` with look after look, until it raises an exception.
 

@@ -5,48 +5,54 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
 from fairhaul._core import RunError, Scenario, Stopped
-from fairhaul.host.process import Line, Refused, ask
+from fairhaul.host.process import OnEvent, Refused, ask, ignored
 
-OnEvent = Callable[[Line], None]
+if TYPE_CHECKING:
+    from fairhaul.host.results import ShellResult
 
 
-class HostRun:
-    """A process of `fairhaul-host` that runs a scenario."""
+class HostRun(ABC):
+    """A run of a scenario by `fairhaul-host`, with the interface of a run in the simulator."""
 
     def __init__(self, scenario: Scenario) -> None:
         """Prepare a run; nothing happens yet."""
+        self.notes: dict[str, Any] = {}
+        """After `run`: what is known of a run with a kernel, such as `trust` and `kernel`."""
         self._scenario = scenario
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
 
     def stop(self) -> None:
-        """Ask the run to end at once; `run` then raises `Stopped`."""
+        """Ask the run to end at once; it then raises `Stopped`."""
         self._stopped = True
         if self._process is not None:
             self._process.terminate()
 
-    def run(
-        self,
-        request: Mapping[str, Any],
-        on_event: OnEvent = lambda _: None,
-        started: Callable[[], None] = lambda: None,
-    ) -> tuple[dict[str, Any], _core.Outcome]:
-        """Run to the end, and give the notes of `fairhaul-host` and the outcome.
-
-        Args:
-            request: the command as `do`, and what it takes beside the scenario.
-            on_event: called with every event.
-            started: called when the process has started.
+    @abstractmethod
+    def run(self) -> _core.Outcome:
+        """Run to the end.
 
         Raises:
-            Refused: the engine cannot be used here, or cannot do what the scenario needs.
-            RunError: it failed on the way.
+            Refused: the engine cannot be used here, or cannot run the scenario.
+            RunError: it failed on the way, or its record is not valid.
             Stopped: `stop` was called.
+        """
+
+    def _asked(
+        self,
+        request: Mapping[str, Any],
+        on_event: OnEvent = ignored,
+        started: Callable[[], None] = lambda: None,
+    ) -> tuple[dict[str, Any], _core.Outcome]:
+        """Have `fairhaul-host` run it, and give its notes and the outcome.
+
+        `request` has the command as `do`, and what it takes beside the scenario.
         """
 
         def start(process: subprocess.Popen[str]) -> None:
@@ -97,7 +103,7 @@ def opened(
     command: Sequence[str],
     receivers: Sequence[str],
     on_event: OnEvent,
-) -> Any:
+) -> ShellResult:
     """Have `fairhaul-host` run a program in a host, with this process's standard streams.
 
     Raises:
@@ -111,7 +117,8 @@ def opened(
         raise Refused(f"the program requires standard input and output: {error.strerror}") from None
     programs = {"command": list(command), "receivers": list(receivers), "terminal": terminal}
     try:
-        return ask({**request, **programs}, on_event, descriptors=terminal)
+        done: ShellResult = ask({**request, **programs}, on_event, descriptors=terminal)
+        return done
     finally:
         for descriptor in terminal:
             os.close(descriptor)

@@ -10,11 +10,11 @@ by the path of an object file that was built with Fairhaul's header.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from fairhaul.host.process import Line, Refused, ask
-from fairhaul.scenario.read import Scenario, plain, read_one
+from fairhaul.host.process import OnEvent, Refused, ask, ignored
+from fairhaul.scenario.read import Scenario, plain, read_one, typed
 
 if TYPE_CHECKING:
     from fairhaul.host.results import (
@@ -27,14 +27,9 @@ if TYPE_CHECKING:
         Watched,
     )
 
-OnEvent = Callable[[Line], None]
 
 ONE_PRODUCT = {"kind": "droptail", "capacity": "1 bdp"}
 """The queue of the path on which a controller is read; its parameters do not depend on it."""
-
-
-def _silent(_: Line) -> None:
-    pass
 
 
 def ports() -> list[Port]:
@@ -93,7 +88,7 @@ def install(  # noqa: PLR0913 - one argument for each option of the command
     routes: Sequence[str] = (),
     replace: bool = False,
     dry_run: bool = False,
-    on_event: OnEvent = _silent,
+    on_event: OnEvent = ignored,
 ) -> Installed:
     """Install eBPF ports: all of them, or none.
 
@@ -132,7 +127,7 @@ def change(
     parameters: Mapping[str, object],
     *,
     dry_run: bool = False,
-    on_event: OnEvent = _silent,
+    on_event: OnEvent = ignored,
 ) -> Changed:
     """Change parameters of an installed eBPF port, at once for all its connections.
 
@@ -144,7 +139,7 @@ def change(
     return cast("Changed", ask(request, on_event))
 
 
-def status(on_event: OnEvent = _silent) -> KernelStatus:
+def status(on_event: OnEvent = ignored) -> KernelStatus:
     """Give the installed eBPF ports, their owners, defaults and connections.
 
     The connections are sampled twice, a second apart: `rate_bps` is the rate at which the
@@ -159,7 +154,7 @@ def status(on_event: OnEvent = _silent) -> KernelStatus:
     return cast("KernelStatus", ask({"do": "status"}, on_event))
 
 
-def verify(*names: str, on_event: OnEvent = _silent) -> Verified:
+def verify(*names: str, on_event: OnEvent = ignored) -> Verified:
     """Test eBPF ports in the running kernel, by default all of them, and remove them again.
 
     Raises:
@@ -171,7 +166,7 @@ def verify(*names: str, on_event: OnEvent = _silent) -> Verified:
 
 
 def remove(
-    *names: str, everything: bool = False, dry_run: bool = False, on_event: OnEvent = _silent
+    *names: str, everything: bool = False, dry_run: bool = False, on_event: OnEvent = ignored
 ) -> Removed:
     """Remove installed eBPF ports; connections that use an eBPF port keep it until they end.
 
@@ -196,7 +191,7 @@ def watch(
     flows: bool = False,
     trace: bool = True,
     dry_run: bool = False,
-    on_event: OnEvent = _silent,
+    on_event: OnEvent = ignored,
 ) -> Watched:
     """Watch installed eBPF ports, by default all, and remove a port if its loss is too high.
 
@@ -238,8 +233,4 @@ def unit_parts(unit: str) -> tuple[float, str]:
 
 def _texts(parameters: Mapping[str, object]) -> dict[str, str]:
     """Write the values of parameters as texts, as a person types them."""
-    texts = {}
-    for key, value in parameters.items():
-        number = plain(value)
-        texts[key] = str(number).lower() if isinstance(number, bool) else str(number)
-    return texts
+    return {key: typed(value) for key, value in parameters.items()}

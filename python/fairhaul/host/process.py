@@ -17,19 +17,22 @@ from fairhaul.files.files import PACKAGE
 PROGRAM = PACKAGE / "bin" / "fairhaul-host"
 
 Line = Mapping[str, Any]
+OnEvent = Callable[[Line], None]
+Started = Callable[[subprocess.Popen[str]], None]
+
+
+def ignored(_: Any) -> None:
+    """Take an event, and do nothing."""
 
 
 class Refused(Exception):
     """The lab or the kernel cannot do what was asked on this host; nothing was changed."""
 
 
-Started = Callable[[subprocess.Popen[str]], None]
-
-
 def ask(
     request: Mapping[str, Any],
-    on_event: Callable[[Line], None] = lambda _: None,
-    started: Started = lambda _: None,
+    on_event: OnEvent = ignored,
+    started: Started = ignored,
     descriptors: Sequence[int] = (),
     program: Path | None = None,
 ) -> Any:
@@ -80,9 +83,7 @@ def ask(
     raise RunError(last["error"])
 
 
-def _exchange(
-    process: subprocess.Popen[str], request: str, on_event: Callable[[Line], None]
-) -> Line:
+def _exchange(process: subprocess.Popen[str], request: str, on_event: OnEvent) -> Line:
     """Send a request, pass on the events, and give the last line."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -9,7 +9,7 @@ with a job that no worker survives. Only a job that fails alone has failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
@@ -100,18 +100,10 @@ def work_on_cluster(
     *,
     engine: Engine = "sim",
 ) -> list[tuple[Job, str]]:
-    """Run jobs on the workers of a Dask cluster, and hand over each result.
+    """Run jobs on the workers of a Dask cluster; give the jobs that failed, and why.
 
-    Args:
-        jobs: the jobs, each with another key.
-        keep: called in this process with each job, how it was made, and its value.
-        address: the address of the scheduler, such as `tcp://10.0.0.1:8786`.
-        on_progress: called with the progress about twice a second.
-        computes: compute what is kept of a run, by the jobs' `of`.
-        engine: the engine, `"sim"` or `"linux"`.
-
-    Returns:
-        The jobs that failed, and why.
+    `keep` is called in this process with each job, how it was made, and its value; `computes` has
+    what computes the value, by the jobs' `of`. The progress is reported about twice a second.
 
     Raises:
         ScenarioError: `distributed` is missing, there is no scheduler or no worker, or a worker has
@@ -126,73 +118,64 @@ def work_on_cluster(
     except (OSError, ValueError) as error:
         raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
     with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_S)
+        except TimeoutError:
+            raise ScenarioError(f"--dask {address}: the cluster has no worker") from None
         # The values of a paper's experiments are computed by one build.
         for compute in {build_of(compute): compute for compute in computes.values()}.values():
-            _check_workers(client, address, compute)
+            _compare(client, address, "build of Fairhaul", build_of, compute)
         if engine == "linux":
-            _check_programs(client, address)
-        return _Work(client, jobs, keep, on_progress, computes, engine).all()
+            used = linux.chosen()
+            same = f"; build the same one there: {used.command}"
+            _compare(client, address, "program of Linux", linux.identity_of, used.version, same)
+        return _Work(
+            client=client,
+            jobs=jobs,
+            keep=keep,
+            on_progress=on_progress,
+            computes=computes,
+            engine=engine,
+        ).all()
 
 
-def _check_programs(client: Any, address: str) -> None:
-    """Refuse workers whose program of Linux, or whose router, is another one."""
-    used = linux.chosen()
-    ours = linux.identity_of(used.version)
-    found = client.run(linux.identity_of, used.version, on_error="return")
-    for worker, theirs in found.items():
-        if theirs != ours:
-            raise ScenarioError(
-                f"--dask {address}: the worker {worker} has another program of Linux: {theirs} "
-                f"instead of {ours}; build the same one there: {used.command}"
-            )
-
-
-def _check_workers(client: Any, address: str, compute: Compute) -> None:
+def _compare(
+    client: Any, address: str, what: str, name: Callable[[Any], str], of: Any, remedy: str = ""
+) -> None:
+    """Refuse workers where a function names another build or program than it does here."""
     from dask.utils import typename
 
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_S)
-    except TimeoutError:
-        raise ScenarioError(f"--dask {address}: the cluster has no worker") from None
-    ours = build_of(compute)
-    for worker, theirs in client.run(build_of, compute, on_error="return").items():
+    ours = name(of)
+    for worker, theirs in client.run(name, of, on_error="return").items():
         if theirs != ours and not isinstance(theirs, OSError):  # which says that it has died
             found = theirs if isinstance(theirs, str) else f"none ({typename(type(theirs))})"
             raise ScenarioError(
-                f"--dask {address}: the worker {worker} has another build of Fairhaul: "
-                f"{found} instead of {ours}"
+                f"--dask {address}: the worker {worker} has another {what}: {found} instead of "
+                f"{ours}{remedy}"
             )
 
 
+@dataclass(kw_only=True)
 class _Work:
-    """Jobs that are under way on a cluster."""
+    """Jobs that are under way on a cluster; the fields are arguments of `work_on_cluster`."""
 
-    def __init__(
-        self,
-        client: Any,
-        jobs: Sequence[Job],
-        keep: Keep,
-        on_progress: OnProgress | None,
-        computes: Mapping[str, Compute],
-        engine: Engine,
-    ) -> None:
-        self._client = client
-        self._jobs = jobs
-        self._keep = keep
-        self._on_progress = on_progress
-        self._computes, self._engine = computes, engine
-        self._kernel = linux.chosen().version if engine == "linux" else None
-        self._failures: list[tuple[Job, str]] = []
-        self._suspects: list[Job] = []
-        self._finished = 0
-        self._done_s = 0.0
+    client: Any
+    jobs: Sequence[Job]
+    keep: Keep
+    on_progress: OnProgress | None
+    computes: Mapping[str, Compute]
+    engine: Engine
+    failures: list[tuple[Job, str]] = field(default_factory=list)
+    suspects: list[Job] = field(default_factory=list)
+    finished: int = 0
+    done_s: float = 0.0
 
     def all(self) -> list[tuple[Job, str]]:
         """Run all jobs, and give the failures."""
-        self._run(tasks_of(self._jobs, self._engine))
-        for job in self._suspects:
+        self._run(tasks_of(self.jobs, self.engine))
+        for job in self.suspects:
             self._run([[job]], alone=True)
-        return self._failures
+        return self.failures
 
     def _run(self, tasks: Sequence[list[Job]], *, alone: bool = False) -> None:
         left: dict[Any, list[Job]] = {}
@@ -204,16 +187,16 @@ class _Work:
                     left |= self._take(future, left.pop(future), alone)
                 self._report()
         finally:
-            self._client.cancel(list(left))
+            self.client.cancel(list(left))
 
     def _submit(self, task: Sequence[Job]) -> Any:
-        return self._client.submit(
+        return self.client.submit(
             run_task,
             [job.scenario for job in task],
             [job.digest for job in task],
-            [self._computes[job.of] for job in task],
-            self._engine,
-            self._kernel,
+            [self.computes[job.of] for job in task],
+            self.engine,
+            linux.chosen().version if self.engine == "linux" else None,
             pure=False,
         )
 
@@ -233,34 +216,34 @@ class _Work:
             if alone:
                 self._fail(task[0], _reason(future))
             else:
-                self._suspects += task
+                self.suspects += task
             return {}
         for job, answer in zip(task, future.result(), strict=True):
             if answer.made is None:
                 self._fail(job, answer.why)
             else:
-                self._keep(job, answer.made, answer.value)
+                self.keep(job, answer.made, answer.value)
                 self._count(job)
         return {}
 
     def _fail(self, job: Job, why: str) -> None:
-        self._failures.append((job, why))
+        self.failures.append((job, why))
         self._count(job)
 
     def _count(self, job: Job) -> None:
-        self._finished += 1
-        self._done_s += job.scenario.duration_s
+        self.finished += 1
+        self.done_s += job.scenario.duration_s
 
     def _report(self) -> None:
-        if self._on_progress is not None:
-            total_s = sum(job.scenario.duration_s for job in self._jobs)
-            self._on_progress(
+        if self.on_progress is not None:
+            total_s = sum(job.scenario.duration_s for job in self.jobs)
+            self.on_progress(
                 Progress(
-                    reached_s=self._done_s,
+                    reached_s=self.done_s,
                     total_s=total_s,
-                    part=self._finished / len(self._jobs),
-                    finished=self._finished,
-                    runs=len(self._jobs),
+                    part=self.finished / len(self.jobs),
+                    finished=self.finished,
+                    runs=len(self.jobs),
                     running=(),
                 )
             )

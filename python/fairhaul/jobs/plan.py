@@ -20,6 +20,7 @@ from fairhaul.results.table import Point, Row
 from fairhaul.scenario.read import Scenario, variant
 
 if TYPE_CHECKING:
+    from fairhaul.measures.types import RunFigures
     from fairhaul.scenario.engines import Engine
 
 SCHEMA = 1
@@ -124,12 +125,6 @@ def planned(
             )
         )
     return Plan(points=points, engine=engine, build=by), jobs
-
-
-if TYPE_CHECKING:
-    from fairhaul.measures.types import RunFigures
-if TYPE_CHECKING:
-    pass
 
 
 def rows(plan: Plan, store: Store) -> list[Row]:

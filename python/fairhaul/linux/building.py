@@ -118,12 +118,7 @@ def apply(tree: Path, originals: Path, version: str, folder: Path = ours.FOLDER)
     """Apply all changes to a copied tree, and copy our files into it.
 
     Files that already have their content keep their time, so that they are not compiled again.
-
-    Args:
-        tree: the copied tree.
-        originals: the folder that keeps the unchanged texts of changed files.
-        version: the version of the tree.
-        folder: the folder with our files.
+    `originals` keeps the unchanged texts of changed files; `folder` has our files.
     """
     rules = [change for change in changes.read(folder) if change.concerns(version)]
     for name in dict.fromkeys(rule.file for rule in rules):
@@ -156,13 +151,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def facts_of(values: dict[str, int], config: Path, version: str) -> dict[str, Any]:
-    """What decides how TCP computes in a program.
-
-    Args:
-        values: the values that were compiled.
-        config: the configuration of the program.
-        version: its version.
-    """
+    """What decides how TCP computes in a program: values that were compiled, and `config`."""
     enabled = set(re.findall(r"^CONFIG_(\w+)=y$", config.read_text(encoding="utf-8"), re.M))
     controllers = sorted(
         NAMES_OF_CONTROLLERS.get(name, name)

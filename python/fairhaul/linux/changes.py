@@ -81,10 +81,7 @@ def read(folder: Path = ours.FOLDER) -> list[Change]:
 def changed(originals: Path, version: str, changes: Iterable[Change]) -> dict[str, str]:
     """The changed texts of the kernel's files, by their paths.
 
-    Args:
-        originals: the folder with the kernel's unchanged sources.
-        version: the version of the kernel.
-        changes: the changes; those for other versions are ignored.
+    `originals` has the unchanged sources of this version; changes for other versions are ignored.
 
     Raises:
         Refused: a text that is to be replaced is not there.

@@ -70,7 +70,7 @@ def facts(tree: Path, objects: Path) -> dict[str, int]:
 def strip(linux: Path, program: Path) -> None:
     """Copy the program without what only a debugger reads."""
     command = ["strip", "--strip-debug", "-o", str(program), str(linux)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    answer = requirements.answer_of(command)
     if answer.returncode != 0:
         if "No space left" in answer.stderr:
             raise Refused(requirements.no_space(program.parent.parent))

@@ -11,6 +11,7 @@ from pathlib import Path
 from fairhaul._core import RunError
 from fairhaul.host.process import Refused
 from fairhaul.linux.progress import Steps
+from fairhaul.linux.requirements import answer_of
 
 DEFAULT = "linux-source-6.12"
 PACKAGE = re.compile(r"linux-source-\d+\.\d+")
@@ -19,9 +20,7 @@ PACKAGE = re.compile(r"linux-source-\d+\.\d+")
 def candidate(package: str, private: Path) -> tuple[str, list[str]]:
     """The name of the package's file, and the options of apt with which it is found.
 
-    Args:
-        package: the name of the package.
-        private: a folder for lists of packages, if those of the system do not have the package.
+    `private` is a folder for lists of packages, if those of the system do not have the package.
     """
     if shutil.which("apt-get") is None:
         raise Refused(
@@ -89,12 +88,4 @@ def _apt(arguments: list[str], folder: Path) -> None:
 def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     # As root, apt would use a user of its own for downloads, who may not write into the folder.
     user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
-    return subprocess.run(
-        ["apt-get", *user, "-qq", *arguments],
-        cwd=folder,
-        env={**os.environ, "LC_ALL": "C"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return answer_of(["apt-get", *user, "-qq", *arguments], folder)

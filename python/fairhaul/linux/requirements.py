@@ -111,26 +111,27 @@ def check_compiler(tree: Path, version: str) -> None:
             )
 
 
-def _has(header: str) -> bool:
-    """Whether the compiler finds a header."""
-    answer = subprocess.run(
-        ["gcc", "-E", "-"],
-        input=f"#include <{header}>\n",
+def answer_of(
+    command: list[str], folder: Path | None = None, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run a tool in a folder, with a text as its input, and give its answer in English."""
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "LC_ALL": "C"},
+        input=given,
         capture_output=True,
         text=True,
         check=False,
     )
-    return answer.returncode == 0
+
+
+def _has(header: str) -> bool:
+    """Whether the compiler finds a header."""
+    return answer_of(["gcc", "-E", "-"], given=f"#include <{header}>\n").returncode == 0
 
 
 def _first_line(command: list[str]) -> str:
-    answer = subprocess.run(
-        command,
-        env={**os.environ, "LC_ALL": "C"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    answer = answer_of(command)
     lines = re.findall(r".+", answer.stdout)
     return lines[0] if answer.returncode == 0 and lines else ""

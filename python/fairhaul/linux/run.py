@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
 from fairhaul._core import RunError, Scenario
 from fairhaul.host import process as host
-from fairhaul.host.host_run import HostRun, OnEvent, opened, written
-from fairhaul.host.process import Line, Refused, ask
+from fairhaul.host.host_run import HostRun, opened, written
+from fairhaul.host.process import Line, OnEvent, Refused, ask, ignored
 from fairhaul.linux.cache import Program, program
 
 if TYPE_CHECKING:
@@ -149,33 +149,25 @@ def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
     ask({"do": "linux_ready", **program, "scenarios": asked})
 
 
-class Run:
-    """One run of a scenario in simulated time, with the interface of a run in the simulator."""
+class Run(HostRun):
+    """One run of a scenario in simulated time.
+
+    Its notes are `trust` (what was checked), `kernel` (the version), `program` (its digest) and
+    `memory_mb`.
+    """
+
+    reached_s = 0.0
+    """How far the run has come, in seconds of simulated time."""
+    cpu_s = 0.0
+    """After `run`: the processor time of the program."""
 
     def __init__(self, scenario: Scenario, used: Program, traced: int | None = None) -> None:
         """Prepare a run; nothing happens yet. `traced`: the index of a flow for a packet trace."""
-        self._scenario, self._program, self._traced = scenario, used, traced
-        self._run = HostRun(scenario)
-        self.reached_s = 0.0
-        """How far the run has come, in seconds of simulated time."""
-        self.cpu_s = 0.0
-        """After `run`: the processor time of the program."""
-        self.notes: dict[str, Any] = {}
-        """After `run`: `trust` (what was checked), `kernel` (the version), `program` (its digest)
-        and `memory_mb`."""
-
-    def stop(self) -> None:
-        """Ask the run to end at once; it then raises `Stopped`."""
-        self._run.stop()
+        super().__init__(scenario)
+        self._program, self._traced = used, traced
 
     def run(self) -> _core.Outcome:
-        """Run to the end.
-
-        Raises:
-            Refused: the program cannot run here, or cannot run the scenario.
-            RunError: it failed on the way, or its record is not valid.
-            Stopped: `stop` was called.
-        """
+        """Run to the end; the errors are the same."""
         memory = memory_mb(self._scenario)
         request: dict[str, Any] = {
             "do": "linux",
@@ -183,7 +175,7 @@ class Run:
             "memory_mb": memory,
             "trace": self._traced,
         }
-        notes, outcome = self._run.run(request, self._take)
+        notes, outcome = self._asked(request, self._take)
         self.cpu_s = float(notes.pop("cpu_s"))
         if not (trust := notes["trust"])["valid"]:
             reasons = "; ".join(trust["reasons"])
@@ -201,25 +193,9 @@ def shell(
     command: Sequence[str],
     *,
     receivers: Sequence[str] = (),
-    on_event: OnEvent = lambda _: None,
+    on_event: OnEvent = ignored,
 ) -> ShellResult:
-    """Run a program at the sender of a flow in simulated time, as `lab.shell` does in real time.
-
-    Args:
-        scenario: the scenario whose network is opened; its traffic does not run.
-        flow: the name of the flow.
-        command: the program and its arguments; its environment has `FAIRHAUL_PEER`, the address of
-            the receiver.
-        receivers: commands for `sh`, which run at the receiver until the program ends.
-        on_event: called with every warning, and with the addresses when the network is open.
-
-    Returns:
-        The program's exit status as `status`, and the counts of packets.
-
-    Raises:
-        Refused: there is no program, there is no such flow, or it cannot run the scenario.
-        RunError: it failed on the way.
-    """
+    """Run a program at the sender of a flow in simulated time, as `lab.shell` does in real time."""
     request = {
         "do": "linux_shell",
         "program": str(chosen().path),
@@ -227,4 +203,4 @@ def shell(
         "scenario": written(scenario),
         "host": flow,
     }
-    return cast("ShellResult", opened(request, command, receivers, on_event))
+    return opened(request, command, receivers, on_event)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from fairhaul.host.process import Refused
 from fairhaul.linux import changes, debian
+from fairhaul.linux.ours import DIGITS
 from fairhaul.linux.progress import Steps
 
 OLDEST = "6.1"
@@ -53,12 +54,8 @@ BUILD = "fairhaul linux build"
 def copied(source: str, builds: Path, steps: Steps) -> Path:
     """Copy the source into its folder below `builds`, and give the folder.
 
-    The folder is `VERSION-DIGEST`; the kernel's sources are in `source` there.
-
-    Args:
-        source: the path of a tree or an archive, or the name of a package of Debian.
-        builds: the folder of all builds.
-        steps: is informed of the progress.
+    The folder is `VERSION-DIGEST`; the kernel's sources are in `source` there. A source is the path
+    of a tree or an archive, or the name of a package of Debian.
     """
     if debian.PACKAGE.fullmatch(source):
         return _from_debian(source, builds, steps)
@@ -150,15 +147,8 @@ def version_of(tree: Path, source: str) -> str:
 
 def _unpack(file: Path, into: Path) -> None:
     """Unpack an archive of a tree, or a package of Debian that contains one."""
-    unpack = [
-        "tar",
-        "-x",
-        "--strip-components=1",
-        "--no-same-owner",
-        "-C",
-        str(into),
-        "--wildcards",
-    ]
+    unpack = ["tar", "-x", "--strip-components=1", "--no-same-owner", "--wildcards"]
+    unpack += ["-C", str(into)]
     unpack += [f"--exclude={pattern}" for pattern in _patterns()]
     if file.suffix != ".deb":
         _piped(file, [[*unpack, "-f", str(file)]])
@@ -213,11 +203,8 @@ def _piped(file: Path, commands: list[list[str]]) -> None:
 def synchronise(tree: Path, copy: Path, originals: Path) -> None:
     """Copy a tree, or what has changed in it since it was copied.
 
-    Args:
-        tree: the tree.
-        copy: the folder of the copy.
-        originals: files that are changed in the copy, as they were copied: they are compared and
-            replaced there.
+    `originals` has files that are changed in the copy, as they were copied: they are compared and
+    replaced there.
     """
     for name in _files(tree):
         original = originals / name
@@ -254,8 +241,8 @@ def _files(tree: Path) -> Iterator[str]:
 
 def _digest_of(file: Path) -> str:
     with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()[:12]
+        return hashlib.file_digest(content, "sha256").hexdigest()[:DIGITS]
 
 
 def _short(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:12]
+    return hashlib.sha256(content).hexdigest()[:DIGITS]

@@ -12,7 +12,7 @@ from operator import index as whole
 
 from fairhaul import _core
 from fairhaul.scenario.listings import catalogue
-from fairhaul.scenario.read import plain
+from fairhaul.scenario.read import plain, typed
 from fairhaul.text.nearest import hint
 
 # A packet of 1000 bytes at 800 Mbit/s.
@@ -65,15 +65,10 @@ def count_flows(
         raise ValueError(f"unknown counter {counter!r}; {hint(counter, known)}")
     flows = plain(rates)
     each = [1.0] * flows if isinstance(flows, int) else [float(rate) for rate in flows]
-    given = [(name, _text(value)) for name, value in (settings or {}).items()]
+    given = [(name, typed(value)) for name, value in (settings or {}).items()]
     return _core.count_flows(
         counter, given, each, whole(packets), float(gap_s), [whole(seed) for seed in seeds]
     )
-
-
-def _text(value: object) -> str:
-    value = plain(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def effective_flows(rates: Sequence[float]) -> float:

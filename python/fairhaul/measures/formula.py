@@ -11,20 +11,16 @@ bin of a column, `max(flow_series.bbr.cwnd_packets)`, or every event, `count(eve
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fairhaul.measures.fairness import jain
-from fairhaul.measures.formula_bounds import bounds_of
+from fairhaul.measures.formula_terms import FUNCTIONS, OPERATORS, Number, bounds_of
 from fairhaul.measures.types import Fairness, FlowFigures, GroupFigures, LinkFigures, LossEpisodes
 from fairhaul.statistics.estimate import Bounds
 from fairhaul.text.nearest import hint
-
-Number = float | None
 
 LISTS: Mapping[str, type] = {
     "flows": FlowFigures,
@@ -40,23 +36,6 @@ RECORDS: Mapping[str, str] = {
     "modes": "flows",
 }
 WORDS = {"name", "group", "role", "controller", "profile", "jain_by_window"}
-OPERATORS: Mapping[type, Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-FUNCTIONS: Mapping[str, Callable[[Sequence[float]], Number]] = {
-    "sum": math.fsum,
-    "mean": lambda values: math.fsum(values) / len(values),
-    "min": min,
-    "max": max,
-    "jain": jain,
-    "count": lambda values: float(len(values)),
-    "p95": lambda values: sorted(values)[math.ceil(0.95 * len(values)) - 1],
-    "first": lambda values: values[0],
-    "last": lambda values: values[-1],
-}
 # Of a list of a record that is empty, because nothing happened.
 OF_NOTHING: Mapping[str, float] = {"sum": 0.0, "count": 0.0}
 
@@ -71,19 +50,18 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Formula:
-    """A formula that was read."""
+    """A formula that was read.
+
+    `figures` names what it has of them: table, name of the flow or link, if any, and figure.
+    """
 
     tree: ast.expr
+    figures: Sequence[tuple[str, str, str]]
 
     def of(self, figures: Mapping[str, Any]) -> Number:
         """Compute the number of a run; None where a figure of it is missing, or by zero."""
         value = _value(self.tree, figures)
         return value if not isinstance(value, list) else None
-
-    @property
-    def figures(self) -> list[tuple[str, str, str]]:
-        """Its figures: table, name of the flow or link, if any, and figure."""
-        return _figures(self.tree)
 
     @property
     def bounds(self) -> Bounds:
@@ -126,15 +104,14 @@ def read_formula(text: str, *, records: bool = False) -> Formula:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise FormulaError(f"{_quoted(text)} is not a formula") from None
     try:
-        _check(tree)
+        figures = _figures(tree)
     except RecursionError:
         raise FormulaError(f"{_quoted(text)} is nested too deeply") from None
-    formula = Formula(tree=tree)
-    for table, name, figure in formula.figures:
+    for table, name, figure in figures:
         if table in RECORDS and not records:
             known = [*LISTS, *TABLES]
             raise FormulaError(f"unknown figure '{table}.{name}.{figure}'; {hint(table, known)}")
-    return formula
+    return Formula(tree=tree, figures=figures)
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -142,21 +119,20 @@ def matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, _pattern(pattern))
 
 
-def _check(node: ast.expr) -> None:
+def _figures(node: ast.expr) -> list[tuple[str, str, str]]:
+    """Give every figure that a formula has, and check all of it."""
     match node:
         case ast.Constant(value=int() | float()):
-            return
+            return []
         case ast.BinOp(op=op) if type(op) in OPERATORS:
-            _check(node.left)
-            _check(node.right)
+            return [*_figures(node.left), *_figures(node.right)]
         case ast.UnaryOp(op=ast.USub()):
-            _check(node.operand)
+            return _figures(node.operand)
         case ast.Call(func=ast.Name(id=name), args=[inner]):
             if name not in FUNCTIONS:
                 raise FormulaError(f"unknown function {_quoted(name)}; {hint(name, FUNCTIONS)}")
-            _check(inner)
-        case _:
-            _path(node)
+            return _figures(inner)
+    return [_path(node)]
 
 
 def _path(node: ast.expr) -> tuple[str, str, str]:
@@ -189,20 +165,6 @@ def _path(node: ast.expr) -> tuple[str, str, str]:
     return first, words[0] if count == 2 else "", words[-1]
 
 
-def _figures(node: ast.expr) -> list[tuple[str, str, str]]:
-    """Give every figure that a formula has."""
-    match node:
-        case ast.Constant():
-            return []
-        case ast.BinOp():
-            return [*_figures(node.left), *_figures(node.right)]
-        case ast.UnaryOp():
-            return _figures(node.operand)
-        case ast.Call():
-            return _figures(node.args[0])
-    return [_path(node)]
-
-
 def _value(node: ast.expr, figures: Mapping[str, Any]) -> Number | list[float]:
     match node:
         case ast.Constant(value=value):
@@ -211,12 +173,12 @@ def _value(node: ast.expr, figures: Mapping[str, Any]) -> Number | list[float]:
             return _joined(operator.mul, -1.0, _value(node.operand, figures))
         case ast.BinOp():
             left, right = _value(node.left, figures), _value(node.right, figures)
-            return _joined(OPERATORS[type(node.op)], left, right)
+            return _joined(OPERATORS[type(node.op)].of, left, right)
         case ast.Call(func=ast.Name(id=name)):
             values = _value(node.args[0], figures)
             values = values if isinstance(values, list) else [] if values is None else [values]
             if values:
-                return FUNCTIONS[name](values)
+                return FUNCTIONS[name].of(values)
             nothing = any(table in RECORDS for table, _, _ in _figures(node))
             return OF_NOTHING.get(name) if nothing else None
     return _figure(*_path(node), figures)

@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.measures import delivery, grain, small_queues
+from fairhaul.measures import grain
 from fairhaul.measures.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.measures.groups import groups, shared_completions
 from fairhaul.measures.loss_sync import episodes
 from fairhaul.measures.losses import REDUCTIONS, Loss, not_undone
 from fairhaul.measures.modes import changes_per_s
+from fairhaul.measures.warnings import warnings
 from fairhaul.record.columns import columns_of
 from fairhaul.record.series import Series, series
 
@@ -81,7 +82,7 @@ def measure(record: Record) -> RunFigures:
         "stationary": _stationary(scenario, flows),
         "wanted_duration_s": _wanted_s(scenario, flows),
         "completed": _completed(scenario, flows),
-        **({"warnings": doubts} if (doubts := _warnings(scenario)) else {}),
+        **({"warnings": doubts} if (doubts := warnings(scenario)) else {}),
     }
     run: RunFigures = figures
     return run
@@ -90,11 +91,6 @@ def measure(record: Record) -> RunFigures:
 def figures(_scenario: Scenario, record: Record) -> RunFigures:
     """Compute the figures of a run, which a sweep keeps."""
     return measure(record)
-
-
-def _warnings(scenario: Mapping[str, Any]) -> list[str]:
-    """What is doubtful about a scenario itself."""
-    return [*delivery.warnings(scenario), *small_queues.warnings(scenario)]
 
 
 def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:

@@ -1,20 +1,20 @@
-"""The types of all results, and the JSON object that holds the results of runs.
+"""The types of all results, as `docs/json.md` describes them.
 
-`fairhaul run --json`, `Answer.to_dict()` and `Answers.to_dict()` give the same object, whatever the
-number of seeds: `docs/json.md` describes it. `FlowFigures[float]` are the figures of a flow in one
-run, `FlowFigures[Mean]` their means over several runs; the same holds for the other types.
+`FlowFigures[float]` are the figures of a flow in one run, `FlowFigures[Mean]` their means over
+several runs; the same holds for the other types.
 """
 
 # No postponed annotations: the required keys of a TypedDict are worked out from real ones.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 from fairhaul.scenario.engines import Engine
 
 # Schema 1 had no number, and no list of runs where one seed was run. In schema 2 `low` and `high`
-# were Student's interval with any number of runs. In schema 3 each study had an object of its own.
-SCHEMA = 4
+# were Student's interval with any number of runs. In schema 3 each study had an object of its own,
+# and in schema 4 `run` still had.
+SCHEMA = 5
 
 N = TypeVar("N")
 
@@ -221,26 +221,6 @@ class ScenarioResult(TypedDict):
     """What `[sweep]` set; empty without a sweep."""
     runs: list[RunFigures]
     summary: Figures[Mean]
-
-
-class OneResult(ScenarioResult):
-    """The JSON object of one scenario."""
-
-    schema: int
-
-
-class ManyResults(TypedDict):
-    """The JSON object of several scenarios."""
-
-    schema: int
-    scenarios: list[ScenarioResult]
-
-
-def document(scenarios: Sequence[ScenarioResult]) -> OneResult | ManyResults:
-    """Give the JSON object for the results of one scenario or of several."""
-    if len(scenarios) == 1:
-        return {"schema": SCHEMA, **scenarios[0]}
-    return {"schema": SCHEMA, "scenarios": list(scenarios)}
 
 
 class ComparedFlow(TypedDict, Generic[N]):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairhaul import _core
-from fairhaul.record.record import SCHEMA, Record
+from fairhaul.record.record import SCHEMA, TABLES, Record
 from fairhaul.scenario.link import source_of
 from fairhaul.scenario.read import Scenario, variant
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def record_of(
@@ -33,19 +30,9 @@ def record_of(
     }
     if not scenario.own():
         meta["source"] = source_of(scenario)
-    return Record(
-        meta={**meta, **more},
-        flow_series=outcome.flow_series,
-        link_series=outcome.link_series,
-        gauge=outcome.gauge,
-        flow_gauge=outcome.flow_gauge,
-        transfer=outcome.transfer,
-        event=outcome.event,
-        trace=None if outcome.trace is None else _frame(outcome.trace),
-    )
+    tables: dict[str, Any] = {name: getattr(outcome, name) for name in TABLES}
+    if outcome.trace is not None:
+        import polars as pl
 
-
-def _frame(table: _core.Table) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(table)
+        tables["trace"] = pl.DataFrame(outcome.trace)
+    return Record(meta={**meta, **more}, **tables)

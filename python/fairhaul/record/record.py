@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -34,17 +34,8 @@ TABLES = ("flow_series", "link_series", "transfer", "event", "gauge", "flow_gaug
 LATER = frozenset({"flow_gauge"})
 
 
-def no_gauges() -> pl.DataFrame:
-    """Give the empty table of gauges of a run whose queues have no gauges."""
-    return _no_gauges_of("link")
-
-
-def no_flow_gauges() -> pl.DataFrame:
-    """Give the empty table of gauges of a run whose controllers have no gauges."""
-    return _no_gauges_of("flow")
-
-
-def _no_gauges_of(owner: str) -> pl.DataFrame:
+def no_gauges(owner: str) -> pl.DataFrame:
+    """Give the table of gauges of a run whose queues (`link`) or controllers (`flow`) have none."""
     import polars as pl
 
     words = pl.Categorical()
@@ -59,21 +50,21 @@ class Frame:
     Loading polars takes longer than a short run, whose figures need none of it.
     """
 
-    def __init__(self, empty: Callable[[], pl.DataFrame] | None = None) -> None:
-        """Describe a field; it is optional if `empty` makes the table that it has by default."""
-        self._empty = empty
+    def __init__(self, gauges_of: str = "") -> None:
+        """Describe a field; gauges of an owner are optional, and there are none by default."""
+        self._owner = gauges_of
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, record: object | None, owner: type) -> pl.DataFrame:
         if record is None:  # the dataclass asks whether the field has a default
-            if self._empty is None:
+            if not self._owner:
                 raise AttributeError(self._name)
             return cast("pl.DataFrame", None)
         table = vars(record)[self._name]
-        if table is None and self._empty is not None:
-            table = vars(record)[self._name] = self._empty()
+        if table is None and self._owner:
+            table = vars(record)[self._name] = no_gauges(self._owner)
         elif isinstance(table, _core.Table):
             import polars as pl
 
@@ -123,8 +114,8 @@ class Record:
     link_series: Frame = Frame()
     transfer: Frame = Frame()
     event: Frame = Frame()
-    gauge: Frame = Frame(empty=no_gauges)
-    flow_gauge: Frame = Frame(empty=no_flow_gauges)
+    gauge: Frame = Frame(gauges_of="link")
+    flow_gauge: Frame = Frame(gauges_of="flow")
     trace: pl.DataFrame | None = None
     """The packet trace, if one was requested; `fairhaul.record.trace` writes it."""
 

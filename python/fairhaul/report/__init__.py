@@ -16,14 +16,34 @@ from fairhaul.text.table import Table
 __all__ = ["Figure", "Outcome", "Section", "StudyResult", "Table", "write"]
 
 
-def write(path: str | PathLike[str], of: Outcome | StudyResult) -> Path:
+def write(
+    path: str | PathLike[str],
+    of: Outcome | StudyResult,
+    *,
+    size: str = "natural",
+    theme: str = "auto",
+) -> Path:
     """Write the page `path`, and its figures into `figures` beside it; give the path.
 
     Files of an earlier report are replaced one by one, each atomically, the page last.
+
+    Args:
+        path: the page.
+        of: what it shows.
+        size: the shape of the files of figures: their own, or `"16:9"` or `"4:3"` for slides.
+        theme: `"light"` or `"dark"`; by default the files are light, and the page is what its
+            reader prefers.
+
+    Raises:
+        ScenarioError: the size or the theme is not known.
     """
-    from fairhaul.report.page import write as write_page
+    from fairhaul.figures.slide import Style
     from fairhaul.report.renderer import Renderer
 
+    style = Style(size=size, theme=theme)
     outcome = of.outcome() if isinstance(of, StudyResult) else of
     with Renderer() as renderer:
-        return write_page(Path(path), outcome, renderer)
+        renderer.start()  # before all that takes long to import
+        from fairhaul.report.page import write as write_page
+
+        return write_page(Path(path), outcome, renderer, style)

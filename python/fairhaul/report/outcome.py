@@ -30,10 +30,10 @@ __all__ = ["Outcome", "Section", "StudyResult"]
 class Section:
     """A part of the evidence: a heading, and optionally text, tables, points, commands and figures.
 
-    `figures` may be a function that draws them, because only a page shows them. A `detailed`
-    section is for pages and Markdown alone, and a `folded` one of a page shows its heading alone
-    until it is opened. `studio` is the fragment with which the studio opens the scenario of the
-    section, as `fairhaul.studio.link` gives it.
+    `figures` may be a function that draws them, because only a page shows them. A section without
+    any content is omitted. A `detailed` section is for pages and Markdown alone, and a `folded` one
+    of a page shows its heading alone until it is opened. `studio` is the fragment with which the
+    studio opens the scenario of the section, as `fairhaul.studio.link` gives it.
     """
 
     heading: str
@@ -49,6 +49,10 @@ class Section:
     def drawn(self) -> Sequence[Figure]:
         """Give the figures."""
         return self.figures() if callable(self.figures) else self.figures
+
+    def has_words(self) -> bool:
+        """Whether there is more than figures."""
+        return bool(self.text or self.tables or self.points or self.commands)
 
     def parts(self) -> Iterator[Table | str]:
         """Give text, tables and points in their order."""
@@ -109,7 +113,7 @@ class Outcome:
         return "".join(parts)
 
     def _shown(self) -> Iterator[Section]:
-        return (section for section in self.evidence() if not section.detailed)
+        return (of for of in self.evidence() if of.has_words() and not of.detailed)
 
     def markdown(self) -> str:
         """Give the outcome as a Markdown document, without figures."""
@@ -118,7 +122,7 @@ class Outcome:
     def _lines(self) -> Iterator[str]:
         yield f"# {self.title}"
         yield from ("", f"**{self.question}** {self.answer}")
-        for section in self.evidence():
+        for section in filter(Section.has_words, self.evidence()):
             yield from ("", f"## {section.heading}") if section.heading else ()
             for paragraph in section.text:
                 yield from ("", paragraph)

@@ -30,17 +30,17 @@ HOME = resources("fairhaul.report")
 SCRIPTS = ("zoom.js", "page.js")
 # A table with more rows is folded.
 MOST_ROWS = 24
-PLAIN = Style()
 STUDIO = "studio.html"
 # Line breaks and tabs stay.
 CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
-def write(path: Path, outcome: Outcome, renderer: Renderer, style: Style = PLAIN) -> Path:
+def write(path: Path, outcome: Outcome, renderer: Renderer, style: Style) -> Path:
     """Write the page and its figures, drawn by `renderer`; the files of figures have `style`."""
     # A function may draw figures: it is called once.
-    sections = [replace(section, figures=section.drawn()) for section in outcome.evidence()]
+    drawn_once = (replace(section, figures=section.drawn()) for section in outcome.evidence())
+    sections = [section for section in drawn_once if section.has_words() or section.drawn()]
     figures = [figure for section in sections for figure in section.drawn()]
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):

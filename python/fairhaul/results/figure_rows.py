@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from fairhaul.scenario.engines import Engine
 from fairhaul.text.digits import Decimals, Scientific
 from fairhaul.text.table import Table
 
@@ -68,67 +68,79 @@ FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
 BBR = {"bbr", "bbr3"}
 
 
-def flow_tables(title: str, flows: Sequence[Mapping[str, Any]]) -> Iterator[Table | str]:
-    """Give the table of flows; of many the first and the last, and quantiles of all."""
-    columns, rows = flow_rows(flows)
-    if len(flows) <= MOST_FLOWS:
-        yield Table(title=title, columns=columns, rows=rows, words=2)
-        return
-    gap = ["...", *[""] * (len(columns) - 1)]
-    ends = [*rows[:AT_EACH_END], gap, *rows[-AT_EACH_END:]]
-    yield Table(title=title, columns=columns, rows=ends, words=2)
-    columns, rows = quantile_rows(flows)
-    yield Table(title=f"Quantiles of all {len(flows)} flows", columns=columns, rows=rows)
-    yield (
-        f"{len(flows)} flows: the first {AT_EACH_END} and the last {AT_EACH_END} are printed. "
-        "--json prints all, and the record (--out DIR) and its report have them."
-    )
+def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] = ()) -> list[Table]:
+    """Lay out the figures of one scenario: its flows, groups, links and the fairness among them.
+
+    The same flow by several engines, or link or group, is below each other. `colours` are those of
+    the flows in figures.
+    """
+    first = next(iter(engines.values()))
+    flows = _by_engine(engines, "flows")
+    tables = [
+        replace(
+            _table("Flows", engines, ["name", "controller"], flows, FLOW_COLUMNS),
+            colours=[colour for colour in colours for _ in engines],
+            bars=[min(1.0, mean(flow["link_share"])) for flow in flows],
+            ends=AT_EACH_END if len(first["flows"]) > MOST_FLOWS else 0,
+        )
+    ]
+    if len(first["flows"]) > MOST_FLOWS:
+        quantiles = _by_engine({of: {"q": _quantiles(each)} for of, each in engines.items()}, "q")
+        title = f"Quantiles of all {len(first['flows'])} flows"
+        tables.append(_table(title, engines, ["name"], quantiles, FLOW_COLUMNS))
+    if first.get("groups"):
+        groups = _by_engine(engines, "groups")
+        tables.append(_table("Groups", engines, ["name", "controller"], groups, GROUP_COLUMNS))
+    links = _by_engine(engines, "links")
+    tables.append(_table("Links", engines, ["name"], links, LINK_COLUMNS))
+    columns, rows = fairness_rows(list(engines.values()))
+    several = len(engines) > 1
+    return [
+        *tables,
+        Table(
+            title="Fairness",
+            columns=["engine" if several else "among", *columns],
+            rows=[
+                [engine if several else "measured flows", *row]
+                for engine, row in zip(engines, rows, strict=True)
+            ],
+        ),
+    ]
 
 
-def quantile_rows(flows: Sequence[Mapping[str, Any]]) -> Rows:
-    """Lay out quantiles of the figures of flows, those of each column by itself."""
-    import numpy as np
-
-    pass
-
-    parts: list[dict[str, Any]] = [{"name": name} for name in QUANTILES]
-    for key in FLOW_COLUMNS:
-        values = [mean(flow[key]) for flow in flows if flow.get(key) is not None]
-        if values:
-            found = np.quantile(values, list(QUANTILES.values()))
-            for part, value in zip(parts, found, strict=True):
-                part[key] = float(value)
-    return _rows(parts, ["name"], FLOW_COLUMNS)
-
-
-def flow_rows(flows: Sequence[Mapping[str, Any]]) -> Rows:
-    """Lay out flows, a row each."""
-    return _rows(flows, ["name", "controller"], FLOW_COLUMNS)
-
-
-def engine_rows(
-    engines: Mapping[Engine, Mapping[str, Any]],
-    key: str,
-    columns: Mapping[str, tuple[str, Number]],
-) -> Rows:
-    """Lay out the flows or links of several engines, those of the same name below each other."""
-    parts = [
+def _by_engine(engines: Mapping[str, Mapping[str, Any]], key: str) -> list[dict[str, Any]]:
+    """Give the flows, groups or links of several engines, those of the same name together."""
+    return [
         {**part, "engine": engine}
         for same in zip(*(figures[key] for figures in engines.values()), strict=True)
         for engine, part in zip(engines, same, strict=True)
     ]
-    words = ["name", "controller", "engine"] if key == "flows" else ["name", "engine"]
-    return _rows(parts, words, columns)
 
 
-def group_rows(groups: Sequence[Mapping[str, Any]]) -> Rows:
-    """Lay out groups of several flows, a row each."""
-    return _rows(groups, ["name", "controller"], GROUP_COLUMNS)
+def _table(
+    title: str,
+    engines: Mapping[str, object],
+    words: Sequence[str],
+    parts: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, tuple[str, Number]],
+) -> Table:
+    names = [*words, "engine"] if len(engines) > 1 else words
+    header, rows = _rows(parts, names, columns)
+    return Table(title=title, columns=header, rows=rows, words=len(names))
 
 
-def link_rows(links: Sequence[Mapping[str, Any]]) -> Rows:
-    """Lay out links, a row each."""
-    return _rows(links, ["name"], LINK_COLUMNS)
+def _quantiles(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Give quantiles of the figures of flows, those of each column by itself."""
+    import numpy as np
+
+    parts: list[dict[str, Any]] = [{"name": name} for name in QUANTILES]
+    for key in FLOW_COLUMNS:
+        values = [mean(flow[key]) for flow in figures["flows"] if flow.get(key) is not None]
+        if values:
+            found = np.quantile(values, list(QUANTILES.values()))
+            for part, value in zip(parts, found, strict=True):
+                part[key] = float(value)
+    return parts
 
 
 def _rows(
@@ -158,6 +170,23 @@ def fairness_rows(scenarios: Sequence[Mapping[str, Any]]) -> Rows:
     return [*header, "stationary"], [[*r, v] for r, v in zip(rows, verdicts, strict=True)]
 
 
+def overview(labels: Sequence[str], scenarios: Sequence[Mapping[str, Any]]) -> Table:
+    """Lay out the fairness of several scenarios and their busiest links, a row each."""
+    columns, rows = fairness_rows(scenarios)
+    form = LINK_COLUMNS["utilization"][1]
+    busy = [
+        max((link["utilization"] for link in of["links"]), key=mean, default=None)
+        for of in scenarios
+    ]
+    return Table(
+        columns=["", *columns, "busiest link %"],
+        rows=[
+            [label, *row, cell(utilization, form)]
+            for label, row, utilization in zip(labels, rows, busy, strict=True)
+        ],
+    )
+
+
 def linux_sender_line(controllers: Iterable[str]) -> str:
     """Say that flows of BBR have the profile "linux"; nothing if there are none."""
     bbr = sorted(BBR.intersection(controllers))
@@ -169,29 +198,10 @@ def linux_sender_line(controllers: Iterable[str]) -> str:
     )
 
 
-def _not_stationary(figures: Mapping[str, Any]) -> str:
-    pass
-    from fairhaul.text.durations import duration_text
-
-    text = "not stationary: a measured bulk flow had fewer than 20 loss events"
-    wanted_s = figures["wanted_duration_s"]
-    if wanted_s is None:
-        return text
-    return f"{text}; about {duration_text(mean(wanted_s))} would suffice"
-
-
-def fairness_line(figures: Mapping[str, Any]) -> str:
-    """Write the indices of fairness, and whether the run was long enough."""
-    fairness = figures["fairness"]
-    parts = [
-        f"Jain's index {cell(fairness['jain'], plain(3))}",
-        f"largest / smallest goodput {cell(fairness['max_min_ratio'], plain(2))}",
-    ]
-    if figures["stationary"] is False:
-        parts.append(_not_stationary(figures))
-    if figures["completed"] is False:
-        parts.append("a measured transfer was not completed")
-    return "; ".join(parts)
+def estimated(value: Any, by: float = 1.0) -> dict[str, float | None]:
+    """Give the mean of an estimate and the ends of its interval, times `by`; a number has none."""
+    of = value if isinstance(value, Mapping) else {"mean": value}
+    return {key: None if of.get(key) is None else of[key] * by for key in ("mean", "low", "high")}
 
 
 def mean(value: Any) -> float:

@@ -15,6 +15,9 @@ from fairhaul.statistics.estimate import (
     estimate,
 )
 
+if TYPE_CHECKING:
+    from fairhaul.measures.types import RunFigures, ScenarioResult
+
 # Keys that distinguish runs, and have no mean.
 NOT_SUMMARISED = frozenset(
     {"title", "variant", "seed", "grain", "warnings"}
@@ -77,10 +80,6 @@ def _alike(lists: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
     return columns
 
 
-if TYPE_CHECKING:
-    from fairhaul.measures.types import RunFigures
-
-
 def valid_runs(measures: Sequence[RunFigures]) -> list[RunFigures]:
     """Give the valid runs: all of the simulator's, and those of the lab that kept up.
 
@@ -93,3 +92,19 @@ def valid_runs(measures: Sequence[RunFigures]) -> list[RunFigures]:
         title = titled(measures[0]["title"], measures[0].get("variant", {}))
         raise _core.RunError(f"{title}: no run is valid: {'; '.join(reasons)}")
     return valid
+
+
+def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
+    """Put the figures of one scenario's runs into one object, with their summary.
+
+    Raises:
+        RunError: no run is valid.
+    """
+    first = measures[0]
+    means: Any = summary(valid_runs(measures))
+    return {
+        "title": first["title"],
+        "variant": first.get("variant", {}),
+        "runs": list(measures),
+        "summary": means,
+    }

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.record import frames
+from fairhaul.results.figure_rows import cell, plain
 from fairhaul.results.summary import summary
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +21,24 @@ OF_FLOWS = ("goodput_bps", "share", "link_share", "loss_rate", "loss_events", "t
 OF_ONE = ("rtt_mean_s", "cwnd_mean", "completion_s")
 OF_LINKS = ("utilization", "drop_rate", "queue_mean_s")
 OF_ALL = ("jain", "max_min_ratio", "entitlement")
+# Flows or groups with a column each; of more only what all of them have together is shown.
+MOST_PARTIES = 4
+SHOWN = ("Jain", "% of link used", "queue ms", "runs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One scenario of a sweep: its title, what the sweep set, its digest, and its seeds.
+
+    The seeds are `seeds` numbers from `seed` on; `made_by` is the engine as keys name it.
+    """
+
+    title: str
+    variant: Mapping[str, Any]
+    digest: str
+    made_by: str
+    seed: int
+    seeds: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,20 +129,43 @@ def short(key: str, keys: Sequence[str]) -> str:
     return key
 
 
-if TYPE_CHECKING:
-    pass
+def grid(table: Sequence[Row]) -> Table:
+    """Lay the table out."""
+    keys, names = _keys(table), _names(table)
+    rates = [f"{name} Mbit/s" for name in names]
+    return Table(
+        title=table[0].point.title,
+        columns=[*(short(key, keys) for key in keys), *rates, *SHOWN],
+        rows=[_cells(row, keys, names) for row in table],
+        words=len(keys),
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """One scenario of a sweep: its title, what the sweep set, its digest, and its seeds.
+def _keys(table: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(key for row in table for key in row.point.variant))
 
-    The seeds are `seeds` numbers from `seed` on; `made_by` is the engine as keys name it.
-    """
 
-    title: str
-    variant: Mapping[str, Any]
-    digest: str
-    made_by: str
-    seed: int
-    seeds: int
+def _names(table: Sequence[Row]) -> list[str]:
+    """Name the flows or groups that have a column."""
+    found = [party["name"] for row in table if row.runs for party in parties(row.runs[0])]
+    names = list(dict.fromkeys(found))
+    return names if len(names) <= MOST_PARTIES else []
+
+
+def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> list[str]:
+    settings = [str(row.point.variant.get(key, "-")) for key in keys]
+    if not row.runs:
+        return [*settings, *["-"] * (len(names) + len(SHOWN) - 1), "0"]
+    figures: Mapping[str, Any] = row.summary
+    by_name = {party["name"]: party for party in parties(figures)}
+    goodput = plain(2, 1e-6)
+    rates = [cell(by_name.get(name, {}).get("goodput_bps"), goodput) for name in names]
+    link = max(figures["links"], key=lambda link: link["utilization"]["mean"])
+    return [
+        *settings,
+        *rates,
+        cell(figures["fairness"]["jain"], plain(3)),
+        cell(link["utilization"], plain(1, 100)),
+        cell(link["queue_mean_s"], plain(1, 1000)),
+        str(len(row.runs)),
+    ]

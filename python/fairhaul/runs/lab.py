@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from fairhaul import _core
 from fairhaul._core import Scenario
-from fairhaul.host.host_run import HostRun, OnEvent, opened, written
-from fairhaul.host.process import ask
+from fairhaul.host.host_run import HostRun, opened, written
+from fairhaul.host.process import OnEvent, ask, ignored
 
 if TYPE_CHECKING:
     from fairhaul.host.results import CleanResult, ShellResult
@@ -35,16 +35,10 @@ def refuse_if_impossible(scenarios: Iterable[Scenario]) -> None:
         ask({"do": "ready", "scenarios": [written(scenario) for scenario in scenarios]})
 
 
-class Run:
-    """One run of a scenario in real time, with the interface of a run in the simulator."""
+class Run(HostRun):
+    """One run of a scenario in real time; its notes are `trust`, `kernel` and `tries`."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        """Prepare a run; nothing happens yet."""
-        self._scenario = scenario
-        self._run = HostRun(scenario)
-        self._began_s: float | None = None
-        self.notes: dict[str, Any] = {}
-        """After `run`: `trust` (whether the run is valid), `kernel` (its release), and `tries`."""
+    _began_s: float | None = None
 
     @property
     def reached_s(self) -> float:
@@ -53,22 +47,12 @@ class Run:
             return 0.0
         return min(time.monotonic() - self._began_s, self._scenario.duration_s)
 
-    def stop(self) -> None:
-        """Ask the run to end at once; it then raises `Stopped`."""
-        self._run.stop()
-
     def run(self) -> _core.Outcome:
-        """Run to the end, and again if the machine could not keep up.
-
-        Raises:
-            Refused: the lab cannot be made here, or cannot run the scenario.
-            RunError: it failed on the way.
-            Stopped: `stop` was called.
-        """
+        """Run to the end, and again if the machine could not keep up; the errors are the same."""
         tries = 0
         while True:
             tries += 1
-            self.notes, outcome = self._run.run({"do": "lab"}, started=self._begin)
+            self.notes, outcome = self._asked({"do": "lab"}, started=self._begin)
             if self.notes["trust"]["valid"] or tries == TRIES:
                 break
         self.notes["tries"] = tries
@@ -84,7 +68,7 @@ def shell(
     command: Sequence[str],
     *,
     receivers: Sequence[str] = (),
-    on_event: OnEvent = lambda _: None,
+    on_event: OnEvent = ignored,
 ) -> ShellResult:
     """Run a program at the sender of a flow, with this process's standard input and output.
 
@@ -105,7 +89,7 @@ def shell(
         RunError: it failed on the way.
     """
     request = {"do": "shell", "scenario": written(scenario), "host": host}
-    return cast("ShellResult", opened(request, command, receivers, on_event))
+    return opened(request, command, receivers, on_event)
 
 
 def clean(*, kill: bool = False) -> CleanResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +19,6 @@ from fairhaul.scenario.read import Scenario, ScenarioError, flow_index, label
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
-
-    pass
 
 T = TypeVar("T")
 # A run of one of the engines: all have `run`, `stop` and `reached_s`.
@@ -119,7 +117,8 @@ class RunPool:
         try:
             outcome, cpu_s = _outcome(run)
             self._returned(index)
-            notes = {"engine": self._engine, **_notes(run)}
+            # Of a run with a kernel, what it reports beside its record.
+            notes = {"engine": self._engine, **getattr(run, "notes", {})}
             return self._figure(
                 index, lambda: then(index, record_of(scenario, outcome, cpu_s, notes))
             )
@@ -204,9 +203,3 @@ def _outcome(run: EngineRun) -> tuple[Any, float]:
     if isinstance(run, linux.Run):
         return outcome, run.cpu_s
     return outcome, time.thread_time() - before
-
-
-def _notes(run: EngineRun) -> Mapping[str, Any]:
-    """Give what a run with a kernel reports beside its record."""
-    notes: Mapping[str, Any] = getattr(run, "notes", {})
-    return notes

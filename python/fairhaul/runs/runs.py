@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import islice
 from operator import index as whole
 from typing import TYPE_CHECKING, TypeVar
 
@@ -105,28 +106,17 @@ def run_many(
 
     The answers hold the records of all runs in memory; `run_each` gives one answer after the other.
 
-    Args:
-        scenarios: the scenarios that `read` gave, of one file or of several.
-        seeds: the number of runs of each, counted up from its own seed; 1 by default.
-        jobs: the number of runs at a time; by default one per core, and one in the lab.
-        on_progress: called with the progress about ten times a second, in the calling thread.
-        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
-            machine's kernel in real time.
-
-    Returns:
-        An answer for each scenario, in their order.
+    `scenarios` come from `read`, of one file or of several; `run` has the other arguments. There is
+    an answer for each scenario, in their order.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1, or a scenario does not fit into memory.
         Refused: the lab cannot run a scenario here; nothing was changed.
         RunError: a run failed; all others were stopped.
     """
-    each = 1 if seeds is None else whole(seeds)
-    refuse_too_many(scenarios, whole(each))
-    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
+    plan, each = _planned(scenarios, seeds)
     done = for_each(plan, _measured, jobs=jobs, on_progress=on_progress, engine=engine)
-    parts = (done[start : start + each] for start in range(0, len(done), each))
-    return Answers(_answer(part) for part in parts)
+    return Answers(_answers(iter(done), each))
 
 
 def run_each(
@@ -142,51 +132,35 @@ def run_each(
     Only the records of a few runs are in memory at a time, so that a sweep may be of any length.
     Runs go on while the caller works on an answer; they stop when the iterator is closed.
 
-    Args:
-        scenarios: the scenarios that `read` gave, of one file or of several.
-        seeds: the number of runs of each, counted up from its own seed; 1 by default.
-        jobs: the number of runs at a time; by default one per core, and one in the lab.
-        on_progress: called with the progress about ten times a second, in the calling thread, while
-            it waits for an answer.
-        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
-            machine's kernel in real time.
-
-    Returns:
-        An iterator over the answers, in the order of `scenarios`.
+    `on_progress` is called while the caller waits for an answer; the answers are in the order of
+    `scenarios`.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1, or a scenario does not fit into memory.
         Refused: the lab cannot run a scenario here; raised by the iterator.
         RunError: a run failed; all others were stopped; raised by the iterator.
     """
+    plan, each = _planned(scenarios, seeds)
+    pool = RunPool(plan, None, engine, at_once(jobs, engine))
+    ahead = AHEAD * pool.jobs + each
+    return _answers(_in_order(pool, _measured, on_progress=on_progress, ahead=ahead), each)
+
+
+def _planned(scenarios: Sequence[Scenario], seeds: int | None) -> tuple[list[Scenario], int]:
+    """Give each scenario with each of its seeds, and the number of seeds."""
     each = 1 if seeds is None else whole(seeds)
-    refuse_too_many(scenarios, whole(each))
-    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
-    jobs = at_once(jobs, engine)
-    ahead = AHEAD * jobs + each
-    results = _in_order(
-        RunPool(plan, None, engine, jobs), _measured, on_progress=on_progress, ahead=ahead
-    )
-    return _grouped(results, each)
+    refuse_too_many(scenarios, each)
+    return [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)], each
 
 
 def _measured(_: int, record: Record) -> tuple[Record, RunFigures]:
     return record, measure(record)
 
 
-def _answer(part: Sequence[tuple[Record, RunFigures]]) -> Answer:
-    return Answer(records=tuple(r for r, _ in part), measures=tuple(m for _, m in part))
-
-
-def _grouped(results: Iterator[tuple[Record, RunFigures]], each: int) -> Iterator[Answer]:
+def _answers(results: Iterator[tuple[Record, RunFigures]], each: int) -> Iterator[Answer]:
     """Put every `each` results into an answer, and keep none of them."""
-    part: list[tuple[Record, RunFigures]] = []
-    for result in results:
-        part.append(result)
-        if len(part) == each:
-            answer = _answer(part)
-            part = []
-            yield answer
+    while part := list(islice(results, each)):
+        yield Answer(records=tuple(r for r, _ in part), measures=tuple(m for _, m in part))
 
 
 def for_each(
@@ -203,18 +177,16 @@ def for_each(
 
     A record is dropped when `then` has returned, so that only the records of the runs that are
     under way are in memory. An interrupt stops all runs, and so does the first failure, unless
-    `failed` says what a run gives that failed.
+    `failed` says what a run gives that failed; the other runs then go on.
 
     Args:
         plan: the scenarios, each with its seed.
         then: called in the thread of its run with the index in `plan` and the record.
-        jobs: the number of runs at a time; by default one per core, and one in the lab.
-        on_progress: called with the progress about ten times a second, in the calling thread.
+        jobs: as in `run`.
+        on_progress: as in `run`.
         trace: the name of a flow whose packets the records hold as a trace; not in the lab.
-        engine: `"sim"`, the simulator, `"linux"`, Linux in simulated time, or `"lab"`, this
-            machine's kernel in real time.
-        failed: called in the thread of a run that failed, with its index and the error; the other
-            runs then go on.
+        engine: as in `run`.
+        failed: called in the thread of a run that failed, with its index and the error.
 
     Returns:
         The results of `then`, in the order of `plan`.

@@ -1,4 +1,7 @@
-"""The options of a question that are quantities: what they mean, and how they are read."""
+"""The options of a question that are quantities: what they mean, and how they are read.
+
+A text that is not a quantity of its kind is a `ScenarioError`, whose message names the option.
+"""
 
 from __future__ import annotations
 
@@ -19,38 +22,22 @@ WANTED = {
 
 
 def time_s(option: str, given: str) -> float:
-    """Read a length of time that `option` gives, in seconds.
-
-    Raises:
-        ScenarioError: it is not a length of time; the message names the option.
-    """
+    """Read a length of time that `option` gives, in seconds."""
     return _quantity(option, "time", given)
 
 
 def rtt_s(option: str, given: str) -> float:
-    """Read a round-trip time that `option` gives, in seconds.
-
-    Raises:
-        ScenarioError: it is not a round-trip time; the message names the option.
-    """
+    """Read a round-trip time that `option` gives, in seconds."""
     return _quantity(option, "rtt", given)
 
 
 def rate_bps(option: str, given: str) -> int:
-    """Read a rate that `option` gives, in bits per second.
-
-    Raises:
-        ScenarioError: it is not a rate; the message names the option.
-    """
+    """Read a rate that `option` gives, in bits per second."""
     return int(_quantity(option, "rate", given))
 
 
 def size_bytes(option: str, given: str) -> int:
-    """Read a size that `option` gives, in bytes.
-
-    Raises:
-        ScenarioError: it is not a size; the message names the option.
-    """
+    """Read a size that `option` gives, in bytes."""
     return int(_quantity(option, "size", given))
 
 

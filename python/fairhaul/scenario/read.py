@@ -34,6 +34,7 @@ __all__ = [
     "read_one",
     "titled",
     "toml",
+    "typed",
     "variant",
     "with_seeds",
 ]
@@ -132,6 +133,12 @@ def plain(value: Any) -> Any:
     A float of numpy is one of Python's, too, but prints with the name of its type.
     """
     return value.tolist() if hasattr(value, "tolist") else value
+
+
+def typed(value: object) -> str:
+    """Write a value as a person types it."""
+    value = plain(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def toml(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,94 +16,8 @@ NAME = re.compile(r"[a-z][a-z0-9_-]*")
 CRATES = "fairhaul"
 """The folder with the crates that the controller needs."""
 
-MANIFEST = """\
-[package]
-name = "{name}"
-version = "0.1.0"
-edition = "2024"
-publish = false
-
-[lib]
-crate-type = ["cdylib"]
-
-[dependencies]
-fairhaul-cc = {{ path = "{crates}/cc" }}
-fairhaul-controller = {{ path = "{crates}/controller" }}
-fairhaul-units = {{ path = "{crates}/units" }}
-
-[workspace]
-"""
-
-SOURCE = """\
-//! {title}: each round trip adds `a` packets to the window, and a loss takes the share `b` of it.
-
-use fairhaul_cc::{{AckEvent, Congestion, Controller, Window}};
-use fairhaul_controller::{{Exported, Given, export}};
-
-#[derive(Clone, Debug)]
-pub struct {title} {{
-    a: f64,
-    b: f64,
-}}
-
-impl Exported for {title} {{
-    fn new(given: &Given, _stream: u64) -> Result<{title}, String> {{
-        let (a, b) = (given.number("a", 1.0)?, given.number("b", 0.5)?);
-        if a <= 0.0 || !(0.0..1.0).contains(&b) {{
-            return Err(format!("a = {{a}}, b = {{b}}: a must be above 0, and b from 0 to below 1"));
-        }}
-        Ok({title} {{ a, b }})
-    }}
-}}
-
-impl Controller for {title} {{
-    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {{
-        window.cwnd += self.a * ack.packets / window.cwnd;
-    }}
-
-    fn on_congestion(&mut self, window: &mut Window, _event: &Congestion) {{
-        window.give_up(self.b);
-    }}
-}}
-
-export!({title});
-
-#[cfg(test)]
-mod tests {{
-    use super::*;
-
-    #[test]
-    fn a_loss_takes_its_share() {{
-        let mut controller = {title} {{ a: 1.0, b: 0.25 }};
-        let mut window = Window {{ cwnd: 100.0, ssthresh: 50.0 }};
-        window.give_up(controller.b);
-        assert_eq!(window, Window {{ cwnd: 75.0, ssthresh: 75.0 }});
-        controller.a = 2.0;
-    }}
-}}
-"""
-
-SCENARIO = """\
-# One flow of {name} beside one CUBIC flow.
-title    = "{name} beside CUBIC"
-duration = "60 s"
-warmup   = "20 s"
-
-[bottleneck]
-rate  = "100 Mbit/s"
-delay = "10 ms"
-queue = {{ kind = "droptail", capacity = "1 bdp" }}
-
-[[flow]]
-name       = "mine"
-rtt        = "40 ms"
-controller = {{ kind = "library", library = "{library}" }}
-
-[[flow]]
-name       = "other"
-rtt        = "40 ms"
-controller = "cubic"
-"""
+HOME = Path(__file__).parent / "controller"
+"""The files of the crate, as templates."""
 
 
 def library_of(name: str) -> str:
@@ -121,13 +36,17 @@ def new_controller(name: str, folder: Path) -> Path:
     target = folder / name
     if target.exists():
         raise ScenarioError(f"{target}: it is there already; nothing was changed")
-    title = "".join(part.capitalize() for part in re.split(r"[-_]", name))
-    files = {
-        "Cargo.toml": MANIFEST.format(name=name, crates=CRATES),
-        "src/lib.rs": SOURCE.format(title=title),
-        "first.toml": SCENARIO.format(name=name, library=library_of(name)),
-        ".gitignore": "/target\n*-report\n",
+    words = {
+        "name": name,
+        "title": "".join(part.capitalize() for part in re.split(r"[-_]", name)),
+        "crates": CRATES,
+        "library": library_of(name),
     }
+    files = {
+        str(file.relative_to(HOME).with_suffix("")): _filled(file.read_text("utf-8"), words)
+        for file in HOME.rglob("*.j2")
+    }
+    files[".gitignore"] = "/target\n*-report\n"
     files |= {f"{CRATES}/{path}": text for path, text in _crates().items()}
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as made:
@@ -137,6 +56,13 @@ def new_controller(name: str, folder: Path) -> Path:
             (whole / path).write_text(text, encoding="utf-8")
         whole.rename(target)
     return target
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    import jinja2
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    return environment.from_string(text).render(words)
 
 
 def _crates() -> dict[str, str]:

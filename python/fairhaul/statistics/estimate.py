@@ -96,9 +96,8 @@ class Estimate:
 
     def holds(self, value: float) -> bool | None:
         """Whether `value` lies within the interval; None if there is no interval."""
-        if self.low is None or self.high is None or self.interval != "95 %":
-            return None
-        return self.low <= value <= self.high
+        ends = self.ends()
+        return None if ends is None else ends[0] <= value <= ends[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Give the estimate as it is printed in JSON."""

@@ -6,6 +6,10 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
+from fairhaul._core import ScenarioError
+
+PAGE = "report.html"
+
 
 def write_report(
     directories: Iterable[str | PathLike[str]],
@@ -28,17 +32,16 @@ def write_report(
         ScenarioError: a directory is not that of a record, `out` is missing, or the size or the
             theme is not known.
     """
-    from fairhaul.figures.slide import Style
-    from fairhaul.report.renderer import Renderer
+    from fairhaul.answers.cases import read_cases
+    from fairhaul.answers.outcome import outcome_of
+    from fairhaul.report import write
+    from fairhaul.studies.sweep import is_sweep, read_sweep
 
-    style = Style(size=size, theme=theme)
-    with Renderer() as renderer:
-        renderer.start()  # before all that takes long to import
-        from fairhaul.report.run_report import write as write_runs
-        from fairhaul.studies.sweep.outcome import is_sweep
-        from fairhaul.studies.sweep.outcome import write as write_sweep
-
-        places = [Path(directory) for directory in directories]
-        if len(places) == 1 and is_sweep(places[0]):
-            return write_sweep(places[0], None if out is None else Path(out), renderer, style)
-        return write_runs(places, None if out is None else Path(out), renderer, style)
+    places = [Path(directory) for directory in directories]
+    if out is None and len(places) > 1:
+        raise ScenarioError("several directories require --out DIR, the directory for the report")
+    if out is not None and Path(out).exists() and not Path(out).is_dir():
+        raise ScenarioError(f"{out}: exists and is not a directory")
+    alone = len(places) == 1 and is_sweep(places[0])
+    outcome = read_sweep(places[0]).outcome() if alone else outcome_of(read_cases(places))
+    return write(Path(places[0] if out is None else out) / PAGE, outcome, size=size, theme=theme)

@@ -7,7 +7,7 @@ that is wider than the terminal becomes several below each other, each with the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,8 @@ class Table:
 
     On a page `colours` puts a spot of the figures' colour before each row, and `bars` a bar of a
     share in [0, 1]; `groups` are the rows at which a group begins, if not every row is one;
-    `prose`: the cells are sentences, and are broken into lines. `notes` are printed below it.
+    `prose`: the cells are sentences, and are broken into lines. `notes` are printed below it. Of a
+    table with `ends` a terminal and a notebook show that number of the first and of the last rows.
     """
 
     columns: Sequence[str]
@@ -42,15 +43,33 @@ class Table:
     groups: Sequence[int] = ()
     prose: bool = False
     notes: Sequence[str] = ()
+    ends: int = 0
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Printed | str]:
         """Lay the table out for the width of the console."""
+        if self.ends:
+            yield from self._cut().__rich_console__(_, options)
+            return
         for number, shown in enumerate(self.blocks(options.max_width)):
             widths = self._widths(shown, options.max_width)
             yield self._printed(widths, self.title if number == 0 else "")
         yield from (f"  {printable(note)}" for note in self.notes)
 
+    def _cut(self) -> Table:
+        """Give the table of the first and the last rows."""
+        gap = ["...", *[""] * (len(self.columns) - 1)]
+        note = (
+            f"{len(self.rows)} {self.title.lower()}: the first {self.ends} and the last "
+            f"{self.ends} are printed. --json prints all, and the record (--out DIR) and its "
+            "report have them."
+        )
+        rows = [*self.rows[: self.ends], gap, *self.rows[-self.ends :]]
+        return replace(self, rows=rows, ends=0, notes=[*self.notes, note])
+
     def _repr_html_(self) -> str:
+        if self.ends:
+            return self._cut()._repr_html_()
+
         def cells(tag: str, row: Sequence[str]) -> str:
             sides = ["left"] * self.words + ["right"] * (len(row) - self.words)
             return "".join(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairhaul.figures.charts.vega import Spec, column, mark, words
+from fairhaul.figures.look import colour, dash
 
 WIDTH = 740
 HEIGHT = 320
@@ -22,6 +23,11 @@ class Look:
     colour: str
     dash: Sequence[int] = (1, 0)
     thin: bool = False
+
+
+def looks(labels: Iterable[str]) -> list[Look]:
+    """Give labels a colour each, and dashes where the colours begin again."""
+    return [Look(label=label, colour=colour(i), dash=dash(i)) for i, label in enumerate(labels)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fairhaul._core import __version__
-from fairhaul.host.export import metrics as m
-from fairhaul.host.export.metrics import Metric, label
+from fairhaul.host.export.metrics import METRICS, UNITS, label
 from fairhaul.host.kernel import unit_parts
 
 if TYPE_CHECKING:
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 # The number of flows with metrics of their own.
 MOST_FLOWS = 50
 
-# A value of a metric, with the values of its attributes.
-Sample = tuple[Metric, tuple[str, ...], float]
+# The name of a metric in `METRICS`, the values of its attributes, and its value.
+Sample = tuple[str, tuple[str, ...], float]
 
 BITS = 8.0
 MS = 1000.0
@@ -70,7 +69,7 @@ class Exported:
 
     def samples(self) -> Iterator[Sample]:
         """Give all samples; nothing before the first look."""
-        yield m.BUILD, (__version__,), 1.0
+        yield "build.info", (__version__,), 1.0
         if self.look is not None:
             yield from _of_look(self.look)
             yield from _of_flows(self.look, self.most_flows)
@@ -82,10 +81,10 @@ class Exported:
 
 
 LIMITS = (
-    (m.LIMIT_SHARE, "share"),
-    (m.LIMIT_TIMES, "times"),
-    (m.LIMIT_DURATION, "seconds"),
-    (m.LIMIT_PACKETS, "packets"),
+    ("watch.limit.share", "share"),
+    ("watch.limit.times", "times"),
+    ("watch.limit.duration", "seconds"),
+    ("watch.limit.packets", "packets"),
 )
 
 
@@ -107,33 +106,33 @@ def _share(counts: Mapping[str, int] | None) -> float | None:
     return counts["retransmitted"] / counts["sent"]
 
 
-PER_FLOW: tuple[tuple[Metric, Callable[[Mapping[str, Any]], float | None]], ...] = (
-    (m.THROUGHPUT, _scaled("rate_bps", BITS)),
-    (m.CWND, _scaled("cwnd")),
-    (m.CWND_MIN, _bound("cwnd_min")),
-    (m.CWND_MAX, _bound("cwnd_max")),
-    (m.SSTHRESH, _scaled("ssthresh")),
-    (m.SRTT, _scaled("rtt_ms", MS)),
-    (m.MIN_RTT, _scaled("min_rtt_ms", MS)),
-    (m.RTT_MIN, _bound("rtt_min_ms", MS)),
-    (m.RTT_MAX, _bound("rtt_max_ms", MS)),
-    (m.PACING_RATE, _scaled("pacing_rate_bps", BITS)),
-    (m.RETRANSMITTED, lambda flow: _share(flow["recent"])),
+PER_FLOW: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None]], ...] = (
+    ("flow.throughput", _scaled("rate_bps", BITS)),
+    ("flow.cwnd", _scaled("cwnd")),
+    ("flow.cwnd.min", _bound("cwnd_min")),
+    ("flow.cwnd.max", _bound("cwnd_max")),
+    ("flow.ssthresh", _scaled("ssthresh")),
+    ("flow.srtt", _scaled("rtt_ms", MS)),
+    ("flow.min_rtt", _scaled("min_rtt_ms", MS)),
+    ("flow.rtt.min", _bound("rtt_min_ms", MS)),
+    ("flow.rtt.max", _bound("rtt_max_ms", MS)),
+    ("flow.pacing_rate", _scaled("pacing_rate_bps", BITS)),
+    ("flow.retransmitted", lambda flow: _share(flow["recent"])),
 )
 
 
 def _of_look(look: Look) -> Iterator[Sample]:
-    yield m.TIME, (), look["unix_s"]
-    yield m.DURATION, (), look["took_s"]
-    yield m.TRACED, (), float(look["traced"])
-    yield m.LOST_ENDS, (), float(look["lost_ends"])
+    yield "look.timestamp", (), look["unix_s"]
+    yield "look.duration", (), look["took_s"]
+    yield "look.traced", (), float(look["traced"])
+    yield "look.lost_ends", (), float(look["lost_ends"])
     for controller, totals in look["controllers"].items():
         own = [flow for flow in look["flows"] if flow["controller"] == controller]
-        yield m.CONTROLLER_FLOWS, (controller,), float(len(own))
-        yield m.CONTROLLER_THROUGHPUT, (controller,), _throughput(own)
-        yield m.ACKNOWLEDGED, (controller,), float(totals["acked_bytes"])
-        yield m.SENT, (controller,), float(totals["sent"])
-        yield m.RESENT, (controller,), float(totals["retransmitted"])
+        yield "controller.flows", (controller,), float(len(own))
+        yield "controller.throughput", (controller,), _throughput(own)
+        yield "controller.acknowledged", (controller,), float(totals["acked_bytes"])
+        yield "controller.packets.sent", (controller,), float(totals["sent"])
+        yield "controller.packets.retransmitted", (controller,), float(totals["retransmitted"])
 
 
 def _of_flows(look: Look, most: int) -> Iterator[Sample]:
@@ -145,8 +144,8 @@ def _of_flows(look: Look, most: int) -> Iterator[Sample]:
         for metric, value_of in PER_FLOW:
             if (value := value_of(flow)) is not None:
                 yield metric, attributes, value
-    yield m.UNLISTED_FLOWS, (), float(len(flows[most:]))
-    yield m.UNLISTED_THROUGHPUT, (), _throughput(flows[most:])
+    yield "unlisted.flows", (), float(len(flows[most:]))
+    yield "unlisted.throughput", (), _throughput(flows[most:])
 
 
 def fastest(look: Look) -> list[KernelFlow]:
@@ -174,17 +173,17 @@ def _address(text: str) -> tuple[str, str]:
 
 def _of_port(name: str, port: WatchedPort) -> Iterator[Sample]:
     about, finding = port.line["port"], port.line["finding"]
-    yield m.PORT, (name, about["port"] or "", about["version"] or ""), 1.0
-    yield m.INSTALLED, (name,), float(port.installed)
-    yield m.REMOVED, (name,), float(port.removed)
-    yield m.OVER_LIMIT, (name,), float(finding["over_limit"])
+    yield "port.info", (name, about["port"] or "", about["version"] or ""), 1.0
+    yield "port.installed", (name,), float(port.installed)
+    yield "port.removed", (name,), float(port.removed)
+    yield "port.over_limit", (name,), float(finding["over_limit"])
     for whose in ("own", "others"):
-        yield m.PORT_SENT, (name, whose), float(finding[whose]["sent"])
+        yield "port.packets", (name, whose), float(finding[whose]["sent"])
         if (share := _share(finding[whose])) is not None:
-            yield m.PORT_RETRANSMITTED, (name, whose), share
+            yield "port.retransmitted", (name, whose), share
     for key, value in (about["parameters"] or {}).items():
         factor, unit = unit_parts((about["units"] or {}).get(key, ""))
-        yield m.PARAMETER, (name, key, unit), value * factor
+        yield "port.parameter", (name, key, unit), value * factor
 
 
 def collector(state: Exported) -> Collector:
@@ -201,10 +200,11 @@ def collector(state: Exported) -> Collector:
 
         def collect(self) -> Iterator[Family]:
             """Give the families that have samples."""
-            samples: dict[Metric, list[tuple[tuple[str, ...], float]]] = {}
-            for metric, attributes, value in state.samples():
-                samples.setdefault(metric, []).append((attributes, value))
-            for metric, values in samples.items():
+            samples: dict[str, list[tuple[tuple[str, ...], float]]] = {}
+            for name, attributes, value in state.samples():
+                samples.setdefault(name, []).append((attributes, value))
+            for name, values in samples.items():
+                metric = METRICS[name]
                 labels = [label(attribute) for attribute in metric.attributes]
                 if metric.kind == "info":
                     info = InfoMetricFamily(metric.family, metric.help)
@@ -213,7 +213,7 @@ def collector(state: Exported) -> Collector:
                     yield info
                     continue
                 kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
-                unit = m.UNITS.get(metric.unit, "")
+                unit = UNITS.get(metric.unit, "")
                 family = kind(metric.family, metric.help, labels=labels, unit=unit)
                 for attributes, value in values:
                     family.add_metric(list(attributes), value)

@@ -14,22 +14,15 @@ Several processes may write at the same time. Each appends to a journal of its o
 parts when the process closes the store, or when another one opens it after the process was killed.
 """
 
-from fairhaul.jobs.store.identity import build_of, digest_of, engine_build, engine_of, key_of
-from fairhaul.jobs.store.job import Job, jobs_of
-from fairhaul.jobs.store.rows import Result
-from fairhaul.jobs.store.store import Store, StoreError, Writer, is_store
-
-__all__ = [
-    "Job",
-    "Result",
-    "Store",
-    "StoreError",
-    "Writer",
-    "build_of",
-    "digest_of",
-    "engine_build",
-    "engine_of",
-    "is_store",
-    "jobs_of",
-    "key_of",
-]
+from fairhaul.jobs.store.identity import build_of as build_of
+from fairhaul.jobs.store.identity import digest_of as digest_of
+from fairhaul.jobs.store.identity import engine_build as engine_build
+from fairhaul.jobs.store.identity import engine_of as engine_of
+from fairhaul.jobs.store.identity import key_of as key_of
+from fairhaul.jobs.store.job import Job as Job
+from fairhaul.jobs.store.job import jobs_of as jobs_of
+from fairhaul.jobs.store.rows import Result as Result
+from fairhaul.jobs.store.store import Store as Store
+from fairhaul.jobs.store.store import StoreError as StoreError
+from fairhaul.jobs.store.store import Writer as Writer
+from fairhaul.jobs.store.store import is_store as is_store

@@ -55,14 +55,9 @@ def digest_of(scenario: Scenario) -> str:
 
 
 def key_of(scenario: str, seed: int, engine: str, of: str, by: str) -> str:
-    """Give the key of a result.
+    """Give the key of a result: of the digest of a scenario, and of an engine by `engine_of`.
 
-    Args:
-        scenario: the digest of the scenario.
-        seed: the seed of the run.
-        engine: the engine, as `engine_of` names it.
-        of: what is computed from the record: `"figures"`, or a name of the caller's.
-        by: the build that computes it.
+    `of` names what is computed from the record, and `by` is the build that computes it.
     """
     parts = (scenario, str(seed), engine, by, of)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

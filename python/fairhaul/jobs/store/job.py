@@ -34,12 +34,9 @@ class Job:
     settings: Mapping[str, Any] | None = None
 
     def result(self, made: Mapping[str, Any], value: Any, session: str) -> Result:
-        """Give the result of the job.
+        """Give the result of the job: `value`, which JSON can hold.
 
-        Args:
-            made: a mapping with `engine`, `cpu_s` and `packets` of the run.
-            value: what was computed, which JSON can hold.
-            session: the session of the writer.
+        `made` has `engine`, `cpu_s` and `packets` of the run, and `session` is that of the writer.
         """
         settings = variant(self.scenario) if self.settings is None else self.settings
         return Result(
@@ -69,13 +66,8 @@ def jobs_of(
 ) -> list[Job]:
     """Give the jobs of a scenario with `seeds` seeds, counted up from its own.
 
-    Args:
-        scenario: the scenario.
-        seeds: the number of seeds.
-        engine: the engine.
-        of: what is computed from the record: `"figures"`, or a name of the caller's.
-        by: the build that computes it, as `build_of` names it.
-        settings: what distinguishes the scenario for a reader.
+    `of` names what is computed from the record, and `by` is the build that computes it, as
+    `build_of` names it; `settings` distinguish the scenario for a reader.
 
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.

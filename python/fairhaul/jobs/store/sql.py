@@ -167,12 +167,6 @@ def _pieces(
         yield piece
 
 
-def rows_of(store: Store, query: str) -> tuple[list[str], list[Sequence[Any]]]:
-    """Give the columns and all rows of a query; the errors are those of `pieces_of`."""
-    columns, pieces = pieces_of(store, query)
-    return columns, [row for piece in pieces for row in piece]
-
-
 def _shut_in(database: duckdb.DuckDBPyConnection, store: Store) -> None:
     """Let a database read the parts of a store, and nothing else, and take limited memory."""
     available = available_bytes() or LARGEST_MEMORY

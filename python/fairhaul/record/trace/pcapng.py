@@ -48,15 +48,12 @@ def capture(traced: Traced) -> bytes:
     """Give the capture of a trace."""
     if traced.datagrams:
         return _datagrams(traced)
-    # The request asks with both flags, the answer agrees with one [RFC 3168, 6.1.1].
-    asks, agrees = (ECE | CWR, ECE) if traced.ecn else (0, 0)
     parts = [_section(), _interface()]
     at_sender = traced.rows.filter(traced.rows["what"].is_in(["sent", "ack_received"]))
     for row in at_sender.iter_rows(named=True):
         outgoing = row["what"] == "sent"
         if row["opens"]:
-            opens = _request if outgoing else _answer
-            segment = opens(row, traced.segment, asks if outgoing else agrees)
+            segment = _opening(row, traced, outgoing=outgoing)
         else:
             segment = (_data if outgoing else _ack)(row, traced)
         size = row["bytes"] if traced.has_options else 0
@@ -90,16 +87,16 @@ class _Segment:
     codepoint: int = 0
 
 
-def _request(row: Mapping[str, Any], size: int, asks: int) -> _Segment:
-    """Give what opens a connection."""
-    flags, options = SYN | asks, _open(size)
-    return _Segment(port=_port(row), sequence=0, acknowledged=0, flags=flags, options=options)
-
-
-def _answer(row: Mapping[str, Any], size: int, agrees: int) -> _Segment:
-    """Give the answer to that."""
-    flags, options = SYN | ACK | agrees, _open(size)
-    return _Segment(port=_port(row), sequence=0, acknowledged=1, flags=flags, options=options)
+def _opening(row: Mapping[str, Any], traced: Traced, *, outgoing: bool) -> _Segment:
+    """Give what opens a connection, or the answer to that."""
+    # The request asks with both flags, the answer agrees with one [RFC 3168, 6.1.1].
+    flags = SYN if outgoing else SYN | ACK
+    if traced.ecn:
+        flags |= ECE | CWR if outgoing else ECE
+    options = OPTIONS[:2] + struct.pack("!H", traced.segment) + OPTIONS[4:]
+    return _Segment(
+        port=_port(row), sequence=0, acknowledged=0 if outgoing else 1, flags=flags, options=options
+    )
 
 
 def _data(row: Mapping[str, Any], traced: Traced) -> _Segment:
@@ -125,10 +122,6 @@ def _ack(row: Mapping[str, Any], traced: Traced) -> _Segment:
 
 def _port(row: Mapping[str, Any]) -> int:
     return FIRST_CLIENT_PORT + int(row["connection"]) % 50_000
-
-
-def _open(size: int) -> bytes:
-    return OPTIONS[:2] + struct.pack("!H", size) + OPTIONS[4:]
 
 
 def _blocks(row: Mapping[str, Any], traced: Traced) -> bytes:

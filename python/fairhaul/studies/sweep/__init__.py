@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from fairhaul.jobs.plan import Plan, planned, read_plan, rows
+from fairhaul.jobs.plan import FILE, Plan, planned, read_plan, rows
 from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Failure, InStore, Running, attempt
 from fairhaul.measures.measures import figures
@@ -119,6 +119,11 @@ def sweep(
         budget_s=budget_s,
         engine=engine,
     )
+
+
+def is_sweep(directory: Path) -> bool:
+    """Whether a directory holds a sweep."""
+    return (directory / FILE).is_file()
 
 
 def read_sweep(directory: str | Path) -> Sweep:

@@ -1,4 +1,4 @@
-"""Warnings about flows that cannot deliver a packet within the run."""
+"""Warnings about a scenario: flows that cannot deliver a packet within it, and too small queues."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import Any
 OPENING = 40
 # More warnings than this are only counted.
 MOST_TOLD = 3
+# With a processing time of up to a packet time, packets that were evenly spaced arrive at a link in
+# groups of up to three: the one being sent, and two that come while it is.
+ENOUGH = 3
 
 
 def warnings(scenario: Mapping[str, Any]) -> list[str]:
+    """What is doubtful about a scenario itself."""
+    return [*_late_flows(scenario), *_small_queues(scenario)]
+
+
+def _late_flows(scenario: Mapping[str, Any]) -> list[str]:
     """Explain, for each flow that cannot deliver a packet within the run, what takes so long."""
     texts = [text for flow in scenario["flows"] if (text := _too_late(flow, scenario)) is not None]
     more = len(texts) - MOST_TOLD
@@ -68,3 +76,31 @@ def _constant(
     """The links and access links of a path whose rate and delay stay what they are."""
     parts = (links[hop["link"]] if "link" in hop else hop for hop in hops)
     return [part for part in parts if not part.get("schedule")]
+
+
+def _small_queues(scenario: Mapping[str, Any]) -> list[str]:
+    """Name each link whose queue holds too few packets for the `overhead` of a flow over it."""
+    texts = []
+    for index, link in enumerate(scenario["links"]):
+        packets = link["capacity_packets"]
+        if packets is None or packets >= ENOUGH:
+            continue
+        for flow in scenario["flows"]:
+            packet_s = flow["packet_bytes"] * 8 / link["rate_bps"]
+            crosses = any(hop.get("link") == index for hop in flow["forward"])
+            # The default of `overhead` is that of the slowest link, rounded up to a picosecond.
+            if crosses and flow["overhead_s"] >= packet_s:
+                texts.append(_small_queue(link["name"], packets, flow))
+                break
+    return texts
+
+
+def _small_queue(link: str, packets: int, flow: Mapping[str, Any]) -> str:
+    held = "1 packet" if packets == 1 else f"{packets} packets"
+    overhead_us = flow["overhead_s"] * 1e6
+    return (
+        f"the queue of {link!r} holds {held}, and the processing time of flow {flow['name']!r} "
+        f"(`overhead`, up to {overhead_us:.4g} us) makes up to {ENOUGH} of its packets meet there, "
+        f'which drops packets that evenly spaced senders would not lose; set overhead = "0 s", '
+        f"or a capacity of at least {ENOUGH} packets"
+    )

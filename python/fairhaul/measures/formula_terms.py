@@ -1,26 +1,46 @@
-"""What a formula over the figures of a run can be, from what the figures can be."""
+"""The functions and operators of formulas, and what values a formula can have."""
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from fairhaul.measures.bounds import BOUNDS, INDICES
+from fairhaul.measures.fairness import jain
 from fairhaul.statistics.estimate import ANY, AT_LEAST_0, FRACTION, Bounds
 
-# Of lists of any length. A sum of shares may be above one.
-FUNCTIONS: Mapping[str, Callable[[Bounds], Bounds]] = {
-    "sum": lambda items: AT_LEAST_0 if items.low >= 0 else ANY,
-    "mean": lambda items: items,
-    "min": lambda items: items,
-    "max": lambda items: items,
-    "jain": lambda _: FRACTION,
-    "count": lambda _: AT_LEAST_0,
-    "p95": lambda items: items,
-    "first": lambda items: items,
-    "last": lambda items: items,
+Number = float | None
+
+
+class Function(NamedTuple):
+    """A function of a list of any length, and the bounds of its value by those of the items."""
+
+    of: Callable[[Sequence[float]], Number]
+    bounds: Callable[[Bounds], Bounds] = lambda items: items
+
+
+class Operator(NamedTuple):
+    """An operator on two numbers, and the bounds of its value by theirs."""
+
+    of: Callable[[float, float], float]
+    bounds: Callable[[Bounds, Bounds], Bounds]
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    # A sum of shares may be above one.
+    "sum": Function(math.fsum, lambda items: AT_LEAST_0 if items.low >= 0 else ANY),
+    "mean": Function(lambda values: math.fsum(values) / len(values)),
+    "min": Function(min),
+    "max": Function(max),
+    "jain": Function(jain, lambda _: FRACTION),
+    "count": Function(lambda values: float(len(values)), lambda _: AT_LEAST_0),
+    "p95": Function(lambda values: sorted(values)[math.ceil(0.95 * len(values)) - 1]),
+    "first": Function(lambda values: values[0]),
+    "last": Function(lambda values: values[-1]),
 }
 
 
@@ -32,9 +52,9 @@ def bounds_of(node: ast.expr) -> Bounds:
         case ast.UnaryOp():
             bounds = _times(bounds_of(node.operand), Bounds(low=-1, high=-1))
         case ast.BinOp():
-            bounds = OPERATORS[type(node.op)](bounds_of(node.left), bounds_of(node.right))
+            bounds = OPERATORS[type(node.op)].bounds(bounds_of(node.left), bounds_of(node.right))
         case ast.Call(func=ast.Name(id=name)):
-            bounds = FUNCTIONS[name](bounds_of(node.args[0]))
+            bounds = FUNCTIONS[name].bounds(bounds_of(node.args[0]))
         case ast.Attribute(attr=figure) | ast.Subscript(slice=ast.Constant(value=figure)):
             bounds = FRACTION if figure in INDICES else BOUNDS.get(str(figure), AT_LEAST_0)
         case _:
@@ -65,9 +85,9 @@ def _over(left: Bounds, right: Bounds) -> Bounds:
     return _times(left, Bounds(low=low, high=high))
 
 
-OPERATORS: Mapping[type, Callable[[Bounds, Bounds], Bounds]] = {
-    ast.Add: _plus,
-    ast.Sub: _minus,
-    ast.Mult: _times,
-    ast.Div: _over,
+OPERATORS: Mapping[type, Operator] = {
+    ast.Add: Operator(operator.add, _plus),
+    ast.Sub: Operator(operator.sub, _minus),
+    ast.Mult: Operator(operator.mul, _times),
+    ast.Div: Operator(operator.truediv, _over),
 }
