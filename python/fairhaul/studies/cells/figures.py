@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.measures.losses import REDUCTIONS, not_undone
 from fairhaul.measures.measures import measure
 from fairhaul.scenario.engines import FACTS
-from fairhaul.studies.cells.table import CELLS, PACKET, Cell
-from fairhaul.studies.cells.unusual import CHANGES_AT_S, FOLLOWED_S, UNUSUAL, UnusualCell
+from fairhaul.studies.cells.table import (
+    CELLS,
+    CHANGES_AT_S,
+    PACKET,
+    UNUSUAL,
+    AnyCell,
+    UnusualCell,
+)
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
@@ -20,7 +26,9 @@ PREDICTION_S = 300.0
 
 # What is computed of a run of a cell, and kept.
 Values = Mapping[str, float | None]
-AnyCell = Cell | UnusualCell
+
+# For how long after the path has changed each half second is compared.
+FOLLOWED_S = 5
 
 
 def predicted(_: Scenario, record: Record) -> Values:

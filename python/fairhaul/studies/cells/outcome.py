@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.engines import FACTS, Engine
-from fairhaul.studies.cells.agreement import SHOWN, Agreement, agreement, entries
-from fairhaul.studies.cells.compared import Compared, mean
+from fairhaul.studies.cells.agreement import SHOWN, Agreement, Compared, agreement, entries, mean
 from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
 
