@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.read import with_seeds
-from fairhaul.studies.papers.experiment import Key, Results
+from fairhaul.studies.papers.results import Key, Results
 from fairhaul.studies.papers.run import Paper
 
 

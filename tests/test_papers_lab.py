@@ -18,10 +18,9 @@ from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
-from fairhaul.studies.papers.experiment import Results
 from fairhaul.studies.papers.outcome import MISSED, UNCOUNTED, remarks
 from fairhaul.studies.papers.prediction import FILE, beside, predicted
-from fairhaul.studies.papers.quoted import quoted
+from fairhaul.studies.papers.results import Results
 from fairhaul.studies.papers.table import Cell, Row, Table
 from tests.kernel_host import locked, needs_kernel
 from tests.linux_program import pretended
@@ -273,17 +272,18 @@ def test_texts_have_the_rate_the_buffer_and_the_packets_of_the_runs(
     how = kernel.on([engine])
     assert how is not None
     cases = kernel.cases(quick, how.settings(quick))
-    experiment = quoted(kernel, [case.scenario for case in cases])
+    experiment = kernel.quoting([case.scenario for case in cases])
     none = Results(runs={case.key: [] for case in cases})
     assert [table.title for table in experiment.tables(none)] == [
         f"Kernel: Table 1 beside HSTCP at {rate}"
     ]
-    assert experiment.chosen[0].startswith(f"Kernel: {rate} and a buffer of 20 ms, {buffer}, with")
-    assert ("1000 bytes" if engine == "linux" else "1500 bytes") in experiment.chosen[0]
+    first = experiment.assumptions[0]
+    assert first.startswith(f"Kernel: {rate} and a buffer of 20 ms, {buffer}, with")
+    assert ("1000 bytes" if engine == "linux" else "1500 bytes") in first
 
 
 def test_texts_name_each_rate_of_an_experiment_once() -> None:
     kernel = papers.paper_of("cubic-fairness").experiments["kernel"]
     scenarios = [case.scenario for case in kernel.cases(True, {})]
     about = replace(kernel, about="CUBIC beside Reno at {rate}.")
-    assert quoted(about, scenarios).about == "CUBIC beside Reno at 20 Mbit/s and 200 Mbit/s."
+    assert about.quoting(scenarios).about == "CUBIC beside Reno at 20 Mbit/s and 200 Mbit/s."

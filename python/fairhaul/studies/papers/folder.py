@@ -18,7 +18,7 @@ from typing import Any
 
 from fairhaul.files import files
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.studies.papers.reading import ExperimentReader, Place
+from fairhaul.studies.papers.experiment import Place, read_experiment
 from fairhaul.studies.papers.run import Paper
 from fairhaul.studies.papers.section import Printed, Section
 from fairhaul.text.printable import printable
@@ -139,7 +139,7 @@ def _read(name: str, place: Place) -> Paper:
         key=section.text("source"),
         question=section.text("question"),
         experiments={
-            experiment: ExperimentReader(table, shared, place).experiment()
+            experiment: read_experiment(table, shared, place)
             for experiment, table in tables.items()
         },
         argument=place.argument,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from fairhaul.studies.papers.axes import Axes, Where
-from fairhaul.studies.papers.experiment import Key, Results, cell
+from fairhaul.studies.papers.results import Key, Results, cell
 from fairhaul.studies.papers.section import Printed, Section
 from fairhaul.studies.papers.table import Cell, Row, Table
 
@@ -145,21 +145,18 @@ class Sheet:
         fixed = [axis for axis, labels in where.items() if len(labels) == 1]
         rows = axes.some(section, "rows") or axes.others([*across, *fixed])
         axes.covered(section, [*rows, *across, *fixed])
-        sheet = cls(
-            title=section.text("title"),
+        columns = read_columns(section, "columns")
+        if not columns:
+            section.wrong("columns", "at least one column is required")
+        return section.read(
+            cls,
             parameter=section.text("parameter", ", ".join(rows)),
             rows=rows,
             across=across,
             where=where,
-            columns=read_columns(section, "columns"),
+            columns=columns,
             row=template(section, "row", axes),
-            notes=section.texts("notes"),
-            trim=section.flag("trim"),
         )
-        if not sheet.columns:
-            section.wrong("columns", "at least one column is required")
-        section.close()
-        return sheet
 
     def table(self, layout: Layout, results: Results) -> Table:
         """Lay out what was found."""

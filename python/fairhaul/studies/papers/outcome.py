@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairhaul import _core
 from fairhaul.figures.figure import Figure
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.studies.papers.experiment import Verdict
+from fairhaul.studies.papers.results import Verdict
 from fairhaul.studies.papers.table import SIMULATOR, Cell, Table
 from fairhaul.text.durations import duration_text
 from fairhaul.text.table import Table as Printed
@@ -118,8 +118,8 @@ def _figures(part: Part) -> Sequence[Figure]:
     engines = {SIMULATOR: part.results, **kernels}
     # A case without a valid run cannot be drawn; the tables name these runs.
     engines = {name: results for name, results in engines.items() if all(results.runs.values())}
-    if experiment.overlay is not None:
-        return experiment.overlay(engines)
+    if (overlay := experiment.overlay(engines)) is not None:
+        return overlay
     return [
         replace(figure, name=f"{figure.name}-{name}", title=f"{figure.title} ({name})")
         for name, results in engines.items()
@@ -190,7 +190,7 @@ def _differences(done: Reproduction) -> Section | None:
 
 
 def _chosen(done: Reproduction) -> list[str]:
-    return [words for part in done.parts for words in part.experiment.chosen]
+    return [words for part in done.parts for words in part.experiment.assumptions]
 
 
 def _choices(done: Reproduction) -> Section | None:

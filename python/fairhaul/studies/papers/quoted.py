@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from fairhaul.scenario.described import Described, DescribedLink
 from fairhaul.scenario.read import Scenario
-from fairhaul.studies.papers.experiment import Experiment, Results
 from fairhaul.studies.papers.section import Section
-from fairhaul.studies.papers.table import Table
 from fairhaul.text.phrases import listed, quantity
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -28,28 +25,14 @@ def check_quantities(section: Section, texts: Mapping[str, Sequence[str]]) -> No
             section.one_of(key, name, list(QUANTITIES), "quantity")
 
 
-def quoted(experiment: Experiment, scenarios: Sequence[Scenario]) -> Experiment:
-    """Give an experiment whose texts have the quantities of the scenarios that are run."""
-    described = [scenario.described for scenario in scenarios]
+def filled(text: str, scenarios: Sequence[Scenario]) -> str:
+    """Give a text with its quantities: `20 Mbit/s and 200 Mbit/s` where the scenarios differ."""
 
-    def filled(text: str) -> str:
-        return _PLACEHOLDER.sub(lambda found: _of_all(found[1], described), text)
+    def of_all(found: re.Match[str]) -> str:
+        written = (QUANTITIES[found[1]](scenario.described) for scenario in scenarios)
+        return listed(list(dict.fromkeys(written)))
 
-    def tables(results: Results) -> list[Table]:
-        return [replace(table, title=filled(table.title)) for table in experiment.tables(results)]
-
-    return replace(
-        experiment,
-        heading=filled(experiment.heading),
-        about=filled(experiment.about),
-        chosen=[filled(text) for text in experiment.chosen],
-        tables=tables,
-    )
-
-
-def _of_all(name: str, described: Sequence[Described]) -> str:
-    """Write a quantity of all scenarios: `20 Mbit/s and 200 Mbit/s` where they differ."""
-    return listed(list(dict.fromkeys(QUANTITIES[name](scenario) for scenario in described)))
+    return _PLACEHOLDER.sub(of_all, text)
 
 
 def _slowest(scenario: Described) -> DescribedLink:

@@ -20,7 +20,9 @@ from fairhaul.scenario.read import ScenarioError, toml
 from fairhaul.statistics.estimate import LEAST_RUNS
 from fairhaul.statistics.splits import Split, best_split
 from fairhaul.studies.papers import work
-from fairhaul.studies.papers.experiment import Case, Experiment, Results, Verdict
+from fairhaul.studies.papers.axes import Case
+from fairhaul.studies.papers.experiment import Experiment
+from fairhaul.studies.papers.results import Results, Verdict
 from fairhaul.studies.papers.robust_outcome import NEAR
 from fairhaul.studies.papers.work import Task
 

@@ -13,7 +13,6 @@ from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.table import short
 from fairhaul.statistics.splits import number_of
 from fairhaul.studies.papers.experiment import Experiment
-from fairhaul.studies.papers.quoted import quoted
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -95,8 +94,7 @@ def outcome_of(found: Robust) -> Outcome:
     """Put a robust reproduction into words and tables."""
     experiment = found.paper.experiments[found.name]
     # The texts name the rates and sizes of the paper's own scenarios, around which the ranges lie.
-    cases = experiment.cases(False, {})
-    experiment = quoted(experiment, [case.scenario for case in cases])
+    experiment = experiment.quoting([case.scenario for case in experiment.cases(False, {})])
     return Outcome(
         study="reproduce",
         title=f"{found.paper.title}: {experiment.heading}",

@@ -14,8 +14,9 @@ from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine, in_order
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.papers import on_a_kernel, prediction, work
-from fairhaul.studies.papers.experiment import Case, Claim, Experiment, OnHosts, Results, Verdict
-from fairhaul.studies.papers.quoted import quoted
+from fairhaul.studies.papers.axes import Case
+from fairhaul.studies.papers.experiment import Experiment, OnHosts
+from fairhaul.studies.papers.results import Claim, Results, Verdict
 from fairhaul.studies.papers.table import CALLED, SIMULATOR, Table
 from fairhaul.studies.papers.work import Task
 from fairhaul.text.nearest import hint
@@ -262,8 +263,8 @@ def _task(
     settings = {**how.settings(quick), **changed} if how else changed
     count = seeds or (experiment.quick_seeds if quick else experiment.seeds)
     cases = experiment.cases(quick, settings)
-    run = quoted(experiment, [case.scenario for case in cases])
-    return paper.task(name, run, cases, count)
+    quoting = experiment.quoting([case.scenario for case in cases])
+    return paper.task(name, quoting, cases, count)
 
 
 def _on_hosts(task: Task, hosts: Sequence[Engine]) -> OnHosts:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.jobs.store import Job, jobs_of
 from fairhaul.jobs.values import Invalid, Running, values
 from fairhaul.scenario.engines import FACTS, Engine
-from fairhaul.studies.papers.experiment import Case, Experiment, Key, Numbers, Results
+from fairhaul.studies.papers.axes import Case
+from fairhaul.studies.papers.experiment import Experiment
+from fairhaul.studies.papers.results import Key, Numbers, Results
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.record.series import series
-from fairhaul.studies.papers import payload
-from fairhaul.studies.papers.losses import Coincidence
+from fairhaul.studies.papers.measured import Coincidence, goodput_factor
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
@@ -55,7 +54,7 @@ def _queued(flow: Mapping[str, Any], spec: Mapping[str, Any]) -> float:
 
 def on_hosts(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the numbers of a run of the kernel's Reno beside its CUBIC."""
-    worth = 100 * payload.goodput_factor(record)
+    worth = 100 * goodput_factor(record)
     reno, cubic = (worth * flow["link_share"] for flow in figures["flows"])
     return {
         "NewReno / CUBIC": reno / cubic if cubic else None,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures.fairness import jain
 from fairhaul.statistics.evidence import Evidence, below, less
-from fairhaul.studies.papers.experiment import Measured, Results, Settings
-from fairhaul.studies.papers.filling import time_to_fill
+from fairhaul.studies.papers.measured import time_to_fill
+from fairhaul.studies.papers.results import Measured, Results, Settings
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures.fairness import jain
-from fairhaul.studies.papers import payload
-from fairhaul.studies.papers.experiment import Results
 from fairhaul.studies.papers.fhstcp.flows import FLOWS
-from fairhaul.studies.papers.losses import Coincidence
+from fairhaul.studies.papers.measured import Coincidence, goodput_factor
+from fairhaul.studies.papers.results import Results
 
 if TYPE_CHECKING:
     from fairhaul.figures.charts import Curve
@@ -26,7 +25,7 @@ TOGETHER, APART = 2.5, 1.16
 
 def numbers(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the numbers of a run; the shares are of packets."""
-    worth = 100 * payload.goodput_factor(record)
+    worth = 100 * goodput_factor(record)
     flows = {flow["name"]: worth * flow["link_share"] for flow in figures["flows"]}
     shares = {name: flows[name] for name in FLOWS}
     coincidence = Coincidence(title="", flows=FLOWS).numbers(figures)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul.statistics.estimate import estimate
 from fairhaul.statistics.evidence import below, less, within
-from fairhaul.studies.papers.experiment import Measured, Results
+from fairhaul.studies.papers.results import Measured, Results
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

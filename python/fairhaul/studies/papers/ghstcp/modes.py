@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.studies.papers.experiment import Results
-from fairhaul.studies.papers.filling import time_to_fill
+from fairhaul.studies.papers.measured import time_to_fill
+from fairhaul.studies.papers.results import Results
 
 if TYPE_CHECKING:
     from fairhaul.figures.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.studies.papers import payload
+from fairhaul.studies.papers.measured import goodput_factor
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def numbers(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the goodputs of Flow-1's transfer and of the Reno flows, and how fair they are."""
-    worth = payload.goodput_factor(record) / 1e6
+    worth = goodput_factor(record) / 1e6
     groups: dict[str, float] = {}
     for flow in figures["flows"]:
         groups[flow["group"]] = groups.get(flow["group"], 0.0) + worth * flow["goodput_bps"]

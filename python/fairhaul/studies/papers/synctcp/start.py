@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures.losses import REDUCTIONS, not_undone
 from fairhaul.record.series import series
-from fairhaul.studies.papers import payload
+from fairhaul.studies.papers.measured import goodput_factor
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
@@ -63,7 +63,7 @@ def on_hosts(record: Record, figures: Mapping[str, Any]) -> dict[str, float | No
         "early retransmissions": float(early),
         "retransmissions": float(flow["retransmits"]),
         "timeouts": float(flow["timeouts"]),
-        "goodput": flow["goodput_bps"] * payload.goodput_factor(record) * 1e-6,
+        "goodput": flow["goodput_bps"] * goodput_factor(record) * 1e-6,
     }
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fairhaul.statistics.estimate import Estimate
-from fairhaul.studies.papers.experiment import Results, cell
+from fairhaul.studies.papers.results import Results, cell
 from fairhaul.studies.papers.table import Cell, Row, Table
 from fairhaul.studies.papers.xcp_tcp.shares import CLASSES, MEAN_S, XCP
 
 if TYPE_CHECKING:
     from fairhaul.figures.charts import Curve
     from fairhaul.figures.figure import Figure
-    from fairhaul.studies.papers.experiment import Key
+    from fairhaul.studies.papers.results import Key
     from fairhaul.studies.papers.xcp_tcp.shares import Phase
 
 FIGURE_1 = "Figure 1"

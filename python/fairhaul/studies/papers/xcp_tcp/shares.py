@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairhaul.record.record import Record
-    from fairhaul.studies.papers.experiment import Numbers
+    from fairhaul.studies.papers.results import Numbers
 
     Floats = NDArray[np.float64]
 
