@@ -34,11 +34,13 @@ def write_report(
     style = Style(size=size, theme=theme)
     with Renderer() as renderer:
         renderer.start()  # before all that takes long to import
+        from fairhaul.jobs.plan import FILE
+        from fairhaul.report.page import write as write_page
         from fairhaul.report.run_report import write as write_runs
-        from fairhaul.studies.sweep.outcome import is_sweep
-        from fairhaul.studies.sweep.outcome import write as write_sweep
+        from fairhaul.studies.sweep import read_sweep
 
         places = [Path(directory) for directory in directories]
-        if len(places) == 1 and is_sweep(places[0]):
-            return write_sweep(places[0], None if out is None else Path(out), renderer, style)
+        if len(places) == 1 and (places[0] / FILE).is_file():
+            page = Path(out or places[0]) / "report.html"
+            return write_page(page, read_sweep(places[0]).outcome(), renderer, style)
         return write_runs(places, None if out is None else Path(out), renderer, style)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from fairhaul.measures.losses import REDUCTIONS, not_undone
 from fairhaul.measures.measures import measure
+from fairhaul.record.record import Record
 from fairhaul.scenario.engines import FACTS
 from fairhaul.studies.cells.table import (
     CELLS,
@@ -18,7 +21,6 @@ from fairhaul.studies.cells.table import (
 )
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
     from fairhaul.scenario.read import Scenario
 
 # The run that a cycle is predicted from.
@@ -74,8 +76,6 @@ def figures_of(scenario: Scenario, record: Record) -> Values:
 
 def _by_half_second(record: Record, cell: UnusualCell) -> Values:
     """The mean round trip of each half second for some time after the path has changed."""
-    import polars as pl
-
     if not cell.by_half_second:
         return {}
     rows = record.flow_series.filter(pl.col("flow") == "1")

@@ -10,12 +10,13 @@ from typing import Any, TypeVar, Unpack
 from fairhaul import _core
 from fairhaul.jobs.store import Job, build_of, is_store, jobs_of
 from fairhaul.jobs.values import Compute, Invalid, Running, RunOptions, values
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine, in_order
 from fairhaul.scenario.read import ScenarioError, read_one
 from fairhaul.studies.cells.agreement import Compared
 from fairhaul.studies.cells.figures import PREDICTION_S, Values, figures_of, predicted
+from fairhaul.studies.cells.outcome import outcome_of
 from fairhaul.studies.cells.table import CELLS, FILE, UNUSUAL, AnyCell, Cell, UnusualCell
 from fairhaul.text.nearest import hint
 
@@ -40,11 +41,7 @@ class Cells(StudyResult):
     engines: Sequence[Engine]
     unusual: bool
 
-    def outcome(self) -> Outcome:
-        """Put the results into words and tables."""
-        from fairhaul.studies.cells.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
 
 def compare(

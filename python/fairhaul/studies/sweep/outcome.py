@@ -4,44 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairhaul.answers.answers import scenario_result
 from fairhaul.figures.axes import axes
-from fairhaul.jobs.plan import FILE
+from fairhaul.figures.figure import Figure
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.screen import grid
 from fairhaul.results.table import Row, parties
 from fairhaul.statistics.estimate import legend
-from fairhaul.studies.sweep import Sweep, read_sweep
+from fairhaul.studies.sweep import Sweep
 from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
-    from fairhaul.figures.figure import Figure
-    from fairhaul.figures.slide import Style
-    from fairhaul.report.renderer import Renderer
-
-PAGE = "report.html"
-
-
-def is_sweep(directory: Path) -> bool:
-    """Whether a directory holds a sweep."""
-    return (directory / FILE).is_file()
-
-
-def write(directory: Path, out: Path | None, renderer: Renderer, style: Style) -> Path:
-    """Write the report of the sweep in `directory`; give the path of its page.
-
-    Raises:
-        StoreError: the directory is not that of a sweep, or it is damaged.
-    """
-    from fairhaul.report.page import write as write_page
-
-    outcome = outcome_of(read_sweep(directory))
-    return write_page((out or directory) / PAGE, outcome, renderer, style)
+    pass
 
 
 def outcome_of(done: Sweep) -> Outcome:
