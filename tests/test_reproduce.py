@@ -14,7 +14,7 @@ from fairhaul.cli import status_of
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.statistics.evidence import judge
 from fairhaul.studies import papers
-from fairhaul.studies.papers.fhstcp.rtt import exponents
+from fairhaul.studies.papers.fhstcp.flows import exponents
 from fairhaul.studies.papers.results import (
     Claim,
     Key,

@@ -163,22 +163,18 @@ class Statement:
             measured += [number for number in numbers if number not in measured]
         return judgements, measured
 
-    def claim(self, answers: Sequence[bool | None], measured: Sequence[Measured]) -> Claim:
-        """Give the claim with its verdict."""
-        return Claim(
-            text=self.text,
-            verdict=judged(answers),
-            reading=self.reading,
-            measured=measured,
-            why=self.why,
-        )
-
 
 def claims(statements: Sequence[Statement], layout: Layout, results: Results) -> list[Claim]:
     """Judge the claims of an experiment, with the comparisons of all of them as one family."""
     weighed = [statement.weigh(layout, results) for statement in statements]
     answers = iter(judge([each for judgements, _ in weighed for each in judgements]))
     return [
-        statement.claim([next(answers) for _ in judgements], measured)
-        for statement, (judgements, measured) in zip(statements, weighed, strict=True)
+        Claim(
+            text=of.text,
+            verdict=judged([next(answers) for _ in judgements]),
+            reading=of.reading,
+            measured=measured,
+            why=of.why,
+        )
+        for of, (judgements, measured) in zip(statements, weighed, strict=True)
     ]

@@ -64,11 +64,6 @@ class OwnDrawing:
     of_engines: bool
     lab: bool = False
 
-    @property
-    def numbers(self) -> Mapping[str, str]:
-        """The declared numbers that it needs: none."""
-        return {}
-
     def figures(self, _: Layout, engines: Engines) -> Sequence[Figure]:
         """Draw the results."""
         return self.draw(engines)

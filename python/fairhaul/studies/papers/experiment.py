@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairhaul.figures.figure import Figure
 from fairhaul.measures.formula import Formula, FormulaError, read_formula
+from fairhaul.record.record import Record
+from fairhaul.scenario.described import Described, DescribedLink
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import Scenario, ScenarioError
 from fairhaul.statistics.estimate import Bounds
@@ -19,13 +22,13 @@ from fairhaul.studies.papers.claims import Statement, claims
 from fairhaul.studies.papers.drawing import Drawing, Engines, OwnDrawing
 from fairhaul.studies.papers.layout import Layout, Sheet, Star, read_printed
 from fairhaul.studies.papers.measured import Coincidence
-from fairhaul.studies.papers.quoted import check_quantities, filled
 from fairhaul.studies.papers.results import Claim, Numbers, Results, Settings
 from fairhaul.studies.papers.section import Section
 from fairhaul.studies.papers.table import Table
+from fairhaul.text.phrases import listed, quantity
 
-if TYPE_CHECKING:
-    from fairhaul.record.record import Record
+# A quantity of the scenarios that are run, in a text: the same experiment may run at several rates.
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 # What the file of a paper names: `shares.phases`.
 Function = Callable[..., Any]
@@ -142,10 +145,10 @@ class Experiment:
         """Give the experiment with the quantities of the scenarios that are run in its texts."""
         return replace(
             self,
-            heading=filled(self.heading, scenarios),
-            about=filled(self.about, scenarios),
-            assumptions=[filled(text, scenarios) for text in self.assumptions],
-            sheets=[replace(sheet, title=filled(sheet.title, scenarios)) for sheet in self.sheets],
+            heading=_filled(self.heading, scenarios),
+            about=_filled(self.about, scenarios),
+            assumptions=[_filled(text, scenarios) for text in self.assumptions],
+            sheets=[replace(sheet, title=_filled(sheet.title, scenarios)) for sheet in self.sheets],
         )
 
 
@@ -301,7 +304,9 @@ def _drawing(
 def _check(section: Section, of: Experiment) -> None:
     """Note mistakes that no single key has: unknown quantities, numbers, settings and flows."""
     texts = {"heading": [of.heading], "about": [of.about], "assumptions": of.assumptions}
-    check_quantities(section, {**texts, "table": [sheet.title for sheet in of.sheets]})
+    for key, each in {**texts, "table": [sheet.title for sheet in of.sheets]}.items():
+        for name in _PLACEHOLDER.findall(" ".join(each)):
+            section.one_of(key, name, list(QUANTITIES), "quantity")
     measuring = of.measuring
     known = [*section.mapping("numbers")]
     known += measuring.coincidence.names if measuring.coincidence else []
@@ -309,7 +314,12 @@ def _check(section: Section, of: Experiment) -> None:
         "printed": [name for _, numbers in of.layout.printed for name in numbers],
         "table": [n for sheet in of.sheets for column in sheet.columns for n in column.numbers],
         "claim": [name for statement in of.statements for name in statement.numbers],
-        "figure": [name for drawing in of.drawings for name in drawing.numbers.values()],
+        "figure": [
+            number
+            for drawing in of.drawings
+            if isinstance(drawing, Drawing)
+            for number in drawing.numbers.values()
+        ],
         "star": [of.layout.star.number] if of.layout.star else [],
     }
     for key, names in uses.items() if "measures" not in section.content else ():
@@ -337,3 +347,36 @@ def _check_cases(section: Section, plan: Plan, formulas: Mapping[str, Formula]) 
                 unknown[name] = str(error)
     for name, message in unknown.items():
         section.wrong(f"numbers.{name}", message)
+
+
+def _filled(text: str, scenarios: Sequence[Scenario]) -> str:
+    """Give a text with its quantities: `20 Mbit/s and 200 Mbit/s` where the scenarios differ."""
+
+    def of_all(found: re.Match[str]) -> str:
+        written = (QUANTITIES[found[1]](scenario.described) for scenario in scenarios)
+        return listed(list(dict.fromkeys(written)))
+
+    return _PLACEHOLDER.sub(of_all, text)
+
+
+def _slowest(scenario: Described) -> DescribedLink:
+    return min(scenario["links"], key=lambda link: link["rate_bps"])
+
+
+def _buffer(scenario: Described) -> str:
+    packets = _slowest(scenario)["capacity_packets"]
+    return "no limit" if packets is None else f"{packets} packets"
+
+
+def _packet(scenario: Described) -> str:
+    sizes = sorted({flow["packet_bytes"] for flow in scenario["flows"]})
+    return listed([f"{size} bytes" for size in sizes])
+
+
+# How each is written for a scenario as it is described; rate and buffer are those of the
+# slowest link.
+QUANTITIES: Mapping[str, Callable[[Described], str]] = {
+    "rate": lambda scenario: quantity(_slowest(scenario)["rate_bps"], "bit/s"),
+    "buffer": _buffer,
+    "packet": _packet,
+}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.figures.bins import level, tidy, whole_run
 from fairhaul.figures.charts import Curve, Look, Span
 from fairhaul.figures.look import colour
+from fairhaul.record.record import Record
+from fairhaul.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
-    from fairhaul.statistics.estimate import Estimate
     from fairhaul.studies.papers.results import Key, Results
 
 INTERVALS = "Means over seeds with their 95 % intervals."

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.record.record import Record
 from fairhaul.scenario.engines import FACTS
 from fairhaul.studies.papers.layout import Column, Sheet
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
     from fairhaul.studies.papers.axes import Axes
 
 # A link counts as filled when it was this busy for a second.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import polars as pl
+
+from fairhaul.record.record import Record
 from fairhaul.record.series import series
 from fairhaul.studies.papers.measured import Coincidence, goodput_factor
-
-if TYPE_CHECKING:
-    from fairhaul.record.record import Record
 
 # Of a data packet; what is delivered counts without.
 HEADERS = 40
@@ -77,8 +78,6 @@ def alone(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]
 
 def _whole(record: Record) -> float:
     """Give the utilisation of the first link over the whole run, its start included."""
-    import polars as pl
-
     scenario = record.meta["scenario"]
     first = pl.col("link").cast(pl.String) == scenario["links"][0]["name"]
     return float(record.link_series.filter(first)["busy_s"].sum()) / float(scenario["duration_s"])
@@ -86,8 +85,6 @@ def _whole(record: Record) -> float:
 
 def variation(record: Record) -> float:
     """Give the coefficient of variation over time of the first flow's window, after the warm-up."""
-    import numpy as np
-
     scenario = record.meta["scenario"]
     rows = series(record.flow_series, len(scenario["flows"]), scenario)
     windows = rows.columns["cwnd_packets"][0]
