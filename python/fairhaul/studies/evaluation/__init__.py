@@ -149,7 +149,10 @@ def evaluate_by_rfc9743(
             checks = check_all(plans, engines, opened, seeds=number)
     if running.out is not None:
         # The commands of a report name them.
-        shutil.copytree(SCENARIOS, running.out / "scenarios", dirs_exist_ok=True)
+        target = running.out / "scenarios"
+        target.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            shutil.copyfile(file, target / file.name)
     return Evaluation(
         controllers=tuple(names),
         seeds=number,
