@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.read import with_seeds
-from fairhaul.studies.papers.experiment import Key, Results
-from fairhaul.studies.papers.run import Paper
+from fairhaul.studies.papers.folder import Paper
+from fairhaul.studies.papers.results import Key, Results
 
 
 def results(

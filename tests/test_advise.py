@@ -16,9 +16,17 @@ from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import estimate
 from fairhaul.studies import advice
 from fairhaul.studies.advice import words
-from fairhaul.studies.advice.changes import changes
 from fairhaul.studies.advice.path import Known, observed
-from fairhaul.studies.advice.tournament import CANDIDATES, TODAY, Advice, Entry, Run, _Rounds, play
+from fairhaul.studies.advice.tournament import (
+    CANDIDATES,
+    TODAY,
+    Advice,
+    Entry,
+    Run,
+    _Rounds,
+    changes,
+    play,
+)
 from fairhaul.studies.comparison.question import Question
 from tests.kernel_host import needs_ports
 

@@ -19,13 +19,19 @@ from fairhaul import cli
 from fairhaul.scenario import own
 from fairhaul.scenario.read import ScenarioError, read_one
 from fairhaul.studies.attack import Attack, attack, kernel, read_question, words
-from fairhaul.studies.attack.box import Range, between, read_box
+from fairhaul.studies.attack.box import Range, read_box
 from fairhaul.studies.attack.figures import _longest
 from fairhaul.studies.attack.objectives import OBJECTIVES
 from fairhaul.studies.attack.place import Place
 from fairhaul.studies.attack.search import CELLS, Archive, spread
 from fairhaul.studies.attack.shrink import KEPT, shrink
 from fairhaul.studies.attack.trials import Trial, Trials
+
+
+def between(low: object, high: object) -> dict[str, object]:
+    """Write a range as a box has it."""
+    return {"from": low, "to": high}
+
 
 SMALL: dict[str, Any] = {
     "rate": between("5 Mbit/s", "20 Mbit/s"),

@@ -18,7 +18,7 @@ from fairhaul import report
 from fairhaul.record.record import Record
 from fairhaul.studies import papers
 from fairhaul.studies.papers.cubic_fairness.pair import variation
-from fairhaul.studies.papers.experiment import Results
+from fairhaul.studies.papers.results import Results
 
 from . import short
 from .test_report import read

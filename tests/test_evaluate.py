@@ -12,8 +12,8 @@ import fairhaul
 from fairhaul import ScenarioError, cli, report
 from fairhaul.studies.evaluation import SCENARIOS, Evaluation, evaluate, words
 from fairhaul.studies.evaluation import rows as rows_module
-from fairhaul.studies.evaluation.criteria import HEADINGS
-from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
+from fairhaul.studies.evaluation.rows import HEADINGS
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, verdict_of
 from fairhaul.studies.expectations.checking import files_of, read_cases
 
 
@@ -90,10 +90,10 @@ def test_it_is_written_as_page_markdown_and_json(few: Evaluation, tmp_path: Path
 
 
 def test_verdicts_of_rows_are_combined() -> None:
-    assert rows_module.verdict_of([MET, UNDECIDED, NOT_MET]) == NOT_MET
-    assert rows_module.verdict_of([MET, UNDECIDED]) == UNDECIDED
-    assert rows_module.verdict_of([MET, MET]) == MET
-    assert rows_module.verdict_of([]) is None
+    assert verdict_of([MET, UNDECIDED, NOT_MET]) == NOT_MET
+    assert verdict_of([MET, UNDECIDED]) == UNDECIDED
+    assert verdict_of([MET, MET]) == MET
+    assert verdict_of([]) is None
 
 
 def test_mistakes_are_named(capsys: pytest.CaptureFixture[str]) -> None:

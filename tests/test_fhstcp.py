@@ -13,9 +13,9 @@ import pytest
 
 from fairhaul.record.record import Record
 from fairhaul.studies.papers import paper_of, reproduce
-from fairhaul.studies.papers.experiment import Results
-from fairhaul.studies.papers.filling import time_to_fill
+from fairhaul.studies.papers.measured import time_to_fill
 from fairhaul.studies.papers.outcome import CHOSEN, remarks
+from fairhaul.studies.papers.results import Results
 
 from . import short
 

@@ -12,8 +12,8 @@ import pytest
 
 from fairhaul.record.record import Record
 from fairhaul.studies.papers import paper_of, reproduce
-from fairhaul.studies.papers.experiment import Results
 from fairhaul.studies.papers.ghstcp.modes import high_speed
+from fairhaul.studies.papers.results import Results
 
 from . import short
 

@@ -17,8 +17,8 @@ from fairhaul.report import page
 from fairhaul.runs.runs import Progress
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies import papers
-from fairhaul.studies.papers.experiment import Key, Numbers, Results, Verdict
 from fairhaul.studies.papers.layout import step
+from fairhaul.studies.papers.results import Key, Numbers, Results, Verdict
 from fairhaul.studies.papers.section import Printed
 
 from .conftest import Fairhaul

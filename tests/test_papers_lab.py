@@ -18,10 +18,9 @@ from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
-from fairhaul.studies.papers.experiment import Results
 from fairhaul.studies.papers.outcome import MISSED, UNCOUNTED, remarks
-from fairhaul.studies.papers.prediction import FILE, beside, predicted
-from fairhaul.studies.papers.quoted import quoted
+from fairhaul.studies.papers.results import Results
+from fairhaul.studies.papers.run import PREDICTION
 from fairhaul.studies.papers.table import Cell, Row, Table
 from tests.kernel_host import locked, needs_kernel
 from tests.linux_program import pretended
@@ -60,7 +59,7 @@ class Pretended:
         self._run.stop()
 
     def run(self) -> _core.Outcome:
-        self.told.append(json.loads((self.place / FILE).read_text(encoding="utf-8")))
+        self.told.append(json.loads((self.place / PREDICTION).read_text(encoding="utf-8")))
         return self._run.run()
 
 
@@ -73,7 +72,7 @@ def pretend(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_prediction_of_few_runs_is_wider_than_the_interval_of_the_mean() -> None:
     # Four seeds and one run: the half width times sqrt(1 + 4 / 1); one seed has none.
-    found = predicted(table(cell(10, 2), cell(3, None)), seeds=4, runs=1)
+    found = table(cell(10, 2), cell(3, None)).predicting(seeds=4, runs=1)
     wide, bare = (one.ours[0] for one in found.rows[0].cells)
     assert wide.low == pytest.approx(10 - 2 * math.sqrt(5))
     assert wide.high == pytest.approx(10 + 2 * math.sqrt(5))
@@ -82,7 +81,7 @@ def test_a_prediction_of_few_runs_is_wider_than_the_interval_of_the_mean() -> No
 
 def test_a_miss_is_a_mean_of_the_kernel_outside_what_was_predicted() -> None:
     before = table(cell(10, 2, (9.5,)), cell(10, 2), cell(10, None))
-    found = beside(before, table(cell(11.9, None), cell(12.1, 5), cell(50, None)))
+    found = before.beside(table(cell(11.9, None), cell(12.1, 5), cell(50, None)))
     assert [one.missed() for one in found.rows[0].cells] == [False, True, None]
     assert found.misses() == ["c = 5, x1: predicted was 10.0 ±2.0, the kernel has 12.1 ±5.0"]
     assert [who for who, _ in found.rows[0].lines()] == ["paper", "simulator", "kernel"]
@@ -93,7 +92,7 @@ def test_a_miss_is_a_mean_of_the_kernel_outside_what_was_predicted() -> None:
 
 def test_the_papers_number_is_held_against_the_kernels_where_it_was_asked() -> None:
     before = table(cell(10, 2, (9.5,)), cell(10, 2, (15.0,)))
-    found = beside(before, table(cell(20, 1), cell(15, 1)))
+    found = before.beside(table(cell(20, 1), cell(15, 1)))
     assert [one.agrees() for one in before.rows[0].cells] == [True, False]
     assert [one.agrees() for one in found.rows[0].cells] == [False, True]
     assert found.differences() == ["c = 5, x0: the paper has 9.5, the kernel has 20.0 ±1.0"]
@@ -158,7 +157,7 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
     assert done.answer() == "These runs are too few to compare the paper's numbers with."
     (part,) = done.parts
     before = table(cell(10, 2, (9.5,)), cell(10, 2, (15.0,)))
-    known = [beside(before, table(cell(9, 1), cell(10, 1)))]
+    known = [before.beside(table(cell(9, 1), cell(10, 1)))]
     done = replace(done, parts=[replace(part, tables=known)])
     assert done.answer() == "1 of the 2 numbers of the paper lie in the kernel's intervals."
 
@@ -186,7 +185,7 @@ def test_without_root_nothing_is_predicted_in_vain(
     monkeypatch.setattr("fairhaul.runs.lab.ask", refuse)
     with pytest.raises(Refused, match="only root can load it"):
         papers.reproduce("fhstcp", engine=("lab",), out=tmp_path)
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / PREDICTION).exists()
 
 
 def test_engines_are_a_list_of_known_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +217,7 @@ def test_the_kernels_cubic_beside_its_reno_stands_beside_its_prediction(tmp_path
         # the router, that was on time, does not know.
         assert 0 < kernel.results.mean(key, "utilisation in %") <= 100.5
         assert kernel.results.mean(key, "CUBIC in %") > 0
-    assert (tmp_path / FILE).is_file()
+    assert (tmp_path / PREDICTION).is_file()
 
 
 def test_linux_stands_beside_the_prediction_and_beside_the_lab(
@@ -273,17 +272,18 @@ def test_texts_have_the_rate_the_buffer_and_the_packets_of_the_runs(
     how = kernel.on([engine])
     assert how is not None
     cases = kernel.cases(quick, how.settings(quick))
-    experiment = quoted(kernel, [case.scenario for case in cases])
+    experiment = kernel.quoting([case.scenario for case in cases])
     none = Results(runs={case.key: [] for case in cases})
     assert [table.title for table in experiment.tables(none)] == [
         f"Kernel: Table 1 beside HSTCP at {rate}"
     ]
-    assert experiment.chosen[0].startswith(f"Kernel: {rate} and a buffer of 20 ms, {buffer}, with")
-    assert ("1000 bytes" if engine == "linux" else "1500 bytes") in experiment.chosen[0]
+    first = experiment.assumptions[0]
+    assert first.startswith(f"Kernel: {rate} and a buffer of 20 ms, {buffer}, with")
+    assert ("1000 bytes" if engine == "linux" else "1500 bytes") in first
 
 
 def test_texts_name_each_rate_of_an_experiment_once() -> None:
     kernel = papers.paper_of("cubic-fairness").experiments["kernel"]
     scenarios = [case.scenario for case in kernel.cases(True, {})]
     about = replace(kernel, about="CUBIC beside Reno at {rate}.")
-    assert quoted(about, scenarios).about == "CUBIC beside Reno at 20 Mbit/s and 200 Mbit/s."
+    assert about.quoting(scenarios).about == "CUBIC beside Reno at 20 Mbit/s and 200 Mbit/s."

@@ -14,7 +14,8 @@ from fairhaul.cli import status_of
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.statistics.evidence import judge
 from fairhaul.studies import papers
-from fairhaul.studies.papers.experiment import (
+from fairhaul.studies.papers.fhstcp.flows import exponents
+from fairhaul.studies.papers.results import (
     Claim,
     Key,
     Measured,
@@ -23,7 +24,6 @@ from fairhaul.studies.papers.experiment import (
     Verdict,
     judged,
 )
-from fairhaul.studies.papers.fhstcp.rtt import exponents
 from fairhaul.studies.papers.run import Reproduction
 
 from .conftest import Fairhaul

@@ -112,7 +112,7 @@ def test_a_paper_is_not_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert reproduce() == first
     assert ran[1:] == [0]
     assert len(Store(tmp_path / "paper")) == ran[0]
-    monkeypatch.setattr("fairhaul.studies.papers.run.build_of", lambda *_: "changed")
+    monkeypatch.setattr("fairhaul.studies.papers.folder.build_of", lambda *_: "changed")
     with pytest.raises(AllAgain):
         reproduce()
     assert ran[2] == ran[0], "other code computes the numbers"

@@ -13,8 +13,8 @@ import pytest
 
 from fairhaul.record.record import Record
 from fairhaul.studies.papers import paper_of, reproduce
-from fairhaul.studies.papers.experiment import Results
 from fairhaul.studies.papers.outcome import CHOSEN, remarks
+from fairhaul.studies.papers.results import Results
 from fairhaul.studies.papers.synctcp.start import reached
 
 from . import short

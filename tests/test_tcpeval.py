@@ -16,12 +16,19 @@ from fairhaul import Scenario, ScenarioError, cli, evaluate, for_each
 from fairhaul.jobs.store import Store
 from fairhaul.scenario.read import read as read_scenarios
 from fairhaul.studies.tcpeval import suite
-from fairhaul.studies.tcpeval.generator import connections_per_s, generate
-from fairhaul.studies.tcpeval.load import BALANCE, NEAR, Wanted, offer
 from fairhaul.studies.tcpeval.measures import MEASURES, SIZES
 from fairhaul.studies.tcpeval.tables import FORMS, Column, rows_of
 from fairhaul.studies.tcpeval.template import FOLDER, Template
-from fairhaul.studies.tcpeval.traffic import PATHS, Traffic
+from fairhaul.studies.tcpeval.traffic import (
+    BALANCE,
+    NEAR,
+    PATHS,
+    Traffic,
+    Wanted,
+    connections_per_s,
+    generate,
+    offer,
+)
 from fairhaul.studies.tcpeval.vectors import LARGE, SMALL, read
 
 TMIX = """\

@@ -19,8 +19,7 @@ from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import read_one
 from fairhaul.studies.cells import UNUSUAL, Compared, UnusualCell
-from fairhaul.studies.cells.agreement import SHOWN, Agreement, agreement, entries
-from fairhaul.studies.cells.compared import Figures
+from fairhaul.studies.cells.agreement import SHOWN, Agreement, Figures, agreement, entries
 from fairhaul.studies.cells.figures import figures_of
 from fairhaul.studies.cells.work import REPEATS
 from fairhaul.text.table import Table

@@ -115,7 +115,7 @@ def read_path(  # noqa: PLR0913
     """
     if seen is not None:
         of_path = observed(seen)
-        rate, rtt = rate or of_path.rate or "", rtt or of_path.rtt or ""
+        rate, rtt = rate or of_path.rate or "", rtt or of_path.rtt
         loss = of_path.loss if loss is None else loss
     if policer is not None and buffer is not None:
         raise ScenarioError("--policer and --buffer: a path is taken to have one of them")

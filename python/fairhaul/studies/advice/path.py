@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairhaul import _core
 from fairhaul.scenario.read import ScenarioError
@@ -18,6 +18,14 @@ LOSS_FACTOR = 3.0
 
 # The kernel's default, and what competing flows use unless something else is given.
 USUAL = "cubic"
+
+# What is drawn, by the key of a scenario.
+NAMES = {
+    "bottleneck.queue.capacity": "a buffer",
+    "flow.cross.count": "a number of competing flows",
+    "bottleneck.loss": "a probability of loss",
+    "bottleneck.policer.burst": "a bucket",
+}
 
 # A word of `ss -ti`, and the number behind it.
 WORDS = {
@@ -94,12 +102,11 @@ class Known:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observed:
+class Observed(NamedTuple):
     """What connections to the same destination have shown: as texts of a scenario, or None."""
 
     rate: str | None
-    rtt: str | None
+    rtt: str
     loss: float | None
 
 

@@ -6,25 +6,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fairhaul.host.deployable import Way
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Running, values
 from fairhaul.measures.measures import figures
+from fairhaul.measures.types import RunFigures
 from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.read import Scenario, ScenarioError, read, variant
 from fairhaul.scenario.transport import Transport
 from fairhaul.statistics.estimate import ANY, Estimate, estimate
 from fairhaul.statistics.evidence import below, judge
-from fairhaul.studies.advice.changes import changes
-from fairhaul.studies.advice.path import USUAL, Known
+from fairhaul.statistics.splits import best_split
+from fairhaul.studies.advice.path import NAMES, USUAL, Known
+from fairhaul.studies.advice.words import outcome_of
 from fairhaul.studies.comparison.question import Question
-
-if TYPE_CHECKING:
-    from fairhaul.host.deployable import Way
-    from fairhaul.measures.types import RunFigures
-    from fairhaul.report.outcome import Outcome
 
 # Settings of the two rounds. Those of the first are part of the second's.
 FIRST, SECOND = 4, 12
@@ -48,6 +46,10 @@ PARALLEL = 4
 # that does not pace, as theirs.
 TODAY = "one cubic flow, not paced"
 UNPACED = Transport(controller={"kind": USUAL}, profile="linux")
+
+
+# The part of the settings for which a rule is right, from which on it is stated.
+SEPARATES = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,11 +105,7 @@ class Advice(StudyResult):
     path_bytes: float
     ways: Mapping[str, Way]
 
-    def outcome(self) -> Outcome:
-        """Put the advice into words and tables."""
-        from fairhaul.studies.advice.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
     def values(self) -> dict[str, Any]:
         """Give the numbers; keys carry their units."""
@@ -171,15 +169,16 @@ def play(
     """
     rounds = _Rounds(question, known, running)
     first = rounds.play(question.controllers, FIRST, FIRST_PART)
-    reference = first[TODAY]
+    today = first.pop(TODAY)
+    # Harmful candidates last, then the fastest first.
     ranked = sorted(
-        question.controllers, key=lambda name: _score(first[name], reference, most_harm)
+        first,
+        key=lambda of: (fmean(_harms(first[of], today)) > most_harm, -_geometric(first[of])),
     )
     finalists = {name: question.controllers[name] for name in ranked[:FINALISTS]}
-    played = rounds.play(finalists, SECOND, 1 - FIRST_PART)
-    second = {name: played[name] for name in finalists}
-    reference = played[TODAY]
-    entries = [_entry(name, second, reference, most_harm) for name in finalists]
+    second = rounds.play(finalists, SECOND, 1 - FIRST_PART)
+    today = second.pop(TODAY)
+    entries = [_entry(name, second, today, most_harm) for name in finalists]
     allowed = [entry for entry in entries if entry.allowed] or [
         min(entries, key=lambda entry: entry.harm.mean)
     ]
@@ -190,7 +189,7 @@ def play(
         settings=rounds.settings,
         entries=sorted(entries, key=lambda entry: -_geometric(entry.runs)),
         winner=winner,
-        today=estimate([run.goodput_bps for run in reference]),
+        today=estimate([run.goodput_bps for run in today]),
         faster=_faster(winner, entries),
         first={name: fmean(run.goodput_bps for run in first[name]) for name in ranked},
         changes=changes(winner, allowed, rounds.settings),
@@ -315,11 +314,6 @@ def _harms(runs: Sequence[Run], reference: Sequence[Run]) -> list[float]:
     ]
 
 
-def _score(runs: Sequence[Run], reference: Sequence[Run], most_harm: float) -> tuple[bool, float]:
-    """What candidates are sorted by: harmful ones last, then the fastest first."""
-    return fmean(_harms(runs, reference)) > most_harm, -_geometric(runs)
-
-
 def _entry(
     name: str, runs: Mapping[str, Sequence[Run]], reference: Sequence[Run], most_harm: float
 ) -> Entry:
@@ -348,12 +342,42 @@ def _entry(
 
 def _faster(winner: Entry, entries: Sequence[Entry]) -> dict[str, bool | None]:
     """Judge whether the winner is faster than each other entry, setting by setting, together."""
-    others = [entry for entry in entries if entry is not winner]
-    evidence = []
-    for other in others:
-        ratios = [
+    ratios = {
+        other.name: [
             math.log(max(theirs.goodput_bps, 1.0) / max(ours.goodput_bps, 1.0))
             for ours, theirs in zip(winner.runs, other.runs, strict=True)
         ]
-        evidence.append(below(estimate(ratios), 0.0))
-    return dict(zip((other.name for other in others), judge(evidence), strict=True))
+        for other in entries
+        if other is not winner
+    }
+    evidence = [below(estimate(each), 0.0) for each in ratios.values()]
+    return dict(zip(ratios, judge(evidence), strict=True))
+
+
+def changes(
+    winner: Entry, allowed: Sequence[Entry], settings: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Say where another allowed entry is faster, if one swept key separates these settings."""
+    wins = {
+        other.name: [
+            theirs.goodput_bps > 1.05 * ours.goodput_bps
+            for ours, theirs in zip(winner.runs, other.runs, strict=True)
+        ]
+        for other in allowed
+        if other is not winner
+    }
+    return [_where(name, winner.name, won, settings) for name, won in wins.items() if any(won)]
+
+
+def _where(
+    other: str, winner: str, wins: Sequence[bool], settings: Sequence[Mapping[str, Any]]
+) -> str:
+    """Describe the settings in which `other` is faster by the key that separates them best."""
+    best = best_split(settings, wins)
+    count = f"{other} is faster than {winner} in {sum(wins)} of {len(wins)} settings"
+    if best is None or not best.separates(SEPARATES):
+        return f"{count}; no single property of the path separates these settings."
+    return (
+        f"{count}: with {NAMES[best.key]} {best.rule}, a rule that is right for {best.right} of "
+        f"the {best.of} settings."
+    )

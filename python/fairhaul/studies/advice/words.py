@@ -1,17 +1,27 @@
-"""An advice in words: the answer, how sure it is, and the commands that carry it out."""
+"""An advice in words: the answer, how sure it is, the candidates, and the commands."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
+from fairhaul.figures.axes import SweptAxis
+from fairhaul.figures.charts import Look, Scale, ends, powers
+from fairhaul.figures.charts.fields import scattered
+from fairhaul.figures.figure import Figure
+from fairhaul.figures.look import colour
+from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.host.deployable import Way, install_command, pacing_command, way_of
 from fairhaul.host.process import Refused
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.transport import controller_of
+from fairhaul.statistics.estimate import legend
 from fairhaul.statistics.estimate import text as estimate_text
+from fairhaul.studies.advice.path import NAMES
 from fairhaul.text.digits import Decimals
 from fairhaul.text.durations import duration_text
-from fairhaul.text.phrases import listed, quantity, size_text
+from fairhaul.text.phrases import listed, quantity, rate_unit, size_text
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.studies.advice.tournament import Advice, Entry
@@ -23,6 +33,60 @@ RECORDS = 2
 WINDOWS = 2
 # The kernel counts the bytes of a buffer in a signed integer of 32 bits.
 MOST_BUFFER = (1 << 31) - MEBIBYTE
+COLUMNS = ("candidate", "Mbit/s", "transfer takes", "others lose %", "fastest in", "")
+
+
+def outcome_of(advice: Advice) -> Outcome:
+    """Put an advice into words and tables."""
+    question = advice.question
+    path = f"{quantity(question.rate_bps, 'bit/s')} and {1000 * max(question.rtts_s):g} ms"
+    lines = [command for _, command in commands(advice) if command]
+    return Outcome(
+        study="advise",
+        title=f"Advice for a path of {path}",
+        question=f"Which congestion control for {size_text(question.size_bytes)} over {path}?",
+        answer=f"{answer(advice)} {_neighbours(advice)}",
+        evidence=lambda: _sections(advice),
+        values=lambda: advice.values() | {"commands": lines},
+    )
+
+
+def _sections(advice: Advice) -> list[Section]:
+    names = {entry.name for entry in advice.entries}
+    slower = [name for name in advice.first if name not in names]
+    first = f"Slower, or more harmful, in the first round: {listed(slower)}." if slower else ""
+    count = len(advice.settings)
+    table = Table(
+        title=f"The final, over {count} settings",
+        columns=COLUMNS,
+        rows=[_row(entry, advice) for entry in advice.entries],
+    )
+    return [
+        Section(
+            heading="",
+            text=[simulated(advice), f"Means over {count} settings. {legend(count)}"],
+            tables=[table],
+            points=[*_certainty(advice), *filter(None, (_excluded(advice), first))],
+            figures=lambda: [_candidates(advice)],
+        ),
+        Section(
+            heading="When the answer would change",
+            points=list(advice.changes) or ["No other allowed candidate is faster anywhere."],
+            text=[
+                f"Each run of the final lasts {duration_text(advice.duration_s)}, over {count} "
+                f"settings. Drawn for each setting: {advice.known.text()}."
+            ],
+            figures=lambda: _settings(advice),
+        ),
+        Section(
+            heading="Commands",
+            commands=[
+                line
+                for what, command in commands(advice)
+                for line in (f"# {what}", *([command] if command else []))
+            ],
+        ),
+    ]
 
 
 def answer(advice: Advice) -> str:
@@ -41,19 +105,22 @@ def _rate(value: float) -> str:
     return quantity(value, "bit/s")
 
 
-def neighbours(advice: Advice) -> str:
+def _percent(part: float) -> str:
+    return f"{100 * part:.0f} %"
+
+
+def _neighbours(advice: Advice) -> str:
     """Say what the competing flows lose."""
-    harm = advice.winner.harm
-    lost = estimate_text(harm, lambda value: f"{100 * value:.0f} %")
-    limit = f"{100 * advice.most_harm:.0f} %"
-    beyond = "" if advice.winner.allowed else f", more than the allowed {limit}"
+    lost = estimate_text(advice.winner.harm, _percent)
+    allowed = _percent(advice.most_harm)
+    beyond = "" if advice.winner.allowed else f", more than the allowed {allowed}"
     return (
-        "Competing flows lose "
-        f"{lost} of what they have beside one cubic flow{beyond} (negative: they gain)."
+        f"Competing flows lose {lost} of what they have beside one cubic flow{beyond} (negative: "
+        "they gain)."
     )
 
 
-def certainty(advice: Advice) -> list[str]:
+def _certainty(advice: Advice) -> list[str]:
     """Say how sure the answer is."""
     lines = [
         f"It is the fastest allowed candidate in {advice.winner.best} of {len(advice.settings)} "
@@ -76,13 +143,12 @@ def certainty(advice: Advice) -> list[str]:
     return lines
 
 
-def excluded(advice: Advice) -> str:
+def _excluded(advice: Advice) -> str:
     """Name the candidates that harm competing flows more than allowed."""
     names = [entry.name for entry in advice.entries if not entry.allowed]
-    if not names:
-        return ""
-    limit = f"{100 * advice.most_harm:.0f} %"
-    return f"Not allowed, because competing flows would lose more than {limit}: {listed(names)}."
+    limit = _percent(advice.most_harm)
+    text = f"Not allowed, because competing flows would lose more than {limit}: {listed(names)}."
+    return text if names else ""
 
 
 def simulated(advice: Advice) -> str:
@@ -147,7 +213,7 @@ def commands(advice: Advice) -> list[tuple[str, str]]:
     return found
 
 
-def row(entry: Entry, advice: Advice) -> list[str]:
+def _row(entry: Entry, advice: Advice) -> list[str]:
     """Give the cells of a candidate: goodput, completion time, harm, settings, verdict."""
     completion_s = advice.question.size_bytes * 8 / entry.goodput.mean
     verdict = "recommended" if entry is advice.winner else ""
@@ -163,4 +229,58 @@ def row(entry: Entry, advice: Advice) -> list[str]:
     ]
 
 
-COLUMNS = ("candidate", "Mbit/s", "transfer takes", "others lose %", "fastest in", "")
+def _candidates(advice: Advice) -> Figure:
+    scale, unit = rate_unit(max(e.goodput.mean for e in advice.entries))
+    return side_by_side(
+        "candidates",
+        "Goodput, and what competing flows lose",
+        "Means over the settings, with 95 % intervals of the mean.",
+        [entry.name for entry in advice.entries],
+        {
+            f"Goodput ({unit})": ([entry.goodput for entry in advice.entries], scale),
+            "Loss of competing flows (%)": ([entry.harm for entry in advice.entries], 100),
+        },
+    )
+
+
+def _settings(advice: Advice) -> list[Figure]:
+    """Draw the goodput of each candidate over each property of the path that was drawn."""
+    most = max(run.goodput_bps for entry in advice.entries for run in entry.runs)
+    scale, unit = rate_unit(most)
+    sides = []
+    for key in advice.settings[0]:
+        values = [setting[key] for setting in advice.settings]
+        numbers = [float(str(value).split()[0]) for value in values]
+        if len(set(numbers)) < 2:
+            continue
+        clouds = [
+            (
+                Look(label=entry.name, colour=colour(index)),
+                [
+                    {"x": number, "mean": scale * run.goodput_bps}
+                    for number, run in zip(numbers, entry.runs, strict=True)
+                ],
+            )
+            for index, entry in enumerate(advice.entries)
+        ]
+        unit = str(values[0]).partition(" ")[2]
+        axis = SweptAxis(key=key, name=NAMES[key], values=values, numbers=numbers, unit=unit)
+        sides.append((_axis(axis.title, numbers), clouds))
+    if not sides:
+        return []
+    y = Scale(title=f"Goodput ({unit})", low=0.0, high=1.05 * scale * most or 1.0)
+    return [
+        Figure(
+            name="settings",
+            title="Goodput over what was drawn",
+            caption="Each point is one run of a candidate over one setting.",
+            chart=scattered(sides, y),
+        )
+    ]
+
+
+def _axis(title: str, numbers: list[float]) -> Scale:
+    if min(numbers) > 0 and max(numbers) / min(numbers) >= 4:
+        return powers(title, numbers)
+    low, high = ends(numbers)
+    return Scale(title=title, low=low, high=high, form=".1~e" if high < 0.01 else "")

@@ -2,8 +2,7 @@
 
 The files: `box` is the space, `place` a point of it as a scenario, `figures` what is computed of a
 run, `objectives` what is maximised, `trials` the runs and their store, `search` the search,
-`shrink` the smallest place and its seeds, `kernel` the replay on a kernel, `words` and `outcome`
-the result.
+`shrink` the smallest place and its seeds, `kernel` the replay on a kernel, `words` the result.
 `docs/attack.md` describes the method.
 """
 
@@ -16,7 +15,7 @@ from typing import Any, Unpack
 
 from fairhaul.files.files import replace as write_file
 from fairhaul.jobs.values import OnEvent, Running, RunOptions
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.listings import needed_queue
@@ -94,11 +93,7 @@ class Attack(StudyResult):
         """Give the value of a weakness in the search."""
         return next(trial.value for trial in self.searched if trial.place == held.place)
 
-    def outcome(self) -> Outcome:
-        """Put the attack into words and tables."""
-        from fairhaul.studies.attack.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = words.outcome_of
 
     def values(self) -> dict[str, Any]:
         """Give the numbers and places."""

@@ -21,7 +21,6 @@ from fairhaul.text.nearest import hint
 
 # What a range from 0 on a scale of logarithms covers: this part of it is 0, the rest four decades.
 NOTHING, DECADES = 0.25, 4.0
-MOST_FLOWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +81,21 @@ class Range:
         return f"{ends} {unit}".strip()
 
 
+class Choice(tuple[str, ...]):
+    """Alternatives, of which each has as much of the numbers from 0 to 1."""
+
+    __slots__ = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is only one."""
+        return len(self) == 1
+
+    def value(self, part: float) -> str:
+        """Give the alternative at a part of the numbers."""
+        return self[min(int(min(max(part, 0.0), 1.0) * len(self)), len(self) - 1)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Box:
     """The ranges, and the lists to choose from; `docs/attack.md` describes each key."""
@@ -95,48 +109,40 @@ class Box:
     rivals: Range
     rivals_rtt: Range
     rivals_start: Range
-    queue: tuple[str, ...]
-    rival: tuple[str, ...]
+    queue: Choice
+    rival: Choice
     round_trips: float
     least_s: float
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the ranges and lists that have more than one value."""
-        several: list[str] = []
-        for field in fields(self):
-            given = getattr(self, field.name)
-            ranges = isinstance(given, Range) and not given.is_fixed
-            if ranges or (isinstance(given, tuple) and len(given) > 1):
-                several.append(field.name)
-        return tuple(several)
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return tuple(
+            name for name, of in given.items() if isinstance(of, Range | Choice) and not of.is_fixed
+        )
 
     def place(self, point: Sequence[float]) -> Place:
         """Give the place at a point."""
         parts = dict(zip(self.names, point, strict=True))
 
-        def ranged(name: str) -> float:
-            return float(getattr(self, name).value(parts.get(name, 0.0)))
+        def at(name: str) -> Any:
+            return getattr(self, name).value(parts.get(name, 0.0))
 
-        def chosen(name: str) -> str:
-            items = getattr(self, name)
-            part = parts.get(name, 0.0)
-            return str(items[min(int(min(max(part, 0.0), 1.0) * len(items)), len(items) - 1)])
-
-        rivals = int(ranged("rivals"))
+        rivals = int(at("rivals"))
         return Place(
-            rate_mbps=ranged("rate"),
-            rtt_ms=ranged("rtt"),
-            buffer_bdp=ranged("buffer"),
-            loss=ranged("loss"),
-            dip=ranged("dip"),
-            queue=chosen("queue"),
-            flows=int(ranged("flows")),
+            rate_mbps=at("rate"),
+            rtt_ms=at("rtt"),
+            buffer_bdp=at("buffer"),
+            loss=at("loss"),
+            dip=at("dip"),
+            queue=at("queue"),
+            flows=int(at("flows")),
             rivals=rivals,
             # What no flow has makes no difference.
-            rival=chosen("rival") if rivals else self.rival[0],
-            rivals_rtt=ranged("rivals_rtt") if rivals else 1.0,
-            rivals_start=ranged("rivals_start") if rivals else 0.0,
+            rival=at("rival") if rivals else self.rival[0],
+            rivals_rtt=at("rivals_rtt") if rivals else 1.0,
+            rivals_start=at("rivals_start") if rivals else 0.0,
             round_trips=self.round_trips,
             least_s=self.least_s,
         )
@@ -149,19 +155,16 @@ class Box:
 
     def text(self) -> str:
         """Describe the box in a sentence."""
+        kinds = f" ({', '.join(self.rival)})" if self.rivals.high > 0 else ""
         parts = [
             f"rates of {self.rate.text('Mbit/s')}",
             f"round-trip times of {self.rtt.text('ms')}",
             f"buffers of {self.buffer.text('BDP')}",
             f"random loss of {self.loss.text()}",
             f"{self.flows.text()} attacked flows",
-            f"{self.rivals.text()} rivals" + (f" ({', '.join(self.rival)})" * self._has_rivals),
+            f"{self.rivals.text()} rivals{kinds}",
         ]
         return "; ".join(parts)
-
-    @property
-    def _has_rivals(self) -> bool:
-        return self.rivals.high > 0
 
     def to_dict(self) -> dict[str, Any]:
         """Give the box as it is printed in JSON."""
@@ -172,51 +175,23 @@ class Box:
         }
 
 
-# The default scale of each range; those with two decimals are parts and never far from 1.
-SCALES = {
-    **dict.fromkeys(("rate", "rtt", "buffer", "loss", "rivals_rtt"), "log"),
-    **dict.fromkeys(("dip", "rivals_start"), "linear"),
-    **dict.fromkeys(("flows", "rivals"), "whole"),
-}
-DECIMALS = {"dip": 2, "rivals_start": 2}
-# The unit of the values of each range that has one.
-UNITS = {"rate": "Mbit/s", "rtt": "ms", "buffer": "bdp"}
-# What a value of each range may be.
-BOUNDS = {
-    "rate": (0.1, 100_000.0),
-    "rtt": (0.1, 10_000.0),
-    "buffer": (0.001, 1000.0),
-    "loss": (0.0, 0.5),
-    "dip": (0.0, 1.0),
-    "flows": (1, MOST_FLOWS),
-    "rivals": (0, MOST_FLOWS),
-    "rivals_rtt": (0.01, 100.0),
-    "rivals_start": (-0.25, 0.25),
-}
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """How a range of the box is read: its default scale, its unit, and what its values may be."""
+
+    scale: str
+    low: float
+    high: float
+    unit: str = ""
+    decimals: int | None = None
+
+
 LISTS = ("queue", "rival")
-NUMBERS = {"round_trips": (20.0, 100_000.0)}
+ROUND_TRIPS = (20.0, 100_000.0)
 
-
-def between(low: object, high: object) -> dict[str, object]:
-    """Write a range as a box has it."""
-    return {"from": low, "to": high}
-
-
-EVERYWHERE: Mapping[str, Any] = {
-    "rate": between("5 Mbit/s", "100 Mbit/s"),
-    "rtt": between("10 ms", "200 ms"),
-    "buffer": between("0.1 bdp", "8 bdp"),
-    "loss": 0,
-    "dip": 1,
-    "flows": between(1, 4),
-    "rivals": between(1, 4),
-    "rivals_rtt": between(0.25, 4),
-    "rivals_start": between(-0.25, 0.25),
-    "queue": "droptail",
-    "rival": {"any": [SELF, "cubic", "reno"]},
-    "round_trips": 400,
-    "least_duration": "10 s",
-}
+DECLARED = tomllib.loads(Path(__file__).with_name("attack.toml").read_text(encoding="utf-8"))
+"""The ranges, the default box, and the objectives."""
+RANGES = {name: Key(**keys) for name, keys in DECLARED["range"].items()}
 
 
 def read_box(given: Mapping[str, Any], place: str) -> Box:
@@ -226,22 +201,21 @@ def read_box(given: Mapping[str, Any], place: str) -> Box:
         ScenarioError: `args` are all mistakes.
     """
     mistakes = [
-        f"{place}: unknown key {key!r}; {hint(key, EVERYWHERE)}"
+        f"{place}: unknown key {key!r}; {hint(key, DECLARED['box'])}"
         for key in given
-        if key not in EVERYWHERE
+        if key not in DECLARED["box"]
     ]
-    keys = {**EVERYWHERE, **{key: given[key] for key in given if key in EVERYWHERE}}
     found: dict[str, Any] = {}
-    readers = {**dict.fromkeys(SCALES, _range), **dict.fromkeys(LISTS, _list)}
-    for key, value in keys.items():
+    readers = {**dict.fromkeys(RANGES, _range), **dict.fromkeys(LISTS, _list)}
+    for key, default in DECLARED["box"].items():
+        value = given.get(key, default)
         try:
             found[key] = readers.get(key, _number)(key, value)
         except ScenarioError as error:
             mistakes += [f"{place}: {key}: {mistake}" for mistake in error.args]
     if mistakes:
         raise ScenarioError(*mistakes)
-    least_s = found.pop("least_duration")
-    return Box(**found, least_s=least_s)
+    return Box(least_s=found.pop("least_duration"), **found)
 
 
 def read_file(file: Path, defaults: Mapping[str, Any]) -> Box:
@@ -265,7 +239,7 @@ def with_queue(box: Box, given: str) -> Box:
     try:
         if wrong:
             raise ScenarioError(*wrong)
-        return replace(box, queue=(_queue(queue),))
+        return replace(box, queue=Choice([_queue(queue)]))
     except ScenarioError as error:
         mistakes = (f"--queue {given}: {mistake}" for mistake in error.args)
         raise ScenarioError(*mistakes) from None
@@ -278,18 +252,18 @@ def _range(key: str, given: Any) -> Range:
         )
     first, last, scale = _core.range_ends(toml(given))
     low, high = (_value(key, tomllib.loads(f"end = {end}")["end"]) for end in (first, last))
-    least, most = BOUNDS[key]
+    of = RANGES[key]
     for number in (low, high):
-        if SCALES[key] == "whole" and number != int(number):
+        if of.scale == "whole" and number != int(number):
             raise ScenarioError(f"wanted whole numbers: {toml(given)}")
-        if not least <= number <= most:
-            span = f"{least:g} to {most:g} {UNITS.get(key, '')}".strip()
+        if not of.low <= number <= of.high:
+            span = f"{of.low:g} to {of.high:g} {of.unit}".strip()
             raise ScenarioError(f"wanted values from {span}: {toml(given)}")
     if low > high:
         raise ScenarioError(f"the smaller end comes first: {toml(given)}")
-    if scale is None or SCALES[key] == "whole":
-        scale = SCALES[key]
-    return Range(low=low, high=high, scale=scale, decimals=DECIMALS.get(key))
+    if scale is None or of.scale == "whole":
+        scale = of.scale
+    return Range(low=low, high=high, scale=scale, decimals=of.decimals)
 
 
 def _value(key: str, given: Any) -> float:
@@ -322,7 +296,7 @@ def _queue(given: Any) -> str:
     return toml(queue)
 
 
-def _list(key: str, given: Any) -> tuple[str, ...]:
+def _list(key: str, given: Any) -> Choice:
     if isinstance(given, list):
         raise ScenarioError(f"write {{ any = {toml(given)} }} for alternatives")
     is_several = isinstance(given, Mapping) and list(given) == ["any"]
@@ -330,17 +304,15 @@ def _list(key: str, given: Any) -> tuple[str, ...]:
     if not isinstance(items, list) or not items:
         raise ScenarioError("the list of alternatives is empty, or no list")
     if key == "queue":
-        return tuple(_queue(item) for item in items)
+        return Choice(_queue(item) for item in items)
     if not all(isinstance(item, str) for item in items):
         raise ScenarioError(f'wanted controllers such as "cubic", or "{SELF}": {toml(given)}')
-    return tuple(items)
+    return Choice(items)
 
 
 def _number(key: str, given: Any) -> float:
     number = _value(key, given)
-    if key not in NUMBERS:
-        return number
-    low, high = NUMBERS[key]
-    if not low <= number <= high:
+    low, high = ROUND_TRIPS
+    if key == "round_trips" and not low <= number <= high:
         raise ScenarioError(f"wanted {low:g} to {high:g}: {toml(given)}")
     return number

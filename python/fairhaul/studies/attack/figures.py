@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fairhaul.measures.dynamics import per_window
 from fairhaul.measures.measures import measure
 from fairhaul.record.columns import columns_of
+from fairhaul.record.record import Record
 from fairhaul.record.series import Series, series
 from fairhaul.scenario.packets import HEADER_BYTES, PACKET_BYTES
 from fairhaul.studies.attack.place import OWN, RIVAL
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
     from fairhaul.record.series import Floats
     from fairhaul.scenario.read import Scenario
 
@@ -37,7 +40,7 @@ def figures_of(_: Scenario, record: Record) -> Figures:
         "flows": {
             name: _group(flows)
             for name in (OWN, RIVAL)
-            if (flows := [flow for flow in run["flows"] if _belongs(flow["name"], name)])
+            if (flows := [of for of in run["flows"] if of["name"].partition("[")[0] == name])
         },
         "utilization": link["utilization"],
         "drop_rate": link["drop_rate"] or 0.0,
@@ -48,10 +51,6 @@ def figures_of(_: Scenario, record: Record) -> Figures:
         "packets": int(run["packets"]),
         "kernel": record.meta.get("kernel"),
     }
-
-
-def _belongs(name: str, group: str) -> bool:
-    return name == group or name.startswith(f"{group}[")
 
 
 def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -75,8 +74,6 @@ def _links(record: Record, scenario: Mapping[str, Any]) -> Series:
 
 def _standing_s(record: Record) -> float:
     """Give the queueing delay that the link has for all but a tenth of the measured time."""
-    import numpy as np
-
     scenario = record.meta["scenario"]
     rows = _links(record, scenario)
     rate = np.full(len(rows.lengths_s), float(scenario["links"][0]["rate_bps"]))
@@ -126,17 +123,13 @@ def _payload_bytes(record: Record, scenario: Mapping[str, Any]) -> Floats:
     """Give the payload that the link could send in each bin."""
     rows = _links(record, scenario)
     payload = 1 - HEADER_BYTES / PACKET_BYTES
-    if "capacity_bytes" in rows.columns:
-        changing: Floats = rows.columns["capacity_bytes"][0] * payload
-        return changing
     fixed: Floats = rows.lengths_s * (scenario["links"][0]["rate_bps"] / 8 * payload)
-    return fixed
+    changing: Floats | None = rows.columns.get("capacity_bytes")
+    return fixed if changing is None else changing[0] * payload
 
 
 def _present(from_s: float, window_s: float, count: int, starts_s: Sequence[float]) -> Floats:
     """Give the number of flows that had started at the begin of each window, at least one."""
-    import numpy as np
-
     begins = from_s + window_s * np.arange(count)
     flows: Floats = np.maximum((np.array(starts_s)[:, None] <= begins + 1e-9).sum(axis=0), 1.0)
     return flows
@@ -144,8 +137,5 @@ def _present(from_s: float, window_s: float, count: int, starts_s: Sequence[floa
 
 def _longest(stalled: Sequence[bool]) -> int:
     """Give the length of the longest row of windows in which a flow is stalled."""
-    longest = current = 0
-    for is_stalled in stalled:
-        current = current + 1 if is_stalled else 0
-        longest = max(longest, current)
-    return longest
+    rows = (list(row) for is_stalled, row in groupby(stalled) if is_stalled)
+    return max(map(len, rows), default=0)

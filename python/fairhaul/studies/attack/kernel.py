@@ -60,12 +60,11 @@ def for_lab(box: Box) -> Box:
         ScenarioError: it carries nothing of it.
     """
     longest_ms = 1000 * LONGEST_S / box.round_trips / max(box.rivals_rtt.high, 1.0)
-    limits = {"rate": MOST_MBPS, "rtt": float(f"{longest_ms:.3g}")}
+    limits = {"rate": (MOST_MBPS, "Mbit/s"), "rtt": (float(f"{longest_ms:.3g}"), "ms")}
     cut = {}
-    for name, most in limits.items():
+    for name, (most, unit) in limits.items():
         given = getattr(box, name)
         if given.low > most:
-            unit = "Mbit/s" if name == "rate" else "ms"
             raise ScenarioError(
                 f"--confirm lab: the lab carries a {name} of at most {most:g} {unit} here, and the "
                 f"box begins at {given.low:g} {unit}"
@@ -89,16 +88,20 @@ def check(trials: Trials, box: Box, engine: Engine) -> None:
 
 def confirm(trials: Trials, place: Place, sim: Estimate, seed: int, engine: Engine) -> Kernel:
     """Run a place on the kernel; runs in which the machine could not keep up do not count."""
-    by, runs = build_of(figures_of), {}
-    for case in trials.objective.cases:
-        of = trials.attacked.scenario(place, case, seed)
-        plan = jobs_of(of, RUNS, engine, OF, by)
-        runs[case] = values(plan, figures_of, trials.running, engine=engine)
-    found = []
-    for index in range(RUNS):
-        of_run = {case: own_runs[index] for case, own_runs in runs.items()}
-        if not any(isinstance(figures, Invalid) for figures in of_run.values()):
-            found.append(trials.objective.value(place, of_run))
-    known = [of for own_runs in runs.values() for of in own_runs if not isinstance(of, Invalid)]
-    release = str(known[0]["kernel"]) if known else ""
-    return Kernel(release=release, values=found, sim=sim, weak=trials.objective.weak)
+    by, cases = build_of(figures_of), trials.objective.cases
+    plans = [
+        jobs_of(trials.attacked.scenario(place, case, seed), RUNS, engine, OF, by) for case in cases
+    ]
+    done = [values(plan, figures_of, trials.running, engine=engine) for plan in plans]
+    valid = [
+        dict(zip(cases, runs, strict=True))
+        for runs in zip(*done, strict=True)
+        if not any(isinstance(figures, Invalid) for figures in runs)
+    ]
+    known = [of for runs in done for of in runs if not isinstance(of, Invalid)]
+    return Kernel(
+        release=str(known[0]["kernel"]) if known else "",
+        values=[trials.objective.value(place, runs) for runs in valid],
+        sim=sim,
+        weak=trials.objective.weak,
+    )

@@ -6,12 +6,13 @@ the attacked controller, too: then the kind of the rivals is `SELF`.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairhaul.scenario.packets import LEAST_BUFFER_PACKETS, PACKET_BYTES
-from fairhaul.scenario.read import Scenario, read_one, toml
+from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import Transport
 from fairhaul.text.phrases import quantity
 
@@ -21,8 +22,6 @@ OWN, RIVAL, SELF = "own", "rival", "self"
 WARMUP = 0.5
 # The rate of the link is lower between these parts of the run, if the box has a `dip`.
 DIP = (0.6, 0.8)
-
-Queue = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +98,6 @@ class Place:
 
 def queue_of(text: str) -> dict[str, Any]:
     """Give the keys of a queue that `Place.queue` holds."""
-    import tomllib
-
     found: dict[str, Any] = tomllib.loads(f"x = {text}")["x"]
     return found
 
@@ -115,8 +112,7 @@ def keys(
     flows = [_flow(OWN, place.flows, place.rtt_ms, own_start_s, own)]
     if place.rivals:
         start_s = max(0.0, place.rivals_start) * length_s
-        rivals = rival or own
-        flows.append(_flow(RIVAL, place.rivals, place.rivals_rtt_ms, start_s, rivals))
+        flows.append(_flow(RIVAL, place.rivals, place.rivals_rtt_ms, start_s, rival or own))
     return {
         "title": title,
         "seed": seed,
@@ -149,13 +145,6 @@ def _dip(place: Place) -> dict[str, Any]:
     return {
         "schedule": [{"at": f"{begin_s:g} s", "rate": low}, {"at": f"{end_s:g} s", "rate": whole}]
     }
-
-
-def scenario(
-    place: Place, own: Transport, rival: Transport | None, title: str, seed: int
-) -> Scenario:
-    """Write the scenario of a place, and read it."""
-    return read_one(keys(place, own, rival, title, seed))
 
 
 def written(of: Mapping[str, Any], notes: list[str]) -> str:

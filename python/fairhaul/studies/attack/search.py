@@ -10,21 +10,20 @@ no difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.attack.box import Box
 from fairhaul.studies.attack.trials import Trial, Trials
 from fairhaul.text.durations import rough_duration_text
 
-if TYPE_CHECKING:
-    import numpy as np
-    from cmaes import CMA
-    from numpy.typing import NDArray
-
-    Points = NDArray[np.float64]
+Points = NDArray[np.float64]
 
 MISSING = "an attack requires cmaes, which comes with the extra: pip install 'fairhaul[attack]'"
 
@@ -95,31 +94,30 @@ def search(
     Raises:
         ScenarioError: the budget is too small for this box, or a package is missing.
     """
-    import numpy as np
-
-    _require_cmaes()
+    if find_spec("cmaes") is None:
+        raise ScenarioError(MISSING)
     archive = Archive(box=box)
     random = np.random.default_rng(seed)
     size = len(box.names)
     _refuse_too_small(box, trials, packets)
-    climber = _Climber(archive, size, random)
+    climb, climbed = _climb(archive, size, random), None
     number, turn = 0, 0
     while trials.packets < packets:
-        before = trials.runs
+        before, is_climb = trials.runs, False
         if size == 0:
             points: Points = np.zeros((1, 0))
         elif trials.packets < SPREAD * packets:
             points = spread(random, GENERATION, size)
         else:
             # CMA-ES needs two dimensions.
-            kind = ROTATION[turn % len(ROTATION)] if size > 1 else "vary"
-            points = climber.ask() if kind == "cma" else _varied(archive, random)
+            is_climb = size > 1 and ROTATION[turn % len(ROTATION)] == "cma"
+            points = climb.send(climbed) if is_climb else _varied(archive, random)
             turn += 1
-        found = trials.run([box.place(point) for point in points], [seed])
-        values = [of[0].value for of in found]
-        for point, (trial,) in zip(points, found, strict=True):
+        found = [trial for (trial,) in trials.run([box.place(point) for point in points], [seed])]
+        for point, trial in zip(points, found, strict=True):
             archive.add(point, trial)
-        climber.tell(points, values)
+        if is_climb:
+            climbed = [trial.value for trial in found]
         number += 1
         if on_generation is not None:
             on_generation(number, trials.packets / packets, archive.ranked()[0][1].trial)
@@ -129,18 +127,7 @@ def search(
     return archive
 
 
-def _require_cmaes() -> None:
-    try:
-        import cmaes  # noqa: F401
-    except ImportError:
-        raise ScenarioError(MISSING) from None
-
-
 def _refuse_too_small(box: Box, trials: Trials, packets: float) -> None:
-    import numpy as np
-
-    from fairhaul.runs.cost import PACKETS_PER_CPU_S
-
     places = spread(np.random.default_rng(0), GENERATION, len(box.names))
     wanted = LEAST_GENERATIONS * trials.cost([box.place(point) for point in places])
     if box.names and packets < wanted:
@@ -153,16 +140,12 @@ def _refuse_too_small(box: Box, trials: Trials, packets: float) -> None:
 
 def spread(random: np.random.Generator, count: int, size: int) -> Points:
     """Draw a Latin hypercube [MCKAY]."""
-    import numpy as np
-
     columns = [(random.permutation(count) + random.random(count)) / count for _ in range(size)]
     return np.stack(columns, axis=1) if columns else np.zeros((1, 0))
 
 
 def _varied(archive: Archive, random: np.random.Generator) -> Points:
     """Vary places of the archive, each cell alike; some numbers are drawn anew."""
-    import numpy as np
-
     elites = [elite for _, elite in sorted(archive.cells.items(), key=lambda item: item[0])]
     parents = np.array([elites[i].point for i in random.integers(len(elites), size=GENERATION)])
     children = parents + VARIATION * random.standard_normal(parents.shape)
@@ -173,54 +156,32 @@ def _varied(archive: Archive, random: np.random.Generator) -> Points:
     return varied
 
 
-class _Climber:
-    """CMA-ES from the worst places of the archive, one after the other."""
+def _climb(
+    archive: Archive, size: int, random: np.random.Generator
+) -> Generator[Points, Sequence[float] | None, None]:
+    """Give generations of CMA-ES, and take their values with the request for the next.
 
-    def __init__(self, archive: Archive, size: int, random: np.random.Generator) -> None:
-        self._archive, self._size, self._random = archive, size, random
-        self._started: set[Cell] = set()
-        self._cma: CMA | None = None
-        self._asked: Points | None = None
-        self._best = -math.inf
-        self._idle = 0
+    It climbs from the worst places of the archive, one after the other.
+    """
+    from cmaes import CMA
 
-    def ask(self) -> Points:
-        """Give the next generation."""
-        import numpy as np
-
-        if self._cma is None:
-            self._start()
-        cma = self._cma
-        assert cma is not None, "it was started"
-        self._asked = np.stack([cma.ask() for _ in range(GENERATION)])
-        return self._asked
-
-    def _start(self) -> None:
-        import numpy as np
-        from cmaes import CMA
-
-        ranked = self._archive.ranked()
-        cell, elite = next((item for item in ranked if item[0] not in self._started), ranked[0])
-        self._started.add(cell)
-        bounds = np.tile([0.0, 1.0], (self._size, 1))
-        self._cma = CMA(
+    started: set[Cell] = set()
+    while True:
+        ranked = archive.ranked()
+        cell, elite = next((item for item in ranked if item[0] not in started), ranked[0])
+        started.add(cell)
+        cma = CMA(
             mean=np.clip(np.array(elite.point), 0.02, 0.98),
             sigma=STEP,
-            bounds=bounds,
+            bounds=np.tile([0.0, 1.0], (size, 1)),
             population_size=GENERATION,
-            seed=int(self._random.integers(2**31)),
+            seed=int(random.integers(2**31)),
         )
-        self._best, self._idle = -math.inf, 0
-
-    def tell(self, points: Points, values: Sequence[float]) -> None:
-        """Take the values of a generation; those of other generations are ignored."""
-        if points is not self._asked or self._cma is None:
-            return
-        self._asked = None
-        answers = [(point, -value) for point, value in zip(points, values, strict=True)]
-        self._cma.tell(answers)
-        best = max(values)
-        self._idle = 0 if best > self._best + 1e-3 * abs(self._best) else self._idle + 1
-        self._best = max(self._best, best)
-        if self._idle >= PATIENCE or self._cma.should_stop():
-            self._cma = None
+        best, idle = -math.inf, 0
+        while idle < PATIENCE and not cma.should_stop():
+            points = np.stack([cma.ask() for _ in range(GENERATION)])
+            values = yield points
+            assert values is not None, "the values of a generation come before the next"
+            cma.tell([(point, -value) for point, value in zip(points, values, strict=True)])
+            idle = 0 if max(values) > best + 1e-3 * abs(best) else idle + 1
+            best = max(best, *values)

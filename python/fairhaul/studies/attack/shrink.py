@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from fairhaul.statistics.estimate import Estimate, estimate
-from fairhaul.studies.attack.box import Box, Range
+from fairhaul.studies.attack.box import Box
 from fairhaul.studies.attack.place import Place
 from fairhaul.studies.attack.trials import Trial, Trials
 
@@ -61,11 +61,16 @@ def shrink(
     It ends when nothing can be simplified any more, or when `packets` are spent. The result are all
     steps, from the place itself to the smallest.
     """
+    steps = [_milder, _fewer, _shorter, _rounded, _slower, _tidier]
+    if not trials.objective.shorten:
+        steps.remove(_shorter)
     chain = [place]
     for _ in range(PASSES):
         before = place
-        for kind in range(_KINDS):
-            for smaller in _simpler(box, place, kind, shorten=trials.objective.shorten):
+        for step in steps:
+            for smaller in step(box, place):
+                if smaller == place:
+                    continue
                 if trials.packets >= packets:
                     return chain
                 if _keeps(trials, smaller, seeds, KEPT * value):
@@ -89,29 +94,17 @@ def _keeps(trials: Trials, place: Place, seeds: Sequence[int], least: float) -> 
     return min(values) >= weak and fmean(values) >= least
 
 
-_KINDS = 6
-
-
-def _simpler(box: Box, place: Place, kind: int, *, shorten: bool) -> Iterator[Place]:
-    """Give places that are simpler in one way, the simplest first."""
-    steps = (_milder, _fewer, _shorter if shorten else _nothing, _rounded, _slower, _tidier)
-    for smaller in steps[kind](box, place):
-        if smaller != place:
-            yield smaller
-
-
-def _nothing(_: Box, __: Place) -> Iterator[Place]:
-    return iter(())
+# Each step gives places that are simpler in one way, the simplest first.
 
 
 def _milder(box: Box, place: Place) -> Iterator[Place]:
     """Without all impairments, or without one of them."""
     without = {name: value for name, value in WITHOUT.items() if getattr(box, name).holds(value)}
-    yield _with(place, without)
+    every, *each = _all_or_one(place, without)
+    yield every
     if DROPTAIL in box.queue:
         yield replace(place, queue=DROPTAIL)
-    for name, value in without.items():
-        yield _with(place, {name: value})
+    yield from each
 
 
 def _fewer(box: Box, place: Place) -> Iterator[Place]:
@@ -135,15 +128,9 @@ def _shorter(_: Box, place: Place) -> Iterator[Place]:
 
 def _rounded(box: Box, place: Place) -> Iterator[Place]:
     """With all numbers rounded to 1, 2, 5 or 10, or to one digit, or one of the numbers."""
-    for rounding in (_to_step, _to_digit):
-        every = {
-            field: value
-            for name, field in NUMBERS.items()
-            if (value := _inside(getattr(box, name), rounding(getattr(place, field)))) is not None
-        }
-        yield _with(place, every)
-        for field, value in every.items():
-            yield _with(place, {field: value})
+    for rounding in (_to_step, lambda value: float(f"{value:.1g}")):
+        values = {name: rounding(getattr(place, field)) for name, field in NUMBERS.items()}
+        yield from _all_or_one(place, _inside(box, values))
 
 
 def _slower(box: Box, place: Place) -> Iterator[Place]:
@@ -155,18 +142,9 @@ def _slower(box: Box, place: Place) -> Iterator[Place]:
 
 def _tidier(box: Box, place: Place) -> Iterator[Place]:
     """With two digits of each number, and tenths of the run."""
-    found: dict[str, float] = {}
-    for name, field in NUMBERS.items():
-        value = _inside(getattr(box, name), float(f"{getattr(place, field):.2g}"))
-        if value is not None:
-            found[field] = value
-    for name in ("dip", "rivals_start"):
-        value = _inside(getattr(box, name), round(getattr(place, name), 1))
-        if value is not None:
-            found[name] = value
-    yield _with(place, found)
-    for name, value in found.items():
-        yield _with(place, {name: value})
+    values = {name: float(f"{getattr(place, field):.2g}") for name, field in NUMBERS.items()}
+    tenths = {name: round(getattr(place, name), 1) for name in ("dip", "rivals_start")}
+    yield from _all_or_one(place, _inside(box, {**values, **tenths}))
 
 
 # The ranges of the box with the numbers of a place that belong to them.
@@ -179,14 +157,26 @@ NUMBERS = {
 }
 
 
-def _with(place: Place, values: dict[str, Any]) -> Place:
+def _with(place: Place, values: Mapping[str, Any]) -> Place:
     if not values.get("rivals", place.rivals):
         values = {**values, "rivals_rtt": 1.0, "rivals_start": 0.0}
     return replace(place, **values)
 
 
-def _inside(range_: Range, value: float) -> float | None:
-    return value if range_.holds(value) else None
+def _all_or_one(place: Place, values: Mapping[str, Any]) -> Iterator[Place]:
+    """Change all values of a place, and then one at a time."""
+    yield _with(place, values)
+    for name, value in values.items():
+        yield _with(place, {name: value})
+
+
+def _inside(box: Box, values: Mapping[str, float]) -> dict[str, float]:
+    """Give the values that are in their ranges of the box, by the names that a place has."""
+    return {
+        NUMBERS.get(name, name): value
+        for name, value in values.items()
+        if getattr(box, name).holds(value)
+    }
 
 
 def _to_step(value: float) -> float:
@@ -196,10 +186,6 @@ def _to_step(value: float) -> float:
     power = 10.0 ** math.floor(math.log10(value))
     step = min(STEPS, key=lambda step: abs(math.log(step * power / value)))
     return float(f"{step * power:.3g}")
-
-
-def _to_digit(value: float) -> float:
-    return float(f"{value:.1g}")
 
 
 def _below(value: float) -> float:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairhaul.jobs.store import Job, build_of, jobs_of
 from fairhaul.jobs.values import Running, values
+from fairhaul.runs.runs import OnProgress, Progress
+from fairhaul.scenario.read import Scenario, read_one
+from fairhaul.scenario.transport import Transport
 from fairhaul.studies.attack.figures import Figures, figures_of
 from fairhaul.studies.attack.objectives import REFERENCE, Objective, Runs
-from fairhaul.studies.attack.place import SELF, Place, keys, scenario
-
-if TYPE_CHECKING:
-    from fairhaul.runs.runs import OnProgress, Progress
-    from fairhaul.scenario.read import Scenario
-    from fairhaul.scenario.transport import Transport
+from fairhaul.studies.attack.place import SELF, Place, keys
 
 # What is computed of a run.
 OF = "attack figures"
@@ -50,13 +48,13 @@ class Attacked:
         rival = None if place.rival == SELF else self.rivals[place.rival]
         return (rival or self.own, None) if case == REFERENCE else (self.own, rival)
 
+    def keys(self, place: Place, seed: int, case: str = "") -> dict[str, Any]:
+        """Give the keys of the scenario of a case of a place."""
+        return keys(place, *self.transports(place, case), self.title(place), seed)
+
     def scenario(self, place: Place, case: str, seed: int) -> Scenario:
         """Give the scenario of a case of a place."""
-        return scenario(place, *self.transports(place, case), self.title(place), seed)
-
-    def keys(self, place: Place, seed: int) -> dict[str, Any]:
-        """Give the keys of the scenario of a place."""
-        return keys(place, self.own, self.transports(place, "")[1], self.title(place), seed)
+        return read_one(self.keys(place, seed, case))
 
     def title(self, place: Place) -> str:
         """Name the flows of a place."""
@@ -90,23 +88,18 @@ class Trials:
             for seed in seeds
         ]
         self._fill({job.key: job for _, _, jobs in wanted for job in jobs.values()})
-        trials = iter(
-            self._trial(place, seed, {case: self._known[job.key] for case, job in jobs.items()})
-            for place, seed, jobs in wanted
-        )
-        return [[next(trials) for _ in seeds] for _ in places]
+        trials = []
+        for place, seed, jobs in wanted:
+            runs = {case: self._known[job.key] for case, job in jobs.items()}
+            value = self.objective.value(place, runs)
+            trials.append(Trial(place=place, seed=seed, value=value, runs=runs))
+        return [trials[i : i + len(seeds)] for i in range(0, len(trials), len(seeds))]
 
     def cost(self, places: Sequence[Place]) -> float:
         """Estimate what trials of places cost, in packets; it is too high where links idle."""
-        total = 0.0
-        for place in places:
-            for case in self.objective.cases:
-                estimate = dict(self._job(place, case, 1).scenario.estimate())
-                total += float(estimate["packets"]) + PER_RUN_PACKETS
-        return total
-
-    def _trial(self, place: Place, seed: int, runs: Runs) -> Trial:
-        return Trial(place=place, seed=seed, value=self.objective.value(place, runs), runs=runs)
+        each = [self._job(place, case, 1) for place in places for case in self.objective.cases]
+        packets = (float(dict(job.scenario.estimate())["packets"]) for job in each)
+        return sum(of + PER_RUN_PACKETS for of in packets)
 
     def _job(self, place: Place, case: str, seed: int) -> Job:
         of = self.attacked.scenario(place, case, seed)
@@ -130,7 +123,7 @@ class Trials:
         spent, runs = min(self.packets / self.budget, 1.0), self.runs
 
         def shown(state: Progress) -> None:
-            every = replace(state, part=spent, finished=runs + state.finished, runs=runs)
-            show(replace(every, runs=runs + state.runs))
+            done, planned = runs + state.finished, runs + state.runs
+            show(replace(state, part=spent, finished=done, runs=planned))
 
         return shown

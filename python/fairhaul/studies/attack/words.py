@@ -1,16 +1,28 @@
-"""An attack in words: a weakness in a sentence by its measures, and the rows of tables."""
+"""An attack in words: a weakness in a sentence by its measures, the weaknesses, and the map."""
 
 from __future__ import annotations
 
+import shlex
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fairhaul.statistics.estimate import Estimate, estimate, text
+from fairhaul.figures import figures as drawn
+from fairhaul.figures.charts import Scale
+from fairhaul.figures.charts.fields import heat
+from fairhaul.figures.figure import Figure
+from fairhaul.report.outcome import Outcome, Section
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.link import link
+from fairhaul.statistics.estimate import Estimate, estimate, legend, text
+from fairhaul.studies.attack.box import Range
 from fairhaul.studies.attack.objectives import ATTACKED, REFERENCE, shares
 from fairhaul.studies.attack.place import OWN, RIVAL, SELF, Place
+from fairhaul.studies.attack.search import CELLS
 from fairhaul.text.digits import Decimals
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.studies.attack import Attack
@@ -18,39 +30,183 @@ if TYPE_CHECKING:
     from fairhaul.studies.attack.shrink import Held
 
 COLUMNS = ("path", "flows", "rivals", "in the search", "over other seeds")
-WORDS = 3
+
+
+def outcome_of(done: Attack) -> Outcome:
+    """Put an attack into words and tables."""
+    of = done.objective
+    return Outcome(
+        study="attack",
+        title=f"Attack on {done.attacked.name}: {of.name}",
+        question=f"Where is the {of.meaning} largest with {done.attacked.name}?",
+        answer=answer(done),
+        evidence=lambda: [s for s in (_worst(done), _weaknesses(done), _map(done)) if s],
+        values=done.values,
+    )
+
+
+def _worst(done: Attack) -> Section | None:
+    if done.worst is None:
+        return None
+    run = done.attacked.scenario(done.worst.place, "", done.worst.trials[0].seed)
+    value = number(done, done.worst.estimate)
+    lines = [
+        f"{done.objective.name}: {value} over {len(done.worst.trials)} seeds; figures show seed "
+        f"{run.seed}."
+    ]
+    lines += [_on_kernel(done, done.kernel)] if done.kernel else []
+    return Section(
+        heading="The smallest scenario",
+        text=lines,
+        commands=[f"fairhaul run {shlex.quote(str(done.file))}"] if done.file else [],
+        figures=lambda: for_each([run], lambda _, of: drawn.of_run(of, "worst-"), jobs=1)[0],
+        studio=link(run),
+    )
+
+
+def _weaknesses(done: Attack) -> Section | None:
+    if not done.weaknesses:
+        return None
+    rows = [_row(done, held) for held in done.weaknesses]
+    title = f"Distinct weaknesses of {done.attacked.name}: {done.objective.name}"
+    table = Table(title=title, columns=COLUMNS, rows=rows, words=3)
+    return Section(
+        heading="Distinct weaknesses",
+        text=[f"{done.objective.name}: {done.objective.meaning}. {legend(5)}"],
+        tables=[table],
+        points=[sentence(done, held) for held in done.weaknesses[1:]],
+    )
+
+
+def _map(done: Attack) -> Section:
+    asked, cells = done.question, len(done.archive.cells)
+    text = [
+        f"Searched: {asked.box.text()}. {done.runs} runs with {done.packets:.3g} packets, figures "
+        f"included; {cells} cells of the archive, seed {asked.seed}, budget {asked.budget_s:g} s."
+    ]
+    return Section(heading="What was searched", text=text, figures=lambda: [_figure(done)])
+
+
+def _figure(done: Attack) -> Figure:
+    """Draw the worst place of each cell of the archive."""
+    box = done.question.box
+    xs, ys = _labels(box.bdp), _labels(box.buffer)
+    rows = [
+        {
+            "x": xs[min(cell[0], len(xs) - 1)],
+            "y": ys[min(cell[1], len(ys) - 1)],
+            "value": elite.trial.value,
+            "text": f"{elite.trial.value:.2f}",
+        }
+        for cell, elite in done.archive.ranked()
+    ]
+    most = max(done.archive.ranked()[0][1].trial.value, 1e-9)
+    scale = Scale(title="Buffer (BDP)", low=0.0, high=most)
+    return Figure(
+        name="map",
+        title="The worst place of each cell",
+        caption=f"{done.objective.name}: {done.objective.meaning}, with the seed of the search.",
+        chart=heat(rows, xs, ys, "Bandwidth-delay product (packets)", scale),
+    )
+
+
+def _labels(of: Range) -> list[str]:
+    """Give the ranges of the cells along one side of the archive."""
+    if of.is_fixed:
+        return [_rounded(of.low)]
+    edges = [of.low * (of.high / of.low) ** (part / CELLS) for part in range(CELLS + 1)]
+    return [f"{_rounded(low)}-{_rounded(high)}" for low, high in pairwise(edges)]
+
+
+def _rounded(value: float) -> str:
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def sentence(of: Attack, held: Held) -> str:
     """Explain a weakness by its measures; values are means over the seeds."""
-    return f"{_SENTENCES[of.objective.name](of, held)}."
+    place, trials = held.place, held.trials
+    trip = "" if place.rivals_rtt == 1 else " of {:g} ms"
+    name = of.attacked.name if place.rival == SELF else place.rival
+    groups = {
+        OWN: _group(held, OWN, of.attacked.name, place.flows, trip.format(place.rtt_ms)),
+        RIVAL: _group(held, RIVAL, name, place.rivals, trip.format(place.rivals_rtt_ms)),
+    }
+    own, rival = groups.values()
+    beside = f" beside {rival['flows']}{rival['trip']}" if place.rivals else ""
+    each = [{OWN: 1.0, RIVAL: 1.0} | shares(trial.runs) for trial in trials]
+    less, more = sorted(groups, key=lambda group: fmean(seed[group] for seed in each))
+    alike = place.flows + place.rivals * (place.rival == SELF)
+
+    def mean(figure: str) -> float:
+        return fmean(trial.runs[ATTACKED][figure] for trial in trials)
+
+    words = {
+        "path": place.text(),
+        "all": f"{own['flows']}{beside}".capitalize(),
+        "s": "s" * (place.flows == 1 and not place.rivals),
+        "alike": _flows(alike, of.attacked.name),
+        **groups,
+        **{"less": groups[less], "more": groups[more]},
+        "value": number(of, held.estimate),
+        "part": _estimated([trial.value for trial in trials], of),
+        "share": _estimated([seed[less] for seed in each], of),
+        "bdp": _packets(place.bdp_packets),
+        "standing_ms": f"{1000 * mean('standing_s'):.3g}",
+        "stalled_s": f"{mean('stalled_s'):.3g}",
+        **{"dropped": _percent(mean("drop_rate")), "marked": _percent(mean("mark_rate"))},
+    }
+    return f"{of.objective.sentence.format_map(words)}."
+
+
+def _group(held: Held, key: str, name: str, count: int, trip: str) -> dict[str, str]:
+    """Give the words for a group of flows, with means over its flows and the seeds."""
+    words = {
+        "name": name,
+        "flows": _flows(count, name),
+        "trip": trip,
+        "each": "the" if count == 1 else "each",
+        "lose": "loses" if count == 1 else "lose",
+        "have": "it has" if count == 1 else "they have",
+    }
+    runs = [trial.runs for trial in held.trials]
+
+    def mean(figure: str, case: str = ATTACKED) -> float:
+        return fmean(of[case]["flows"][key][figure] or 0.0 for of in runs)
+
+    if key in runs[0][ATTACKED]["flows"]:
+        timeouts, cwnd = mean("timeouts"), _packets(mean("cwnd"))
+        parts = [f"loses {_percent(mean('loss_rate'))} of its packets"]
+        parts += [f"has {timeouts:.2g} timeouts"] if timeouts >= 0.5 else []
+        words["sender"] = f"{', '.join(parts)} and has a mean window of {cwnd} packets"
+        words |= {"cwnd": cwnd, "mbps": f"{mean('goodput_bps') / 1e6:.3g}"}
+    if REFERENCE in runs[0]:
+        words["due_mbps"] = f"{mean('goodput_bps', REFERENCE) / 1e6:.3g}"
+    return words
 
 
 def answer(of: Attack) -> str:
     """Give the result in a sentence or two."""
     if of.worst is not None:
         return sentence(of, of.worst)
-    worst = of.searched[0] if of.searched else None
-    value = f" The worst value of the search was {of.objective.text(worst.value)}." if worst else ""
     return (
         f"No weakness of {of.attacked.name} was found in this box: no place keeps a value of "
-        f"{of.objective.text(of.objective.weak)} or more with other seeds.{value}"
+        f"{of.objective.text(of.objective.weak)} or more with other seeds. The worst value of the "
+        f"search was {of.objective.text(of.searched[0].value)}."
     )
 
 
-def row(of: Attack, held: Held, searched: float) -> list[str]:
-    """Give the cells of a weakness."""
+def _row(of: Attack, held: Held) -> list[str]:
     place = held.place
     return [
         place.text(),
         f"{place.flows} {of.attacked.name}",
-        rivals(of, place),
-        of.objective.text(searched),
+        _rivals(of, place),
+        of.objective.text(of.value_in_search(held)),
         number(of, held.estimate),
     ]
 
 
-def rivals(of: Attack, place: Place) -> str:
+def _rivals(of: Attack, place: Place) -> str:
     """Describe the rivals of a place."""
     if not place.rivals:
         return "none"
@@ -68,7 +224,7 @@ def number(of: Attack, value: Estimate) -> str:
     return text(value, Decimals(digits=2)) + of.objective.unit
 
 
-def on_kernel(of: Attack, kernel: Kernel) -> str:
+def _on_kernel(of: Attack, kernel: Kernel) -> str:
     """Say what the kernel showed."""
     if not kernel.values:
         return (
@@ -81,19 +237,6 @@ def on_kernel(of: Attack, kernel: Kernel) -> str:
         f"runs; the simulator: {number(of, kernel.sim)}. The weakness is {verdict}: it counts as "
         f"one from {of.objective.text(of.objective.weak)} on in every run."
     )
-
-
-def _mean(held: Held, value: Callable[[dict[str, Any]], float], case: str = ATTACKED) -> float:
-    return fmean(value(dict(trial.runs[case])) for trial in held.trials)
-
-
-def _of_group(held: Held, group: str, key: str, case: str = ATTACKED) -> float:
-    return _mean(held, lambda run: run["flows"][group][key] or 0.0, case)
-
-
-def _names(of: Attack, place: Place) -> dict[str, str]:
-    own = of.attacked.name
-    return {OWN: own, RIVAL: own if place.rival == SELF else place.rival}
 
 
 def _percent(part: float) -> str:
@@ -109,116 +252,8 @@ def _packets(count: float) -> str:
     return f"{count:.0f}" if count >= 100 else f"{count:.3g}"
 
 
-def _mbps(bps: float) -> str:
-    return f"{bps / 1e6:.3g}"
-
-
-def _sender(held: Held, group: str) -> str:
-    """Describe what a group of flows went through."""
-    loss, timeouts = _of_group(held, group, "loss_rate"), _of_group(held, group, "timeouts")
-    parts = [f"loses {_percent(loss)} of its packets"]
-    parts += [f"has {timeouts:.2g} timeouts"] if timeouts >= 0.5 else []
-    parts.append(f"has a mean window of {_packets(_of_group(held, group, 'cwnd'))} packets")
-    return ", ".join(parts[:-1]) + f" and {parts[-1]}"
-
-
-def _over(place: Place) -> str:
-    return f"over {place.text()}"
-
-
 def _flows(count: int, name: str) -> str:
     return f"one {name} flow" if count == 1 else f"{count} {name} flows"
-
-
-def _others(of: Attack, place: Place) -> str:
-    """Name the rivals with what distinguishes their paths."""
-    names = _names(of, place)
-    trips = f" of {place.rivals_rtt_ms:g} ms" if place.rivals_rtt != 1 else ""
-    return _flows(place.rivals, names[RIVAL]) + trips
-
-
-def _starve(of: Attack, held: Held) -> str:
-    place, names = held.place, _names(of, held.place)
-    means = {
-        name: fmean(shares(trial.runs).get(name, 1.0) for trial in held.trials) for name in names
-    }
-    less = min(means, key=lambda name: means[name])
-    more = RIVAL if less == OWN else OWN
-    values = [shares(trial.runs)[less] for trial in held.trials]
-    who = {OWN: (place.flows, place.rtt_ms), RIVAL: (place.rivals, place.rivals_rtt_ms)}
-    trips = f" of {who[less][1]:g} ms" if place.rivals_rtt != 1 else ""
-    other = f" of {who[more][1]:g} ms" if place.rivals_rtt != 1 else ""
-    beside = _flows(who[more][0], names[more]) + other
-    each = "the" if who[less][0] == 1 else "each"
-    return (
-        f"Beside {beside}, {each} {names[less]} flow{trips} has {_estimated(values, of)} of its "
-        f"fair share {_over(place)}: {_mbps(_of_group(held, less, 'goodput_bps'))} Mbit/s where "
-        f"a {names[more]} flow has {_mbps(_of_group(held, more, 'goodput_bps'))}; "
-        f"it {_sender(held, less)}, while {names[more]} {_sender(held, more)}"
-    )
-
-
-def _all(of: Attack, place: Place) -> str:
-    beside = f" beside {_others(of, place)}" if place.rivals else ""
-    return (_flows(place.flows, of.attacked.name) + beside).capitalize()
-
-
-def _waste(of: Attack, held: Held) -> str:
-    unused = _estimated([trial.value for trial in held.trials], of)
-    verb = "leaves" if held.place.flows == 1 and not held.place.rivals else "leave"
-    return (
-        f"{_all(of, held.place)} {verb} {unused} of the link unused {_over(held.place)}: a flow "
-        f"{_sender(held, OWN)}, where the bandwidth-delay product is "
-        f"{_packets(held.place.bdp_packets)} packets"
-    )
-
-
-def _queue(of: Attack, held: Held) -> str:
-    standing = _mean(held, lambda run: run["standing_s"])
-    verb = "keeps" if held.place.flows == 1 and not held.place.rivals else "keep"
-    return (
-        f"{_all(of, held.place)} {verb} a standing queue of {number(of, held.estimate)} "
-        f"({1000 * standing:.3g} ms) {_over(held.place)}: windows are "
-        f"{_packets(_of_group(held, OWN, 'cwnd'))} packets per flow where the bandwidth-delay "
-        f"product is {_packets(held.place.bdp_packets)}, the queue drops "
-        f"{_percent(_mean(held, lambda run: run['drop_rate']))} of the packets and marks "
-        f"{_percent(_mean(held, lambda run: run['mark_rate']))}"
-    )
-
-
-def _stall(of: Attack, held: Held) -> str:
-    part = _estimated([trial.value for trial in held.trials], of)
-    length_s = _mean(held, lambda run: run["stalled_s"])
-    place = held.place
-    total = place.flows + (place.rivals if place.rival == SELF else 0)
-    return (
-        f"One of {_flows(total, of.attacked.name)} has less than half of its fair share for {part} "
-        f"of its time, {length_s:.3g} s without a break, {_over(place)}; in the second half of the "
-        f"run a flow {_sender(held, OWN)}"
-    )
-
-
-def _harm(of: Attack, held: Held) -> str:
-    place = held.place
-    lost = _estimated([trial.value for trial in held.trials], of)
-    beside = _of_group(held, RIVAL, "goodput_bps")
-    without = _of_group(held, RIVAL, "goodput_bps", REFERENCE)
-    return (
-        f"Beside {_flows(place.flows, of.attacked.name)}, {_others(of, place)} "
-        f"{'loses' if place.rivals == 1 else 'lose'} {lost} of the goodput that "
-        f"{'it has' if place.rivals == 1 else 'they have'} beside as many {place.rival} flows, "
-        f"{_over(place)}: {_mbps(beside)} instead of {_mbps(without)} Mbit/s each; a {place.rival} "
-        f"flow {_sender(held, RIVAL)}"
-    )
-
-
-_SENTENCES = {
-    "starve": _starve,
-    "waste": _waste,
-    "queue": _queue,
-    "stall": _stall,
-    "harm": _harm,
-}
 
 
 def wrapped(line: str) -> list[str]:

@@ -6,10 +6,8 @@ before the kernel runs.
 
 from __future__ import annotations
 
-from fairhaul.studies.cells.agreement import Agreement, agreement
-from fairhaul.studies.cells.compared import Compared
-from fairhaul.studies.cells.table import CELLS, Cell
-from fairhaul.studies.cells.unusual import UNUSUAL, UnusualCell
+from fairhaul.studies.cells.agreement import Agreement, Compared, agreement
+from fairhaul.studies.cells.table import CELLS, UNUSUAL, Cell, UnusualCell
 from fairhaul.studies.cells.work import Cells, compare, compare_unusual
 
 __all__ = [

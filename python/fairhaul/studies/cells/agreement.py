@@ -1,12 +1,16 @@
-"""Whether the simulator agrees with a kernel on a cell."""
+"""What engines gave on a cell beside each other, and whether the simulator agrees with a kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fairhaul.scenario.engines import Engine
-from fairhaul.studies.cells.compared import Compared, Figures, mean
+from fairhaul.statistics.estimate import estimate
+from fairhaul.studies.cells.table import AnyCell
+
+Figures = Mapping[str, Sequence[float | None]]
 
 # By how much figures may differ, as a share of the kernel's.
 CLOSE = 0.05
@@ -19,6 +23,31 @@ SHOWN = (
     ("rtt_ms", "RTT ms", 1.0, 1),
     ("cwnd", "cwnd", 1.0, 0),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """The results of a cell: for each engine a mapping of figures to a value of every run."""
+
+    cell: AnyCell
+    cycle_s: float | None
+    by: Mapping[Engine, Figures | None]
+    """None where the cell takes too long for an engine in real time, or no run of it is valid."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result as `--json` prints it."""
+        return {"cell": self.cell.name, "cycle_s": self.cycle_s, **dict(self.by.items())}
+
+    def ratio(self, figure: str, engine: Engine = "lab") -> float | None:
+        """The simulator's mean over that of an engine with a kernel."""
+        sim, kernel = mean(self.by.get("sim"), figure), mean(self.by.get(engine), figure)
+        return sim / kernel if sim is not None and kernel else None
+
+
+def mean(figures: Figures | None, figure: str) -> float | None:
+    """The mean of a figure over the runs that have it."""
+    known = [value for value in (figures or {}).get(figure, []) if value is not None]
+    return estimate(known).mean if known else None
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from fairhaul.measures.losses import REDUCTIONS, not_undone
 from fairhaul.measures.measures import measure
+from fairhaul.record.record import Record
 from fairhaul.scenario.engines import FACTS
-from fairhaul.studies.cells.table import CELLS, PACKET, Cell
-from fairhaul.studies.cells.unusual import CHANGES_AT_S, FOLLOWED_S, UNUSUAL, UnusualCell
+from fairhaul.studies.cells.table import (
+    CELLS,
+    CHANGES_AT_S,
+    PACKET,
+    UNUSUAL,
+    AnyCell,
+    UnusualCell,
+)
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
     from fairhaul.scenario.read import Scenario
 
 # The run that a cycle is predicted from.
@@ -20,7 +28,9 @@ PREDICTION_S = 300.0
 
 # What is computed of a run of a cell, and kept.
 Values = Mapping[str, float | None]
-AnyCell = Cell | UnusualCell
+
+# For how long after the path has changed each half second is compared.
+FOLLOWED_S = 5
 
 
 def predicted(_: Scenario, record: Record) -> Values:
@@ -66,8 +76,6 @@ def figures_of(scenario: Scenario, record: Record) -> Values:
 
 def _by_half_second(record: Record, cell: UnusualCell) -> Values:
     """The mean round trip of each half second for some time after the path has changed."""
-    import polars as pl
-
     if not cell.by_half_second:
         return {}
     rows = record.flow_series.filter(pl.col("flow") == "1")

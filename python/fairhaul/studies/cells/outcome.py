@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.engines import FACTS, Engine
-from fairhaul.studies.cells.agreement import SHOWN, Agreement, agreement, entries
-from fairhaul.studies.cells.compared import Compared, mean
+from fairhaul.studies.cells.agreement import SHOWN, Agreement, Compared, agreement, entries, mean
 from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
 
@@ -21,7 +20,11 @@ def outcome_of(done: Cells) -> Outcome:
     """Put the results into words and tables."""
     kernels = [engine for engine in done.engines if FACTS[engine].kernel]
     names = listed([FACTS[engine].title for engine in done.engines])
-    counts = [_count(done, engine) for engine in kernels]
+    counts = []
+    for engine in kernels:
+        found = [of for one in done.cells if (of := _found(one, engine))]
+        agree = sum(all(each.agrees for each in of.values()) for of in found)
+        counts.append(f"sim / {engine}: {agree} of {len(found)} cells agree.")
     return Outcome(
         study="lab cells",
         title=f"Cells: {names}",
@@ -36,13 +39,6 @@ def outcome_of(done: Cells) -> Outcome:
 
 def _found(one: Compared, engine: Engine) -> dict[str, Agreement]:
     return {each.figure: each for each in agreement(one, engine)}
-
-
-def _count(done: Cells, engine: Engine) -> str:
-    """Say on how many cells the simulator and a kernel agree."""
-    found = [of for one in done.cells if (of := _found(one, engine))]
-    agree = sum(all(each.agrees for each in of.values()) for of in found)
-    return f"sim / {engine}: {agree} of {len(found)} cells agree."
 
 
 def _all(done: Cells) -> Section:

@@ -1,26 +1,35 @@
-"""The cells: controllers, rate, round trips and buffer of each."""
+"""The cells, which `cells.toml` lists: the usual ones, and those off the clean path.
+
+An unusual cell is one flow, or two of different controllers, over a bottleneck of 20 Mbit/s and
+40 ms. After 15 s something happens, or the path is unusual all the time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+FILE = Path(__file__).with_name("cells.toml")
 PACKET = 1500
 # Not measured: two slow starts, and their overshoot.
 WARMUP_S = 10.0
 
 # Variants that the eBPF ports have too; the profile of Linux would take Linux's own.
-CONTROLLERS: Mapping[str, Any] = {
-    "reno": "reno",
-    "cubic": "cubic",
-    "bbr": "bbr",
-    "bbr3": "bbr3",
+VARIANTS: Mapping[str, Any] = {
     "highspeed": {"kind": "highspeed", "growth": "formula"},
     "scalable": {"kind": "scalable", "variant": "kelly"},
     "fhstcp": {"kind": "fhstcp", "c": 20},
-    "ghstcp": "ghstcp",
 }
+
+# The path of the unusual cells, and when it changes.
+RATE_MBPS = 20
+RTT_MS = 40
+CHANGES_AT_S = 15
+# Packets of one product of rate and round trip.
+BDP = round(RATE_MBPS * 1e6 * RTT_MS / 1000 / 8 / PACKET)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +60,7 @@ class Cell:
         flows = [
             {
                 "name": f"{index + 1}",
-                "controller": CONTROLLERS[controller],
+                "controller": VARIANTS.get(controller, controller),
                 "rtt": f"{rtt} ms",
                 "start": f"{index} s",
             }
@@ -59,88 +68,79 @@ class Cell:
                 zip(self.controllers, self.rtts_ms, strict=True)
             )
         ]
-        bottleneck = {
-            "rate": f"{self.rate_mbps} Mbit/s",
-            "delay": "2 ms",
-            "queue": {"kind": "droptail", "capacity": f"{max(packets, 2)} packets"},
-            **({"loss": self.loss} if self.loss else {}),
-        }
-        return over_bottleneck(self.name, measured_s, bottleneck, flows)
+        loss = {"loss": self.loss} if self.loss else {}
+        bottleneck = {"rate": f"{self.rate_mbps} Mbit/s", "delay": "2 ms", **loss}
+        return _scenario(self.name, measured_s, max(packets, 2), bottleneck, flows)
 
 
-def over_bottleneck(
+@dataclass(frozen=True, kw_only=True)
+class UnusualCell:
+    """A cell that is unusual."""
+
+    kind: str
+    controllers: tuple[str, ...]
+    bottleneck: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Keys of the bottleneck that differ from the usual ones."""
+    flow: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Keys of the first flow."""
+    measured_s: float = 30.0
+    rate_mbps: int = RATE_MBPS
+    by_half_second: bool = False
+    """Whether each half second is compared after the path has changed, and not only means."""
+
+    @property
+    def name(self) -> str:
+        """Give a name such as `pause-3s-cubic`."""
+        return f"{self.kind}-{'+'.join(self.controllers)}"
+
+    def scenario(self) -> dict[str, Any]:
+        """Give the scenario, which is the same for all engines."""
+        flows: list[dict[str, Any]] = [
+            {"name": f"{index + 1}", "controller": controller, "rtt": f"{RTT_MS} ms"}
+            for index, controller in enumerate(self.controllers)
+        ]
+        flows[0].update(self.flow)
+        usual = {"rate": f"{self.rate_mbps} Mbit/s", "delay": f"{RTT_MS / 4} ms"}
+        return _scenario(self.name, self.measured_s, BDP, {**usual, **self.bottleneck}, flows)
+
+
+AnyCell = Cell | UnusualCell
+
+
+def _scenario(
     title: str,
     measured_s: float,
+    packets: int,
     bottleneck: Mapping[str, Any],
     flows: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Give the scenario of a cell: flows of Linux over a bottleneck, measured after a warm-up."""
+    """Give a scenario: flows of Linux over a queue of `packets`, measured after a warm-up."""
+    queue = {"kind": "droptail", "capacity": f"{packets} packets"}
     return {
         "title": title,
         "duration": f"{WARMUP_S + measured_s} s",
         "warmup": f"{WARMUP_S} s",
         "packet": f"{PACKET} B",
         "profile": "linux",
-        "bottleneck": bottleneck,
+        "bottleneck": {"queue": queue, **bottleneck},
         "flow": flows,
     }
 
 
-def _cell(
-    names: str,
-    rate: int,
-    rtts: tuple[int, ...],
-    buffer: float,
-    *,
-    loss: float = 0.0,
-    quoted: bool = False,
-) -> Cell:
-    return Cell(
-        controllers=tuple(names.split()),
-        rate_mbps=rate,
-        rtts_ms=rtts,
-        buffer_bdp=buffer,
-        loss=loss,
-        quoted=quoted,
-    )
+def _usual(cells: Sequence[dict[str, Any]]) -> Iterator[Cell]:
+    for keys in cells:
+        lists = {key: tuple(keys[key]) for key in ("controllers", "rtts_ms")}
+        yield Cell(**{**keys, **lists})
 
 
-CELLS: Mapping[str, Cell] = {
-    cell.name: cell
-    for cell in (
-        _cell("reno", 20, (20,), 1, quoted=True),
-        _cell("reno", 100, (40,), 1),
-        _cell("reno", 50, (100,), 0.5),
-        _cell("cubic", 20, (40,), 1),
-        _cell("cubic", 100, (20,), 1, quoted=True),
-        _cell("cubic", 200, (100,), 1),
-        _cell("bbr", 100, (40,), 1, quoted=True),
-        _cell("bbr", 20, (100,), 2),
-        _cell("bbr3", 100, (40,), 1, quoted=True),
-        _cell("bbr3", 100, (40,), 0.25, quoted=True),
-        _cell("bbr3", 100, (40,), 4),
-        _cell("bbr3", 20, (20,), 1),
-        _cell("bbr3", 20, (100,), 2),
-        _cell("bbr3", 200, (100,), 1),
-        _cell("bbr3", 50, (40,), 1, loss=0.01, quoted=True),
-        _cell("highspeed", 200, (40,), 0.5, quoted=True),
-        _cell("highspeed", 100, (100,), 1),
-        _cell("scalable", 100, (40,), 2),
-        _cell("scalable", 200, (20,), 1),
-        _cell("fhstcp", 200, (100,), 1, quoted=True),
-        _cell("fhstcp", 50, (40,), 0.5),
-        _cell("ghstcp", 200, (40,), 1, quoted=True),
-        _cell("ghstcp", 100, (20,), 2),
-        _cell("reno reno", 50, (20, 20), 1),
-        _cell("cubic reno", 100, (40, 40), 1, quoted=True),
-        _cell("highspeed reno", 100, (40, 40), 1),
-        _cell("fhstcp reno", 200, (100, 100), 1),
-        _cell("ghstcp reno", 100, (20, 20), 1),
-        _cell("reno reno", 50, (20, 80), 1),
-        _cell("cubic cubic", 100, (20, 100), 1),
-        _cell("fhstcp fhstcp", 200, (40, 100), 1, quoted=True),
-        _cell("bbr3 bbr3", 100, (40, 40), 1, quoted=True),
-        _cell("bbr3 cubic", 100, (40, 40), 1, quoted=True),
-        _cell("bbr3 reno", 50, (20, 20), 1),
-    )
+def _unusual(cells: Sequence[dict[str, Any]], default: Sequence[str]) -> Iterator[UnusualCell]:
+    for keys in cells:
+        for names in keys.get("controllers", default):
+            yield UnusualCell(**{**keys, "controllers": tuple(names.split("+"))})
+
+
+_FOUND = tomllib.loads(FILE.read_text(encoding="utf-8"))
+CELLS: Mapping[str, Cell] = {cell.name: cell for cell in _usual(_FOUND["cell"])}
+UNUSUAL: Mapping[str, UnusualCell] = {
+    cell.name: cell for cell in _unusual(_FOUND["unusual"], _FOUND["default_controllers"])
 }

@@ -10,14 +10,14 @@ from typing import Any, TypeVar, Unpack
 from fairhaul import _core
 from fairhaul.jobs.store import Job, build_of, is_store, jobs_of
 from fairhaul.jobs.values import Compute, Invalid, Running, RunOptions, values
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine, in_order
 from fairhaul.scenario.read import ScenarioError, read_one
-from fairhaul.studies.cells.compared import Compared, Figures
-from fairhaul.studies.cells.figures import PREDICTION_S, AnyCell, Values, figures_of, predicted
-from fairhaul.studies.cells.table import CELLS, Cell
-from fairhaul.studies.cells.unusual import UNUSUAL, UnusualCell
+from fairhaul.studies.cells.agreement import Compared
+from fairhaul.studies.cells.figures import PREDICTION_S, Values, figures_of, predicted
+from fairhaul.studies.cells.outcome import outcome_of
+from fairhaul.studies.cells.table import CELLS, FILE, UNUSUAL, AnyCell, Cell, UnusualCell
 from fairhaul.text.nearest import hint
 
 LEAST_S = 30.0
@@ -41,11 +41,7 @@ class Cells(StudyResult):
     engines: Sequence[Engine]
     unusual: bool
 
-    def outcome(self) -> Outcome:
-        """Put the results into words and tables."""
-        from fairhaul.studies.cells.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
 
 def compare(
@@ -75,12 +71,33 @@ def compare(
     cells, running = _named(names, CELLS, "cell"), Running.of(options)
     for engine in () if running.out is not None and is_store(running.out) else engines:
         refuse_if_impossible(engine, [read_one(cell.scenario(LEAST_S)) for cell in cells])
+    cycles: dict[Cell, float | None] = {}
+    by = build_of(figures_of, FILE)
+
+    def plan(engine: Engine) -> dict[Cell, list[Job]]:
+        facts = FACTS[engine]
+        return {
+            cell: _jobs(
+                cell,
+                cell.scenario(measured_s(cycle_s)),
+                (seeds if facts.kernel else None)
+                or (REPEATS if cell.quoted or not facts.real_time else 1),
+                engine,
+                "cell figures",
+                by,
+            )
+            for cell, cycle_s in cycles.items()
+            if not facts.real_time or (cycle_s or 0.0) <= LONGEST_CYCLE_S
+        }
+
     with running.opened() as opened:
-        by = build_of(figures_of)
-        predictions = {cell: _prediction(cell, by) for cell in cells}
+        predictions = {
+            cell: _jobs(cell, cell.scenario(PREDICTION_S), 1, "sim", "cell prediction", by)
+            for cell in cells
+        }
         found = _values(predictions, "sim", predicted, opened)
-        cycles = {cell: values[0]["cycle_s"] for cell, values in found.items()}
-        done = _compared(cycles, engines, lambda engine: _plan(cycles, engine, seeds, by), opened)
+        cycles |= {cell: values[0]["cycle_s"] for cell, values in found.items()}
+        done = _compared(cycles, engines, plan, opened)
     return Cells(cells=done, engines=in_order(engines), unusual=False)
 
 
@@ -91,27 +108,16 @@ def compare_unusual(
     seeds: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Cells:
-    """Compare engines on the unusual cells, all of them if none is named.
+    """Compare engines on the unusual cells, `UNUSUAL`, as `compare` does on the usual ones.
 
-    Args:
-        names: names of `UNUSUAL`.
-        engines: the engines that are compared; the lab runs every tenth cell only.
-        seeds: the number of runs of each cell on each engine, by default 5.
-        options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
-
-    Raises:
-        ScenarioError: there is no such cell.
-        StoreError: the directory exists and is something else.
-        Refused: an engine cannot be used here, or its kernel lacks something.
-        RunError: a run failed, or no run of any cell is valid.
+    The lab runs every tenth cell only; `seeds` is the number of runs on each engine, by default 5.
     """
-    cells, by = _named(names, UNUSUAL, "unusual cell"), build_of(figures_of)
+    cells, by = _named(names, UNUSUAL, "unusual cell"), build_of(figures_of, FILE)
 
     def plan(engine: Engine) -> dict[UnusualCell, list[Job]]:
         chosen = cells[::LAB_RUNS_ONE_IN] if FACTS[engine].real_time else cells
-        count = seeds or REPEATS
         return {
-            cell: _jobs(cell, cell.scenario(), count, engine, "unusual figures", by)
+            cell: _jobs(cell, cell.scenario(), seeds or REPEATS, engine, "unusual figures", by)
             for cell in chosen
         }
 
@@ -128,37 +134,10 @@ def _named(names: Sequence[str], known: Mapping[str, C], what: str) -> list[C]:
     return [known[name] for name in (names or known)]
 
 
-def _plan(
-    cycles: Mapping[Cell, float | None], engine: Engine, seeds: int | None, by: str
-) -> dict[Cell, list[Job]]:
-    """Plan the runs of the cells on an engine; real time takes no cell with long cycles."""
-    facts = FACTS[engine]
-
-    def count(cell: Cell) -> int:
-        usual = REPEATS if cell.quoted or not facts.real_time else 1
-        return (seeds if facts.kernel else None) or usual
-
-    return {
-        cell: _jobs(
-            cell, cell.scenario(measured_s(cycle_s)), count(cell), engine, "cell figures", by
-        )
-        for cell, cycle_s in cycles.items()
-        if not facts.real_time or (cycle_s or 0.0) <= LONGEST_CYCLE_S
-    }
-
-
-def _prediction(cell: Cell, by: str) -> list[Job]:
-    return _jobs(cell, cell.scenario(PREDICTION_S), 1, "sim", "cell prediction", by)
-
-
 def _jobs(
     cell: AnyCell, scenario: Mapping[str, Any], seeds: int, engine: Engine, what: str, by: str
 ) -> list[Job]:
     return jobs_of(read_one(scenario), seeds, engine, what, by, {"cell": cell.name})
-
-
-def _columns(values: Sequence[Values]) -> Figures:
-    return {figure: [run[figure] for run in values] for figure in values[0]}
 
 
 def _compared(
@@ -168,22 +147,22 @@ def _compared(
     running: Running,
 ) -> list[Compared]:
     """Run what an engine's plan has of the cells, and compare the engines."""
-    found: dict[Engine, Mapping[C, Sequence[Values]]] = {}
+    found: dict[Engine, dict[C, dict[str, list[float | None]]]] = {}
     for engine in in_order(engines):
         plan = plan_of(engine)
         kept = running.kept([job.key for own in plan.values() for job in own])
         left = [own for own in plan.values() if any(job.key not in kept for job in own)]
         if left:
             refuse_if_impossible(engine, [own[0].scenario for own in left])
-        found[engine] = _values(plan, engine, figures_of, running)
+        found[engine] = {
+            cell: {figure: [run[figure] for run in runs] for figure in runs[0]}
+            for cell, runs in _values(plan, engine, figures_of, running).items()
+        }
     return [
         Compared(
             cell=cell,
             cycle_s=cycle_s,
-            by={
-                engine: _columns(of_cells[cell]) if cell in of_cells else None
-                for engine, of_cells in found.items()
-            },
+            by={engine: of_cells.get(cell) for engine, of_cells in found.items()},
         )
         for cell, cycle_s in cycles.items()
     ]

@@ -10,21 +10,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import index as whole
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from fairhaul.jobs.values import Running, RunOptions
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.measures.types import ControllerRow
+from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario import own
+from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import LEAST_RUNS
 from fairhaul.studies.comparison.answer import answer
 from fairhaul.studies.comparison.numbers import HARM, figures, rows
-from fairhaul.studies.comparison.plan import Done, run_cases
+from fairhaul.studies.comparison.outcome import outcome_of
+from fairhaul.studies.comparison.plan import run_cases
 from fairhaul.studies.comparison.question import BUDGET, Question, read_question
-
-if TYPE_CHECKING:
-    from fairhaul.measures.types import ControllerRow
-    from fairhaul.scenario.engines import Engine
 
 __all__ = ["Comparison", "compare"]
 
@@ -52,11 +51,7 @@ class Comparison(StudyResult):
     stationary: bool
     engine: Engine
 
-    def outcome(self) -> Outcome:
-        """Put the comparison into words and tables."""
-        from fairhaul.studies.comparison.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
     def values(self) -> dict[str, Any]:
         """Give the numbers; keys carry their units."""
@@ -149,10 +144,6 @@ def compare_read(
     if seeds < 1:
         raise ScenarioError("--seeds: at least one is required")
     done = run_cases(question, running, seeds=seeds, engine=engine)
-    return _comparison(question, done, seeds)
-
-
-def _comparison(question: Question, done: Done, seeds: int) -> Comparison:
     found = figures(question, done)
     all_rows = rows(question, found)
     return Comparison(
@@ -165,5 +156,5 @@ def _comparison(question: Question, done: Done, seeds: int) -> Comparison:
         packets=done.packets,
         cpu_s=done.cpu_s,
         stationary=done.stationary,
-        engine=done.engine,
+        engine=engine,
     )

@@ -109,14 +109,10 @@ def _ranking(theme: Theme, rows: Sequence[Row], found: Mapping[str, Runs]) -> Ra
     if theme.case == "beside" and len(rows) > 1:
         # What standard TCP does to others is the reference, and 0 by definition.
         names = [name for name in names if name != STANDARD]
-    values = {
-        name: {
-            seed: value
-            for seed, run in found[name][theme.case].items()
-            if (value := theme.value(run)) is not None
-        }
-        for name in names
-    }
+    values = {}
+    for name in names:
+        each = {seed: theme.value(run) for seed, run in found[name][theme.case].items()}
+        values[name] = {seed: value for seed, value in each.items() if value is not None}
     known = [name for name in names if values[name]]
     known.sort(key=lambda name: fmean(values[name].values()), reverse=theme.more_is_better)
     return {name: values[name] for name in known}
@@ -155,36 +151,31 @@ def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
     A controller that causes no losses, e.g. a delay-based one, never has enough loss events.
     """
     headings = {"alone": "alone", "beside": f"competing with {others_text(question)}"}
-    short = {
-        case: [row for row in rows if row[case] and not row[case]["stationary"]]
-        for case in headings
-    }
-    which = "; ".join(
-        f"{heading}, {', '.join(_wanted(row, case) for row in short[case])}"
-        for case, heading in headings.items()
-        if short[case]
-    )
-    wanted = [row[case]["wanted_duration_s"] for case in short for row in short[case]]
+    cases, wanted = [], []
+    for case, heading in headings.items():
+        short = [row for row in rows if row[case] and not row[case]["stationary"]]
+        cases += [f"{heading}, {', '.join(_wanted(row, case) for row in short)}"] if short else []
+        wanted += [row[case]["wanted_duration_s"] for row in short]
     seeds = len(next(iter(done.measures.values())))
     return (
-        f"Too short to say, and not ranked: {which}. In {duration_text(done.duration_s)}, one of "
-        f"their flows had fewer than {ENOUGH_LOSS_EVENTS} loss events, or fewer than "
-        f"{ENOUGH_ROUND_TRIPS} round trips were measured, so their figures hold for that time and "
-        f"not for the long term.{_advice(question, done.engine, wanted, seeds)}"
+        f"Too short to say, and not ranked: {'; '.join(cases)}. In "
+        f"{duration_text(done.duration_s)}, one of their flows had fewer than "
+        f"{ENOUGH_LOSS_EVENTS} loss events, or fewer than {ENOUGH_ROUND_TRIPS} round trips were "
+        "measured, so their figures hold for that time and not for the long term."
+        f"{_advice(question, done.engine, wanted, seeds)}"
     )
 
 
 def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], seeds: int) -> str:
     """Say what budget would suffice."""
     known = [length for length in wanted if length is not None]
-    text = ""
+    text, few = "", len(known) < len(wanted)
     if known:
         cost = duration_text(budget_s(question, max(known), seeds, engine) * (1 + 1 / seeds))
         text = f" By these estimates, a budget of about {cost} (--budget) would suffice"
-        text += " for the cases with an estimate." if len(known) < len(wanted) else "."
-    if len(known) < len(wanted):
-        text += " Without a loss event there is no estimate; --duration sets any duration."
-    return text
+        text += " for the cases with an estimate." if few else "."
+    none = " Without a loss event there is no estimate; --duration sets any duration."
+    return text + none if few else text
 
 
 def _wanted(row: Row, case: str) -> str:

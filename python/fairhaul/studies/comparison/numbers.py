@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairhaul.measures.fairness import jain
 from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN
+from fairhaul.measures.types import ControllerRow
 from fairhaul.results.summary import summary
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.studies.comparison.plan import Case, Done, is_long_enough, least_loss_events, least_s
 from fairhaul.studies.comparison.question import Question
-
-if TYPE_CHECKING:
-    from fairhaul.measures.types import ControllerRow
 
 # Differs from [WARE 2019]: there the reference is the goodput of the competing flows without any
 # other flow. Here it is their goodput beside the same number of standard TCP flows, so that harm

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.figure_rows import linux_sender_line
+from fairhaul.results.figure_rows import Number, cell, linux_sender_line, plain
 from fairhaul.scenario.engines import FACTS
+from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import legend
-from fairhaul.studies.comparison import Comparison
 from fairhaul.studies.comparison.answer import others_text
 from fairhaul.studies.comparison.question import Question
-from fairhaul.studies.comparison.tables import paced_line, tables_of
-from fairhaul.text.durations import duration_text
-from fairhaul.text.phrases import listed, quantity
+from fairhaul.text.durations import duration_text, rough_duration_text
+from fairhaul.text.phrases import listed, quantity, size_text
+from fairhaul.text.table import Table
+
+if TYPE_CHECKING:
+    from fairhaul.studies.comparison import Comparison
+
+Columns = dict[str, tuple[str, Number]]
 
 
 def outcome_of(done: Comparison) -> Outcome:
@@ -38,10 +43,61 @@ def outcome_of(done: Comparison) -> Outcome:
 
 def _sections(done: Comparison) -> list[Section]:
     return [
-        Section(heading="", tables=tables_of(done), figures=lambda: _figures(done)),
+        Section(heading="", tables=_tables(done), figures=lambda: [_figure(done)]),
         Section(heading="How it was measured", text=_how(done)),
         Section(heading="Deployment", text=[_deployable(done.question)]),
     ]
+
+
+def _tables(done: Comparison) -> list[Table]:
+    """Give a table of each controller alone, and of each beside other flows."""
+    columns = _columns(done)
+    tables = [_table("Alone, one flow per round-trip time", done, columns, "alone")]
+    if done.question.others is not None:
+        share: Columns = {"share": ("% of all goodput", plain(1, 100)), "harm": ("harm", plain(2))}
+        title = f"Competing with {others_text(done.question)}"
+        tables.append(_table(title, done, share | columns, "beside"))
+    return tables
+
+
+def _columns(done: Comparison) -> Columns:
+    """Give the keys, headings and formats of both tables; `0.share` is a key of `flows[0]`."""
+    rtts = [f"{rtt * 1000:g} ms" for rtt in done.question.rtts_s]
+    size = size_text(done.question.size_bytes)
+    columns: Columns = {"utilization": ("link used %", plain(1, 100))}
+    if len(rtts) > 1:
+        columns["jain"] = ("Jain", plain(3))
+        columns |= {f"{i}.share": (f"% at {rtt}", plain(1, 100)) for i, rtt in enumerate(rtts)}
+    columns |= {
+        f"{i}.completion_s": (f"{size} at {rtt}", duration_text) for i, rtt in enumerate(rtts)
+    }
+    return columns
+
+
+def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
+    results: list[tuple[str, Mapping[str, Any]]] = [
+        (row["controller"], row[case])  # type: ignore[literal-required]
+        for row in done.rows
+    ]
+    rows = [
+        [
+            name + ("" if of["stationary"] else " *"),
+            *(
+                cell(_at(of, key), form, rough_duration_text if key.endswith("_s") else None)
+                for key, (_, form) in columns.items()
+            ),
+        ]
+        for name, of in results
+    ]
+    marked = not all(of["stationary"] for _, of in results)
+    header = ["controller", *(heading for heading, _ in columns.values())]
+    title = f"{title}{' (* too short: not ranked)' if marked else ''}"
+    return Table(title=title, columns=header, rows=rows)
+
+
+def _at(case: Mapping[str, Any], key: str) -> Any:
+    flow, dot, name = key.partition(".")
+    return case["flows"][int(flow)][name] if dot else case[key]
 
 
 def _how(done: Comparison) -> list[str]:
@@ -61,13 +117,29 @@ def _how(done: Comparison) -> list[str]:
     if not FACTS[done.engine].kernel and (line := linux_sender_line(kinds)):
         lines.append(line)
     lines += [
-        paced_line(question),
+        _paced_line(question),
         "A completion time is the size over the measured goodput, without slow start; a time "
         "longer than the run is extrapolated.",
     ]
     if question.others is not None:
         lines.append(f"harm = {done.values()['harm_is']} [WARE 2019, with another reference].")
     return lines
+
+
+def _paced_line(question: Question) -> str:
+    """Say how the hosts of the controllers paced, and those of the competing flows."""
+    if question.pacing is None:
+        return "No host paces: only controllers that pace themselves, such as bbr, are paced."
+    beside = ""
+    if question.others is not None:
+        beside = (
+            f", and so was {STANDARD}, which harm is compared with; the competing flows were not "
+            "paced"
+        )
+    return (
+        f'Every controller was simulated with pacing = "{question.pacing}" on its sender{beside}. '
+        "Controllers that pace themselves, such as bbr, keep their own rate."
+    )
 
 
 def _deployable(question: Question) -> str:
@@ -101,27 +173,19 @@ def _deployable(question: Question) -> str:
         return f"{host} Its senders cannot pace as simulated ({refused})."
 
 
-def _figures(done: Comparison) -> list[Figure]:
+def _figure(done: Comparison) -> Figure:
     """Draw the figures of each controller with their intervals."""
-    rows: Sequence[Mapping[str, Any]] = done.rows
-
-    def values(case: str, key: str) -> list[Any]:
-        return [row[case][key] for row in rows]
-
-    measures: dict[str, tuple[list[Any], float]] = {
-        "Link used (%)": (values("alone", "utilization"), 100.0)
-    }
+    rows: list[Any] = list(done.rows)
+    wanted = [("Link used (%)", "alone", "utilization", 100.0)]
     if len(done.question.rtts_s) > 1:
-        measures["Jain's index"] = (values("alone", "jain"), 1.0)
+        wanted.append(("Jain's index", "alone", "jain", 1.0))
     if done.question.others is not None:
-        measures["Harm to the competing flows"] = (values("beside", "harm"), 1.0)
+        wanted.append(("Harm to the competing flows", "beside", "harm", 1.0))
     intervals = ", with 95 % intervals of the mean" if done.seeds > 1 else ""
-    return [
-        side_by_side(
-            "controllers",
-            "The controllers side by side",
-            f"Means over the seeds{intervals}.",
-            [row["controller"] for row in rows],
-            measures,
-        )
-    ]
+    return side_by_side(
+        "controllers",
+        "The controllers side by side",
+        f"Means over the seeds{intervals}.",
+        [row["controller"] for row in rows],
+        {title: ([row[case][key] for row in rows], by) for title, case, key, by in wanted},
+    )

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Running, values
 from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN, figures
+from fairhaul.measures.types import RunFigures
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.read import Scenario, ScenarioError, read_one
 from fairhaul.scenario.transport import STANDARD, Transport
 from fairhaul.studies.comparison.question import Question
-
-if TYPE_CHECKING:
-    from fairhaul.measures.types import RunFigures
 
 PACKET_BYTES = 1000
 
@@ -118,7 +116,8 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
         results = run(question.duration_s, seeds)
         return done(results, results, question.duration_s)
     left_s = _most_s(question, len(transports), seeds, engine)
-    duration_s = _tidy(min(_trial_s(question), left_s / (seeds + 1)))
+    trial_s = max(TRIAL_S, TRIAL_ROUND_TRIPS * max(question.rtts_s))
+    duration_s = _tidy(min(trial_s, left_s / (seeds + 1)))
     cost: list[RunFigures] = []
     each = 1
     while True:
@@ -137,13 +136,11 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
         duration_s, each = longer_s, seeds if knows else 1
 
 
-def _trial_s(question: Question) -> float:
-    return max(TRIAL_S, TRIAL_ROUND_TRIPS * max(question.rtts_s))
-
-
 def _longer(question: Question, duration_s: float, events: int) -> float:
-    """How long runs should be after some of that duration."""
-    return max(duration_s * _step(events), MARGIN * least_s(question) if events else 0.0)
+    """How long runs should be after runs whose slowest flow had `events` loss events."""
+    wanted = MARGIN * ENOUGH_LOSS_EVENTS / events if events else LARGEST_STEP
+    step = min(max(wanted, LEAST_STEP), LARGEST_STEP)
+    return max(duration_s * step, MARGIN * least_s(question) if events else 0.0)
 
 
 def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float:
@@ -168,12 +165,6 @@ def least_loss_events(run: Mapping[str, Any]) -> int:
     return min(int(flow["loss_events"]) for flow in run["flows"])
 
 
-def _step(events: int) -> float:
-    """How many times longer a run has to be whose slowest flow had `events` loss events."""
-    wanted = MARGIN * ENOUGH_LOSS_EVENTS / events if events else LARGEST_STEP
-    return min(max(wanted, LEAST_STEP), LARGEST_STEP)
-
-
 def _tidy(seconds: float) -> float:
     """Round a length to two or three digits, so that it can be printed."""
     step = 10.0 if seconds >= 1000 else 1.0 if seconds >= 10 else 0.01
@@ -182,16 +173,14 @@ def _tidy(seconds: float) -> float:
 
 def _cases(question: Question) -> dict[Case, Transport]:
     """Every case with its transport; standard TCP always runs beside the others, too."""
-    controllers = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
-    if question.others is not None:
-        with_standard = {
-            **question.controllers,
-            STANDARD: Transport(
-                controller={"kind": STANDARD}, profile=question.profile, pacing=question.pacing
-            ),
-        }
-        controllers |= {Case(name=n, beside=True): c for n, c in with_standard.items()}
-    return controllers
+    alone = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
+    if question.others is None:
+        return alone
+    standard = Transport(
+        controller={"kind": STANDARD}, profile=question.profile, pacing=question.pacing
+    )
+    each = {**question.controllers, STANDARD: standard}
+    return alone | {Case(name=n, beside=True): c for n, c in each.items()}
 
 
 def _scenario(question: Question, case: Case, transport: Transport, duration_s: float) -> Scenario:
@@ -200,25 +189,25 @@ def _scenario(question: Question, case: Case, transport: Transport, duration_s: 
     The bottleneck has a quarter of the shortest round-trip time in each direction, and the access
     links have the other half. Flows start within a second, at times that are drawn.
     """
-    rtts = [_picoseconds(rtt) for rtt in question.rtts_s]
+    rtts = [round(rtt * 1e12) for rtt in question.rtts_s]
     start = f"uniform 0 s..{min(1.0, duration_s / 20):g} s"
     flows: list[dict[str, object]] = [
         {"name": f"F{i + 1}", "rtt": f"{rtt} ps", "start": start, **transport.keys()}
         for i, rtt in enumerate(rtts)
     ]
     if case.beside and question.others is not None:
-        others = {
-            "name": "others",
-            "role": "background",
-            "count": question.others.count,
-            "rtt": f"{min(rtts)} ps..{max(rtts)} ps",
-            "start": start,
-            **question.others.transport.keys(),
-        }
-        flows.append(others)
-    beside = "beside the others" if case.beside else "alone"
+        flows.append(
+            {
+                "name": "others",
+                "role": "background",
+                "count": question.others.count,
+                "rtt": f"{min(rtts)} ps..{max(rtts)} ps",
+                "start": start,
+                **question.others.transport.keys(),
+            }
+        )
     scenario = {
-        "title": f"{case.name} {beside}",
+        "title": f"{case.name} {'beside the others' if case.beside else 'alone'}",
         "duration": f"{duration_s:g} s",
         "warmup": f"{WARMUP * duration_s:.6g} s",
         "packet": f"{PACKET_BYTES} B",
@@ -230,7 +219,3 @@ def _scenario(question: Question, case: Case, transport: Transport, duration_s: 
         "flow": flows,
     }
     return read_one(scenario)
-
-
-def _picoseconds(seconds: float) -> int:
-    return round(seconds * 1e12)

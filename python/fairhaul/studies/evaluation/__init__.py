@@ -1,9 +1,9 @@
 """`fairhaul evaluate`: controllers by the scenarios of a suite.
 
 The suite `rfc9743` has the criteria of RFC 9743, as scenarios with expectations. They are those of
-`scenarios/evaluation`, in which the flows `mine*` get the controller. The files: `criteria` (the
-headings of the document), `rows` (what is found for each), `words` and `outcome` (how it is
-written). The suite `tcpeval` is `studies/tcpeval`. `docs/evaluate.md` describes both.
+`scenarios/evaluation`, in which the flows `mine*` get the controller. The files:
+`criteria.toml` (the headings of the document), `rows` (what is found for each), and `words` (how it
+is written). The suite `tcpeval` is `studies/tcpeval`. `docs/evaluate.md` describes both.
 """
 
 from __future__ import annotations
@@ -12,24 +12,22 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from fairhaul._core import ScenarioError
 from fairhaul.files.files import PACKAGE
 from fairhaul.jobs.values import Running, RunOptions
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario import own
+from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_transport
-from fairhaul.studies.evaluation.criteria import HEADINGS
-from fairhaul.studies.evaluation.rows import Row, rows_of, verdict_of
+from fairhaul.studies.evaluation.rows import HEADINGS, Row, rows_of
+from fairhaul.studies.evaluation.words import outcome_of
+from fairhaul.studies.expectations import Verdict, verdict_of
 from fairhaul.studies.expectations.checking import check_all, files_of, read_cases
 from fairhaul.studies.tcpeval import SuiteResult, evaluate_by_tcpeval
 from fairhaul.text.nearest import hint
-
-if TYPE_CHECKING:
-    from fairhaul.scenario.engines import Engine
-    from fairhaul.studies.expectations import Verdict
 
 __all__ = ["QUICK", "SCENARIOS", "SEEDS", "SUITES", "Evaluation", "SuiteResult", "evaluate"]
 
@@ -57,11 +55,7 @@ class Evaluation(StudyResult):
         """Judge a heading: not met if a row is not met, met if all are; None without rows."""
         return verdict_of([row.found[controller].verdict for row in self.of(section)])
 
-    def outcome(self) -> Outcome:
-        """Put the evaluation into words and tables."""
-        from fairhaul.studies.evaluation.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
     def values(self) -> dict[str, Any]:
         """Give the verdicts and numbers."""
@@ -154,7 +148,11 @@ def evaluate_by_rfc9743(
         with running.opened() as opened:
             checks = check_all(plans, engines, opened, seeds=number)
     if running.out is not None:
-        copy_scenarios(running.out)
+        # The commands of a report name them.
+        target = running.out / "scenarios"
+        target.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            shutil.copyfile(file, target / file.name)
     return Evaluation(
         controllers=tuple(names),
         seeds=number,
@@ -178,11 +176,3 @@ def _settings(name: str) -> list[tuple[str, str]]:
     if transport.connections > 1:
         settings.append(("flow.mine*.connections", str(transport.connections)))
     return settings
-
-
-def copy_scenarios(out: Path) -> None:
-    """Copy the scenarios beside a report, whose commands name them."""
-    target = out / "scenarios"
-    target.mkdir(parents=True, exist_ok=True)
-    for file in files_of([SCENARIOS]):
-        shutil.copyfile(file, target / file.name)

@@ -1,22 +1,45 @@
-"""The rows of an evaluation: one for each expectation, over all points of its scenario's sweep."""
+"""The rows of an evaluation: one for each expectation, over all points of its scenario's sweep.
+
+They stand under the headings of RFC 9743 (BCP 133), which `criteria.toml` lists.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from string import ascii_lowercase
+from typing import Any, Literal
 
 from fairhaul.scenario.read import variant
-from fairhaul.studies.evaluation.criteria import HEADINGS
-from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Expectation, Verdict
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Expectation, Verdict, verdict_of
 from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 from fairhaul.studies.expectations.words import measured
 
 SOURCE = re.compile(r"RFC 9743, (\d+(?:\.\d+)+)")
 # Margins are drawn up to this number.
 MOST_MARGIN = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """A heading of RFC 9743: its section, its title, and how strongly it is wanted."""
+
+    section: str
+    title: str
+    level: Literal["MUST", "SHOULD", ""] = ""
+    """Empty where the document only says what to expect."""
+    missing: str = ""
+    """Why no run can be evidence for it; empty where runs are."""
+
+
+_FILE = Path(__file__).with_name("criteria.toml")
+HEADINGS = tuple(
+    Heading(**keys) for keys in tomllib.loads(_FILE.read_text(encoding="utf-8"))["heading"]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +83,7 @@ class Found:
             "verdict": self.verdict,
             "points": self.points,
             "worst_point": self.point or None,
-            **{"results": self.worst.to_dict()["results"]},
+            "results": self.worst.to_dict()["results"],
         }
 
 
@@ -95,41 +118,28 @@ def _margin(value: float, expectation: Expectation) -> float:
     return min(max(margin, 0.0), MOST_MARGIN)
 
 
-def verdict_of(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """Combine verdicts: not met if one is, met if all are; None without any."""
-    if not verdicts:
-        return None
-    if NOT_MET in verdicts:
-        return NOT_MET
-    return MET if set(verdicts) == {MET} else UNDECIDED
-
-
 def rows_of(checks: Mapping[str, Check]) -> list[Row]:
     """Give a row for each expectation of each file, in the order of the headings."""
-    first = next(iter(checks.values()))
+    by_file = {name: _by_file(check) for name, check in checks.items()}
     found: list[tuple[str, CheckedCase, int, dict[str, Found]]] = []
-    for file, cases in _by_file(first):
+    for file, cases in next(iter(by_file.values())).items():
         for place, expectation in enumerate(cases[0].case.expectations):
-            each = {
-                name: _found(dict(_by_file(check))[file], place) for name, check in checks.items()
-            }
+            each = {name: _found(files[file], place) for name, files in by_file.items()}
             found.append((_section(file, expectation), cases[0], place, each))
     order = [heading.section for heading in HEADINGS]
     found.sort(key=lambda row: order.index(row[0]))
-    rows: list[Row] = []
-    for section, case, place, each in found:
-        letter = chr(ord("a") + sum(row.section == section for row in rows))
-        rows.append(
-            Row(
-                section=section,
-                label=f"{section}{letter}",
-                file=Path(case.case.file).name,
-                title=case.case.scenario.title,
-                expectation=case.case.expectations[place],
-                found=each,
-            )
+    letters: defaultdict[str, Iterator[str]] = defaultdict(lambda: iter(ascii_lowercase))
+    return [
+        Row(
+            section=section,
+            label=f"{section}{next(letters[section])}",
+            file=Path(checked.case.file).name,
+            title=checked.case.scenario.title,
+            expectation=checked.case.expectations[place],
+            found=each,
         )
-    return rows
+        for section, checked, place, each in found
+    ]
 
 
 def _section(file: str, expectation: Expectation) -> str:
@@ -138,17 +148,18 @@ def _section(file: str, expectation: Expectation) -> str:
     return match[1]
 
 
-def _by_file(check: Check) -> Iterator[tuple[str, list[CheckedCase]]]:
-    files = dict.fromkeys(case.case.file for case in check.cases)
-    for file in files:
-        yield file, [case for case in check.cases if case.case.file == file]
+def _by_file(check: Check) -> dict[str, list[CheckedCase]]:
+    files: dict[str, list[CheckedCase]] = {}
+    for case in check.cases:
+        files.setdefault(case.case.file, []).append(case)
+    return files
 
 
 def _found(cases: Sequence[CheckedCase], place: int) -> Found:
     """Judge an expectation over all points of a sweep."""
     worst = min(cases, key=lambda case: _rank(case.expectations[place]))
     settings = {
-        key: value
+        key.rpartition(".")[2]: value
         for key, value in variant(worst.case.scenario).items()
         if not key.startswith("flow.mine*")
     }
@@ -158,7 +169,7 @@ def _found(cases: Sequence[CheckedCase], place: int) -> Found:
         verdict=verdict,
         points=len(cases),
         worst=worst.expectations[place],
-        point=", ".join(f"{key.rpartition('.')[2]} = {value}" for key, value in settings.items()),
+        point=", ".join(f"{key} = {value}" for key, value in settings.items()),
     )
 
 

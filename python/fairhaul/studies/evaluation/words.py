@@ -1,89 +1,87 @@
-"""The sentences and cells of an evaluation."""
+"""An evaluation in words: the overview, how it was measured, and each criterion."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from fairhaul.figures.charts import Panel, Scale, panels
+from fairhaul.figures.figure import Figure
+from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
-from fairhaul.studies.evaluation import Evaluation
-from fairhaul.studies.evaluation.criteria import HEADINGS, Heading
-from fairhaul.studies.evaluation.rows import Row
+from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
+from fairhaul.text.table import Table
+
+if TYPE_CHECKING:
+    from fairhaul.studies.evaluation import Evaluation
 
 NOT_EVIDENCED = "not evidenced"
+PARTS = {
+    "5.1": "Single algorithm",
+    "5.2": "Mixed algorithms",
+    "5.3": "Other criteria",
+    "6": "General use",
+    "7": "Special cases",
+}
 
 
-def verdict(done: Evaluation, heading: Heading, controller: str) -> str:
-    """Give the verdict on a heading."""
-    return done.verdict(heading.section, controller) or NOT_EVIDENCED
-
-
-def overview(done: Evaluation) -> list[list[str]]:
-    """Give a row for each heading: section, level, title, and the verdict of each controller."""
-    return [
-        [
-            heading.section,
-            heading.level or "-",
-            heading.title,
-            *(verdict(done, heading, name) for name in done.controllers),
-        ]
-        for heading in HEADINGS
-    ]
-
-
-def overview_columns(done: Evaluation) -> list[str]:
-    """Give the heads of the columns of the overview."""
-    return ["section", "level", "criterion", *done.controllers]
-
-
-def counts(done: Evaluation, controller: str) -> str:
-    """Say how many headings have which verdict."""
-    verdicts = [verdict(done, heading, controller) for heading in HEADINGS]
-    parts = [f"{verdicts.count(one)} {one}" for one in (MET, NOT_MET, UNDECIDED, NOT_EVIDENCED)]
-    return f"{controller}: {', '.join(parts)}"
+def outcome_of(done: Evaluation) -> Outcome:
+    """Put an evaluation into words and tables."""
+    return Outcome(
+        study="evaluate",
+        title=f"Evaluation of {', '.join(done.controllers)} by RFC 9743",
+        question="Which criteria of RFC 9743 are met?",
+        answer=answer(done),
+        evidence=lambda: [_overview(done), _method(done), *(_part(done, part) for part in PARTS)],
+        values=done.values,
+    )
 
 
 def answer(done: Evaluation) -> str:
-    """Say the result, and what the verdict of several engines is."""
-    text = f"Of {len(HEADINGS)} criteria: {'; '.join(counts(done, n) for n in done.controllers)}."
+    """Say how many headings have which verdict, and what the verdict of several engines is."""
+    counts = []
+    for name in done.controllers:
+        verdicts = [_verdict(done, heading, name) for heading in HEADINGS]
+        kinds = (MET, NOT_MET, UNDECIDED, NOT_EVIDENCED)
+        parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in kinds]
+        counts.append(f"{name}: {', '.join(parts)}")
+    text = f"Of {len(HEADINGS)} criteria: {'; '.join(counts)}."
     if len(done.engines) > 1:
         text += f" A criterion is met if it is met in {' and in '.join(done.engines)}."
     return text
 
 
-def shortcomings(done: Evaluation) -> list[str]:
-    """Give a line for each row that is not met."""
-    return [
+def _verdict(done: Evaluation, heading: Heading, controller: str) -> str:
+    return done.verdict(heading.section, controller) or NOT_EVIDENCED
+
+
+def _overview(done: Evaluation) -> Section:
+    """Give a verdict on each heading, and a line for each row that is not met."""
+    rows = [
+        [of.section, of.level or "-", of.title, *(_verdict(done, of, n) for n in done.controllers)]
+        for of in HEADINGS
+    ]
+    overview = Table(
+        title=f"All criteria, {done.seeds} seeds",
+        columns=["section", "level", "criterion", *done.controllers],
+        rows=rows,
+        words=3 + len(done.controllers),
+        prose=True,
+    )
+    shortcomings = [
         f"{row.label}, {name}: {found.verdict}. Expected: {row.expectation.what} "
         f"({row.expectation.bound()}). Measured: {found.text()}."
         for name in done.controllers
         for row in done.rows
         if (found := row.found[name]).verdict != MET
     ]
+    return Section(heading="", tables=[overview], points=shortcomings)
 
 
-def columns(done: Evaluation) -> list[str]:
-    """Give the heads of the table of a heading."""
-    return ["", "bound", "what is expected", *done.controllers, "scenario"]
-
-
-def row(of: Row, controllers: Sequence[str]) -> list[str]:
-    """Lay out a row: its bound, what is expected, and what was found for each controller."""
-    found = [f"{of.found[name].verdict}: {of.found[name].text()}" for name in controllers]
-    bound = of.expectation.bound()
-    if of.expectation.relative_to:
-        bound += " x cubic's"
-    return [of.label, bound, of.expectation.what, *found, of.file]
-
-
-def sources(rows: Sequence[Row]) -> str:
-    """Say where the bounds of the rows of a heading come from."""
-    return "Bounds: " + "; ".join(f"{row.label} {row.expectation.source}" for row in rows) + "."
-
-
-def method(done: Evaluation) -> list[str]:
-    """Say how the verdicts came about."""
-    lines = [
+def _method(done: Evaluation) -> Section:
+    """Say how the verdicts came about, and how the runs are repeated."""
+    text = [
         f"Each scenario ran with {done.seeds} seeds. {legend(done.seeds)} A row is met if the "
         "whole interval is within the bound, not met if the whole interval is outside, and "
         "undecided otherwise; with a sweep the worst point is shown. A criterion is met if all of "
@@ -93,17 +91,71 @@ def method(done: Evaluation) -> list[str]:
         "by seed.",
     ]
     if done.seeds < LEAST_RUNS:
-        lines.append(f"Fewer than {LEAST_RUNS} seeds decide nothing.")
-    return lines
+        text.append(f"Fewer than {LEAST_RUNS} seeds decide nothing.")
+    text.append(
+        "Each row names its scenario, FILE; its runs are repeated, from the directory of the "
+        "results, by:"
+    )
+    return Section(heading="How it was measured", text=text, commands=commands(done), detailed=True)
 
 
 def commands(done: Evaluation) -> list[str]:
     """Give the command that repeats the runs of a scenario, FILE, with each controller."""
-    return [
-        f"fairhaul check scenarios/FILE {_options(settings)} --seeds {done.seeds}"
-        for settings in done.settings
-    ]
+    options = (" ".join(f"--set '{of}'" for of in settings) for settings in done.settings)
+    return [f"fairhaul check scenarios/FILE {each} --seeds {done.seeds}" for each in options]
 
 
-def _options(settings: Sequence[str]) -> str:
-    return " ".join(f"--set '{setting}'" for setting in settings)
+def _part(done: Evaluation, part: str) -> Section:
+    headings = [heading for heading in HEADINGS if heading.section.startswith(f"{part}.")]
+    rows = [row for heading in headings for row in done.of(heading.section)]
+    return Section(
+        heading=f"{part} {PARTS[part]}",
+        points=[
+            f"{heading.section} {heading.title}: not evidenced, {heading.missing}."
+            for heading in headings
+            if heading.missing
+        ],
+        figures=lambda: [_margins(done, part, rows)] if rows else [],
+        tables=[_table(done, heading) for heading in headings if not heading.missing],
+        detailed=True,
+    )
+
+
+def _table(done: Evaluation, heading: Heading) -> Table:
+    rows = done.of(heading.section)
+    columns = ["", "bound", "what is expected", *done.controllers, "scenario"]
+    sources = "; ".join(f"{row.label} {row.expectation.source}" for row in rows)
+    return Table(
+        title=f"{heading.section} {heading.title}",
+        columns=columns,
+        rows=[_row(row, done.controllers) for row in rows],
+        words=len(columns),
+        prose=True,
+        notes=[f"Bounds: {sources}."],
+    )
+
+
+def _row(of: Row, controllers: Sequence[str]) -> list[str]:
+    """Lay out a row: its bound, what is expected, and what was found for each controller."""
+    found = [f"{of.found[name].verdict}: {of.found[name].text()}" for name in controllers]
+    relative = " x cubic's" if of.expectation.relative_to else ""
+    return [of.label, of.expectation.bound() + relative, of.expectation.what, *found, of.file]
+
+
+def _margins(done: Evaluation, part: str, rows: list[Row]) -> Figure:
+    """Draw how far each number is from its bound, with its interval."""
+    each = []
+    for name in done.controllers:
+        marks = []
+        for row in rows:
+            mean, low, high = row.found[name].margin or (None, None, None)
+            marks.append({"row": row.label, "paper": 1.0, "mean": mean, "low": low, "high": high})
+        each.append(Panel(scale=Scale(title=name, low=0.0, high=MOST_MARGIN), rows=marks))
+    return Figure(
+        name=f"margins-{part.replace('.', '-')}",
+        title="Margins: 1 is the bound, and more is within it",
+        caption="Measured / bound where the bound is the least, bound / measured where it is the "
+        f"most, with 95 % intervals; margins above {MOST_MARGIN:g} are drawn there."
+        + (f" Those of {done.engines[0]} are shown." if len(done.engines) > 1 else ""),
+        chart=panels([row.label for row in rows], each),
+    )

@@ -1,15 +1,16 @@
 """Expectations of a run: numbers of its figures, and the bounds within which they must be.
 
 They stand in a scenario as `[[expect]]`, which `docs/check.md` describes. `read_expectations` gives
-those of a scenario, `numbers` their values in one run, and `verdict` judges the values of several.
+those of a scenario, `numbers` their values in one run, and `verdict` judges the values of several
+by their interval.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from fairhaul._core import Scenario, ScenarioError
 from fairhaul.measures.formula import Formula, FormulaError, read_formula
@@ -19,34 +20,16 @@ from fairhaul.measures.window import cut
 from fairhaul.record.columns import columns_of
 from fairhaul.record.record import Record
 from fairhaul.scenario.engines import FACTS, Engine
-from fairhaul.statistics.estimate import ANY, AT_LEAST_0, Bounds, Estimate, estimate
-from fairhaul.studies.expectations.verdicts import (
-    MET,
-    NOT_MET,
-    UNDECIDED,
-    Verdict,
-    disagree,
-    verdict,
-)
+from fairhaul.statistics.estimate import ANY, AT_LEAST_0, LEAST_RUNS, Bounds, Estimate, estimate
+
+Verdict = Literal["met", "not met", "undecided"]
+
+MET: Verdict = "met"
+NOT_MET: Verdict = "not met"
+UNDECIDED: Verdict = "undecided"
 
 Run = list[float | None]
 """The numbers of the expectations of a scenario in a run."""
-
-__all__ = [
-    "MET",
-    "NOT_MET",
-    "UNDECIDED",
-    "Expectation",
-    "Judged",
-    "Run",
-    "Verdict",
-    "disagree",
-    "expected",
-    "judge",
-    "numbers",
-    "read_expectations",
-    "verdict",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +53,9 @@ class Expectation:
     def to_dict(self) -> dict[str, Any]:
         """Give the keys that the file has."""
         return {
-            "what": self.what,
-            "number": self.number,
-            "at_least": self.at_least,
-            "at_most": self.at_most,
-            "relative_to": self.relative_to,
-            "source": self.source,
-            "from_s": self.from_s,
-            "until_s": self.until_s,
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in {"formula", "of_modes"}
         }
 
     def has_number_on(self, engine: Engine) -> bool:
@@ -179,3 +157,60 @@ def judge(expectation: Expectation, values: Sequence[float | None]) -> Judged:
         estimate=estimate(given, bounds) if given else None,
         values=tuple(values),
     )
+
+
+def verdict(
+    values: Sequence[float | None] | Estimate,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    bounds: Bounds = ANY,
+) -> Verdict:
+    """Judge the numbers of several runs, or their estimate.
+
+    The verdict is `met` if the whole 95 % interval is within the bounds, `not met` if the whole
+    interval is outside on one side, and `undecided` otherwise. Fewer than five runs have no
+    interval and decide nothing. A run without the number (None) is never within the bounds: if no
+    run has it, the verdict is `not met`, and if some lack it, it is not `met`.
+
+    Args:
+        values: a number for each run, or their estimate.
+        at_least: the smallest number that is expected.
+        at_most: the largest number that is expected.
+        bounds: the smallest and the largest value that the number can have.
+    """
+    if isinstance(values, Estimate):
+        return _of_estimate(values, at_least, at_most)
+    given = [value for value in values if value is not None]
+    if len(values) < LEAST_RUNS:
+        return UNDECIDED
+    if not given:
+        return NOT_MET
+    found = _of_estimate(estimate(given, bounds), at_least, at_most)
+    return found if len(given) == len(values) or found == NOT_MET else UNDECIDED
+
+
+def _of_estimate(of: Estimate, at_least: float | None, at_most: float | None) -> Verdict:
+    if (ends := of.ends()) is None:
+        return UNDECIDED
+    low, high = ends
+    if (at_least is not None and high < at_least) or (at_most is not None and low > at_most):
+        return NOT_MET
+    above = at_least is None or low >= at_least
+    below = at_most is None or high <= at_most
+    return MET if above and below else UNDECIDED
+
+
+def verdict_of(verdicts: Collection[Verdict]) -> Verdict | None:
+    """Combine verdicts: not met if one is, met if all are; None without any."""
+    if not verdicts or NOT_MET in verdicts:
+        return NOT_MET if verdicts else None
+    return MET if set(verdicts) == {MET} else UNDECIDED
+
+
+def disagree(one: Estimate | None, other: Estimate | None) -> bool | None:
+    """Whether two 95 % intervals have no number in common; None if there are not two."""
+    ends = [of.ends() for of in (one, other) if of is not None]
+    if len(ends) != len((one, other)) or None in ends:
+        return None
+    (low, high), (other_low, other_high) = (pair for pair in ends if pair is not None)
+    return high < other_low or other_high < low

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -16,7 +15,7 @@ from fairhaul._core import Scenario, ScenarioError
 from fairhaul.host.process import Refused
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Invalid, Parts, Running, RunOptions, values
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario import own
 from fairhaul.scenario.engines import FACTS, Engine, in_order
@@ -33,7 +32,9 @@ from fairhaul.studies.expectations import (
     expected,
     judge,
     read_expectations,
+    verdict_of,
 )
+from fairhaul.studies.expectations.words import outcome_of
 
 __all__ = ["Case", "Check", "Checked", "check", "check_scenarios", "files_of", "read_cases"]
 
@@ -75,10 +76,7 @@ class Checked:
     @property
     def verdict(self) -> Verdict:
         """`not met` if it is not met on some engine, `met` if it is met on all."""
-        verdicts = {judged.verdict for judged in self.by.values()}
-        if NOT_MET in verdicts:
-            return NOT_MET
-        return MET if verdicts == {MET} else UNDECIDED
+        return verdict_of([judged.verdict for judged in self.by.values()]) or UNDECIDED
 
     @property
     def engines_disagree(self) -> bool | None:
@@ -135,11 +133,7 @@ class Check(StudyResult):
         """Whether no expectation is `not met` or, if it is strict, all are `met`."""
         return self.count(NOT_MET) == 0 and not (self.strict and self.count(UNDECIDED))
 
-    def outcome(self) -> Outcome:
-        """Put the verdicts into words and tables."""
-        from fairhaul.studies.expectations.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
     def values(self) -> dict[str, Any]:
         """Give the verdicts and numbers."""
@@ -269,29 +263,35 @@ def check_scenarios(
 
     A case that an engine cannot run is judged by the others.
     """
-    values: dict[Engine, list[Runs | str]] = {}
+    of_engines: dict[Engine, list[Runs | str]] = {}
     parts = Parts()
     for engine in in_order(engines):
-        of_engine = _with_a_kernel if FACTS[engine].kernel else _run
-        values[engine] = parts.of(partial(of_engine, cases, engine, seeds, running)) or []
+        run = _with_a_kernel if FACTS[engine].kernel else _run
+        of_engines[engine] = parts.of(partial(run, cases, engine, seeds, running)) or []
     parts.end()
-    done = []
-    for index, case in enumerate(cases):
-        runs = {engine: of_engine[index] for engine, of_engine in values.items()}
-        checked = tuple(
-            Checked(
-                expectation=expectation,
-                by={
-                    engine: judge(expectation, [run[place] for run in of_engine])
-                    for engine, of_engine in runs.items()
-                    if not isinstance(of_engine, str) and expectation.has_number_on(engine)
-                },
-            )
-            for place, expectation in enumerate(case.expectations)
-        )
-        refused = {engine: why for engine, why in runs.items() if isinstance(why, str)}
-        done.append(CheckedCase(case=case, expectations=checked, refused=refused))
+    done = [
+        _checked(case, {engine: runs[index] for engine, runs in of_engines.items()})
+        for index, case in enumerate(cases)
+    ]
     return Check(cases=tuple(done), engines=tuple(engines), seeds=seeds)
+
+
+def _checked(case: Case, by_engine: Mapping[Engine, Runs | str]) -> CheckedCase:
+    """Judge the expectations of a case by the runs of each engine, or say why it has none."""
+    runs = {engine: of for engine, of in by_engine.items() if not isinstance(of, str)}
+    checked = tuple(
+        Checked(
+            expectation=expectation,
+            by={
+                engine: judge(expectation, [run[place] for run in of_engine])
+                for engine, of_engine in runs.items()
+                if expectation.has_number_on(engine)
+            },
+        )
+        for place, expectation in enumerate(case.expectations)
+    )
+    refused = {engine: why for engine, why in by_engine.items() if isinstance(why, str)}
+    return CheckedCase(case=case, expectations=checked, refused=refused)
 
 
 def _run(cases: Sequence[Case], engine: Engine, seeds: int, running: Running) -> list[Runs | str]:
@@ -342,20 +342,6 @@ def _ratio(number: float | None, other: object) -> float | None:
     return number / other if other else None
 
 
-def _refused(cases: Sequence[Case], engine: Engine) -> dict[int, Refused]:
-    """Give the cases that an engine refuses at once, by their places."""
-    with suppress(Refused):
-        refuse_if_impossible(engine, [scenario for case in cases for scenario in case.runs])
-        return {}
-    refused = {}
-    for index, case in enumerate(cases):
-        try:
-            refuse_if_impossible(engine, case.runs)
-        except Refused as error:
-            refused[index] = error
-    return refused
-
-
 def _with_a_kernel(
     cases: Sequence[Case], engine: Engine, seeds: int, running: Running
 ) -> list[Runs | str]:
@@ -364,18 +350,24 @@ def _with_a_kernel(
     Raises:
         Refused: it can run none of them.
     """
-    refused = _refused(cases, engine)
+    refused: dict[int, Refused] = {}
+    try:
+        refuse_if_impossible(engine, [scenario for case in cases for scenario in case.runs])
+    except Refused:
+        for index, case in enumerate(cases):
+            try:
+                refuse_if_impossible(engine, case.runs)
+            except Refused as error:
+                refused[index] = error
     left = [index for index in range(len(cases)) if index not in refused]
-    found: dict[int, Runs | str] = {index: str(error) for index, error in refused.items()}
+    found: dict[int, Runs | str] = {}
     # In real time a case is refused only when it runs, if this user is root.
     for part in [[index] for index in left] if FACTS[engine].real_time else [left]:
-        own = [cases[index] for index in part]
         try:
-            values_ = _run(own, engine, seeds, running) if own else []
+            runs = _run([cases[index] for index in part], engine, seeds, running) if part else []
+            found |= dict(zip(part, runs, strict=True))
         except Refused as error:
             refused |= dict.fromkeys(part, error)
-            values_ = [str(error)] * len(part)
-        found |= dict(zip(part, values_, strict=True))
     if refused and len(refused) == len(cases):
         raise refused[max(refused)]
-    return [found[index] for index in range(len(cases))]
+    return [found[i] if i in found else str(refused[i]) for i in range(len(cases))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from fairhaul.studies.expectations import NOT_MET, UNDECIDED
-from fairhaul.studies.expectations.words import outcome
+from fairhaul.studies.expectations.words import verdicts
 from fairhaul.text.printable import printable
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _suite(case: CheckedCase, *, strict: bool) -> ET.Element:
 
 def _test(checked: Checked, suite: str, *, strict: bool) -> ET.Element:
     test = ET.Element("testcase", classname=suite, name=_text(checked.expectation.what))
-    words = _text(outcome(checked))
+    words = _text(verdicts(checked))
     if checked.verdict == NOT_MET or (strict and checked.verdict == UNDECIDED):
         failure = ET.SubElement(test, "failure", message=words, type=checked.verdict)
         failure.text = _text(

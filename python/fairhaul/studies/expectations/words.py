@@ -1,16 +1,63 @@
-"""How the results of expectations are written."""
+"""A check in words: the expectations of each scenario, and how their results are written."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.statistics.estimate import LEAST_RUNS, Estimate, text
+from fairhaul.report.outcome import Outcome, Section
+from fairhaul.scenario.engines import Engine
+from fairhaul.statistics.estimate import LEAST_RUNS, Estimate, legend, text
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Judged
+from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
-    from fairhaul.studies.expectations import Judged
-    from fairhaul.studies.expectations.checking import Checked
+    from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
+
+
+def outcome_of(done: Check) -> Outcome:
+    """Put the verdicts into words and tables."""
+    counts = ", ".join(f"{done.count(v)} {v}" for v in (MET, NOT_MET, UNDECIDED))
+    few = f" Fewer than {LEAST_RUNS} seeds decide nothing." if done.seeds < LEAST_RUNS else ""
+    return Outcome(
+        study="check",
+        title=f"Check of {len(done.cases)} scenarios",
+        question="Are the runs as their scenarios expect?",
+        answer=f"Expectations: {counts}.{few}",
+        evidence=lambda: [
+            *(_section(case, done.engines) for case in done.cases),
+            Section(heading="", text=[legend(done.seeds)]),
+        ],
+        values=done.values,
+    )
+
+
+def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
+    columns = ["measured", "verdict"]
+    if len(engines) > 1:
+        columns = [f"{word} ({engine})" for engine in engines for word in columns]
+    table = Table(
+        title=f"{case.case.file}: {case.case.title}",
+        columns=["expectation", "expected", *columns],
+        rows=[_row(checked, engines) for checked in case.expectations],
+        words=4,
+    )
+    disagree = [c.expectation.what for c in case.expectations if c.engines_disagree]
+    points = [
+        *(f"Not run on {engine}: {why}." for engine, why in case.refused.items()),
+        *(f"The engines disagree beyond their intervals: {what}." for what in disagree),
+    ]
+    return Section(heading="", tables=[table], points=points)
+
+
+def _row(checked: Checked, engines: Sequence[Engine]) -> list[str]:
+    """Lay out an expectation: what, its bounds, and of each engine the number and the verdict."""
+    row = [checked.expectation.what, checked.expectation.bound()]
+    for engine in engines:
+        judged = checked.by.get(engine)
+        row += ["-", "not run"] if judged is None else [measured(judged), judged.verdict]
+    return row
 
 
 def measured(judged: Judged) -> str:
@@ -30,7 +77,7 @@ def _form(of: Estimate) -> Callable[[float], str]:
     return lambda value: f"{value:.{digits}f}"
 
 
-def outcome(checked: Checked) -> str:
+def verdicts(checked: Checked) -> str:
     """Write the verdict of each engine with what was measured."""
     parts = [
         f"{judged.verdict} on {engine}: {measured(judged)}" for engine, judged in checked.by.items()

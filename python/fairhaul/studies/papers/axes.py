@@ -8,8 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from fairhaul.scenario.read import read_one
-from fairhaul.studies.papers.experiment import Case, Key, Settings
+from fairhaul.scenario.read import Scenario, read_one
+from fairhaul.studies.papers.results import Key, Settings
 from fairhaul.studies.papers.section import Section
 
 Where = Mapping[str, Sequence[str]]
@@ -57,10 +57,6 @@ class Axes:
         """Give the axes that are none of these."""
         return [axis for axis in self.names if axis not in axes]
 
-    def combinations(self) -> list[Key]:
-        """Give the keys of all combinations."""
-        return list(product(*self.settings.values()))
-
     def where(self, section: Section, key: str, *, extra: Sequence[str] = ()) -> Where:
         """Read a selection: labels, or a list of them, by axis; `extra` keys are ignored."""
         chosen = {}
@@ -68,10 +64,7 @@ class Axes:
             if axis in extra:
                 continue
             section.one_of(key, axis, self.names, "axis")
-            wanted = [
-                str(wanted_label)
-                for wanted_label in (labels if isinstance(labels, list) else [labels])
-            ]
+            wanted = [str(each) for each in (labels if isinstance(labels, list) else [labels])]
             for label in wanted if axis in self.settings else ():
                 section.one_of(key, label, list(self.settings[axis]), f"label of the axis {axis}")
             chosen[axis] = wanted
@@ -127,27 +120,33 @@ def _axis(section: Section, name: str) -> dict[str, Settings]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Case:
+    """One scenario of an experiment; its key has a label of each axis."""
+
+    key: Key
+    scenario: Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """What holds for some combinations: they are skipped, or have further settings."""
 
     where: Where
     settings: Settings
-    skip: bool
     quick: bool | None
+    skip: bool = False
 
     @classmethod
     def read(cls, section: Section, axes: Axes) -> Rule:
         """Read a rule; without `form` it holds for the full and for the quick form."""
         form = section.text("form", "both")
         section.one_of("form", form, ["quick", "full", "both"], "form")
-        rule = cls(
+        return section.read(
+            cls,
             where=axes.where(section, "case"),
             settings=section.mapping("set"),
-            skip=section.flag("skip"),
             quick=None if form == "both" else form == "quick",
         )
-        section.close()
-        return rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +169,7 @@ class Plan:
         """Read the scenario of every combination that is not skipped."""
         rules = [rule for rule in self.rules if rule.quick in {None, quick}]
         cases = []
-        for key in self.axes.combinations():
+        for key in product(*self.axes.settings.values()):
             mine = [rule for rule in rules if self.axes.matches(key, rule.where)]
             if not any(rule.skip for rule in mine):
                 cases.append(self._case(key, quick, mine, overrides))

@@ -9,8 +9,8 @@ from typing import Any
 from fairhaul.statistics.estimate import Estimate, estimate
 from fairhaul.statistics.evidence import Judgement, all_of, below, both, judge, less, within
 from fairhaul.studies.papers.axes import Axes, Where
-from fairhaul.studies.papers.experiment import Claim, Key, Measured, Results, judged
 from fairhaul.studies.papers.layout import Layout
+from fairhaul.studies.papers.results import Claim, Key, Measured, Results, judged
 from fairhaul.studies.papers.section import Section
 
 KINDS = ("above", "below", "not_below", "same", "within")
@@ -32,10 +32,10 @@ class Part:
     other: Where
     number: str
     band: tuple[float, float]
-    factor: float
-    margin: float
-    by: str
-    every: bool
+    factor: float = 1.0
+    margin: float = 0.0
+    by: str = "mean"
+    every: bool = False
 
     @classmethod
     def read(cls, section: Section, axes: Axes) -> Part:
@@ -45,27 +45,20 @@ class Part:
             section.wrong("", f"one of {', '.join(KINDS)} is required")
         kind = kinds[0] if kinds else "above"
         to = "to" if kind == "within" else kind
-        numbers, band = section.texts("number"), (0.0, 0.0)
+        numbers = section.texts("number")
         if not numbers:
             section.wrong("number", "the name of a number is required")
-        if kind == "within":
-            low, high = section.numbers("within", 2) or (0.0, 0.0)
-            band = low, high
+        band = section.numbers("within", 2) if kind == "within" else []
         section.one_of("by", section.text("by", "mean"), BY, "comparison")
-        part = cls(
+        return section.read(
+            cls,
             numbers=numbers,
             of=axes.where(section, "of"),
             kind=kind,
             other=axes.where(section, to, extra=["number"]),
             number=section.section(to).text("number", ""),
-            band=band,
-            factor=section.number("factor", 1.0),
-            margin=section.number("margin", 0.0),
-            by=section.text("by", "mean"),
-            every=section.flag("every"),
+            band=tuple(band) or (0.0, 0.0),
         )
-        section.close()
-        return part
 
     def weigh(self, layout: Layout, results: Results) -> tuple[Judgements, list[Measured]]:
         """Give the evidence for each comparison, and the numbers that are compared."""
@@ -139,10 +132,10 @@ class Statement:
     """A claim as it is declared: comparisons, and functions that compare otherwise."""
 
     text: str
-    reading: str
-    why: str
     parts: Sequence[Part]
     functions: Sequence[Weigh]
+    reading: str = ""
+    why: str = ""
 
     @classmethod
     def read(
@@ -153,15 +146,7 @@ class Statement:
         judges = [function(section, "judge")] if "judge" in section.content else []
         if not parts and not judges:
             section.wrong("parts", "at least one comparison is required")
-        statement = cls(
-            text=section.text("text"),
-            reading=section.text("reading", ""),
-            why=section.text("why", ""),
-            parts=parts,
-            functions=judges,
-        )
-        section.close()
-        return statement
+        return section.read(cls, parts=parts, functions=judges)
 
     @property
     def numbers(self) -> list[str]:
@@ -178,22 +163,18 @@ class Statement:
             measured += [number for number in numbers if number not in measured]
         return judgements, measured
 
-    def claim(self, answers: Sequence[bool | None], measured: Sequence[Measured]) -> Claim:
-        """Give the claim with its verdict."""
-        return Claim(
-            text=self.text,
-            verdict=judged(answers),
-            reading=self.reading,
-            measured=measured,
-            why=self.why,
-        )
-
 
 def claims(statements: Sequence[Statement], layout: Layout, results: Results) -> list[Claim]:
     """Judge the claims of an experiment, with the comparisons of all of them as one family."""
     weighed = [statement.weigh(layout, results) for statement in statements]
     answers = iter(judge([each for judgements, _ in weighed for each in judgements]))
     return [
-        statement.claim([next(answers) for _ in judgements], measured)
-        for statement, (judgements, measured) in zip(statements, weighed, strict=True)
+        Claim(
+            text=of.text,
+            verdict=judged([next(answers) for _ in judgements]),
+            reading=of.reading,
+            measured=measured,
+            why=of.why,
+        )
+        for of, (judgements, measured) in zip(statements, weighed, strict=True)
     ]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures.bins import level, tidy, whole_run
-from fairhaul.figures.charts import Curve, Look, Scale, Span
-from fairhaul.figures.charts import dots as draw_dots
+from fairhaul.figures.charts import Curve, Look, Span
 from fairhaul.figures.look import colour
+from fairhaul.record.record import Record
+from fairhaul.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
-    from fairhaul.statistics.estimate import Estimate
-    from fairhaul.studies.papers.experiment import Key, Results
+    from fairhaul.studies.papers.results import Key, Results
 
 INTERVALS = "Means over seeds with their 95 % intervals."
 BANDS = "Points are means over seeds, bands their 95 % intervals."
@@ -33,17 +32,22 @@ def looks(labels: Sequence[str], grey: Sequence[str] = ("others", "F4")) -> list
 
 def point(estimate: Estimate, **more: Any) -> dict[str, Any]:
     """Give a mean and the ends of its interval, with the digits that a chart shows, and `more`."""
-    ends = {"low": estimate.low, "high": estimate.high}
-    tidied = {key: value if value is None else tidy(value) for key, value in ends.items()}
-    return {**more, "mean": tidy(estimate.mean), **tidied}
+    low, high = (None if end is None else tidy(end) for end in (estimate.low, estimate.high))
+    return {**more, "mean": tidy(estimate.mean), "low": low, "high": high}
 
 
-def curve(results: Results, look: Look, points: Mapping[float, tuple[Key, str]]) -> Curve:
+def points(results: Results, keys: Iterable[Key], number: str) -> list[tuple[Key, dict[str, Any]]]:
+    """Give a point for a number of each case that has it."""
+    estimates = ((key, results.estimate(key, number)) for key in keys if key in results.runs)
+    return [(key, point(each)) for key, each in estimates if each is not None]
+
+
+def curve(results: Results, look: Look, cases: Mapping[float, tuple[Key, str]]) -> Curve:
     """Put a number of several cases on a line: for each x the case and the number's name."""
     rows = [
-        point(estimate, x=x)
-        for x, (key, name) in points.items()
-        if key in results.runs and (estimate := results.estimate(key, name)) is not None
+        {"x": x, **row}
+        for x, (key, number) in cases.items()
+        for _, row in points(results, [key], number)
     ]
     return Curve(look=look, points=rows)
 
@@ -52,32 +56,6 @@ def reference(label: str, points: Mapping[float, float]) -> Curve:
     """Give a line of theory, to compare the others with."""
     rows = [{"x": x, "mean": tidy(y), "low": None, "high": None} for x, y in points.items()]
     return Curve(look=Look(label=label, colour=GREY, dash=(4, 4), thin=True), points=rows)
-
-
-def dots(
-    results: Results, cases: Mapping[Key, str], numbers: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Give the rows of `charts.dots`: for each case and each label the number of that name."""
-    rows: list[dict[str, Any]] = []
-    for key, row in cases.items():
-        for label, name in numbers.items():
-            estimate = results.estimate(key, name)
-            if estimate is not None:
-                rows.append(point(estimate, row=row, of=label))
-    return rows
-
-
-def engines(
-    by_engine: Mapping[str, Results], cases: Mapping[Key, str], number: str, x: Scale
-) -> Mapping[str, Any]:
-    """Draw a number of each case as a dot for each engine."""
-    of = looks(list(by_engine))
-    rows = [
-        row
-        for look, results in zip(of, by_engine.values(), strict=True)
-        for row in dots(results, cases, {look.label: number})
-    ]
-    return draw_dots(of, rows, list(cases.values()), x)
 
 
 def windows(record: Record, names: Sequence[str]) -> tuple[Span, list[dict[str, float]]]:

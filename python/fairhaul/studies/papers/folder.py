@@ -1,4 +1,4 @@
-"""A paper as a folder: `paper.toml`, the scenarios that it names, and functions where needed.
+"""Papers as folders: `paper.toml`, the scenarios that it names, and functions where needed.
 
 `docs/own-paper.md` describes every key. The papers that come with Fairhaul are read in the same
 way; their scenarios are in `scenarios/papers`, and their functions in this package.
@@ -10,17 +10,23 @@ import importlib
 import importlib.util
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fairhaul.files import files
+from fairhaul.jobs.store import build_of
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.studies.papers.reading import ExperimentReader, Place
-from fairhaul.studies.papers.run import Paper
+from fairhaul.studies.papers import OWN, PAPERS, is_folder
+from fairhaul.studies.papers.axes import Case
+from fairhaul.studies.papers.experiment import Experiment, Place, read_experiment
 from fairhaul.studies.papers.section import Printed, Section
+from fairhaul.studies.papers.work import Task
+from fairhaul.text.nearest import hint
 from fairhaul.text.printable import printable
 
 FILE = "paper.toml"
@@ -29,22 +35,83 @@ LARGEST = 10_000_000
 MODULES = "fairhaul.studies.papers."
 
 
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper: its title, its key among the sources, its question and its experiments.
+
+    `argument` is what the command line takes for it: the name of a paper that comes with Fairhaul,
+    or a folder. What is in `folder` computes numbers.
+    """
+
+    name: str
+    title: str
+    key: str
+    question: str
+    experiments: Mapping[str, Experiment]
+    argument: str
+    folder: Path
+
+    def task(self, name: str, experiment: Experiment, cases: Sequence[Case], seeds: int) -> Task:
+        """Plan an experiment, which may differ from the paper's own of this name."""
+        files = (file for end in ("py", "toml") for file in self.folder.rglob(f"*.{end}"))
+        by = build_of(experiment.numbers, *files)
+        return Task(
+            paper=self.name, name=name, experiment=experiment, cases=cases, seeds=seeds, by=by
+        )
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Give the papers by name, title and key."""
+    found = []
+    for name in PAPERS:
+        content = _content(_code(name) / FILE)
+        found.append({"name": name, **{key: content[key] for key in ("title", "source")}})
+    return found
+
+
+def on_a_kernel() -> list[str]:
+    """Give the papers of which experiments can run on hosts with a kernel."""
+    return [
+        name
+        for name in PAPERS
+        if any(experiment.on(["linux"]) for experiment in paper_of(name).experiments.values())
+    ]
+
+
+def paper_of(paper: str | PathLike[str]) -> Paper:
+    """Read one of `PAPERS`, or the paper of a folder with a `paper.toml`.
+
+    Raises:
+        ScenarioError: there is no such paper, or it is wrong; `args` are all mistakes.
+    """
+    if isinstance(paper, str) and paper in PAPERS:
+        return _built_in(paper)
+    if isinstance(paper, str) and not is_folder(paper):
+        raise ScenarioError(f"unknown paper {paper!r}; {hint(paper, PAPERS)} {OWN}")
+    return _load(Path(paper))
+
+
+def scenario_file(paper: str, name: str) -> Path:
+    """Give the file of a scenario of one of `PAPERS`."""
+    return files.PACKAGE / "scenarios" / "papers" / paper / name
+
+
 @cache
-def built_in(name: str) -> Paper:
+def _built_in(name: str) -> Paper:
     """Read a paper that comes with Fairhaul."""
     code = _code(name)
     return _read(
         name,
         Place(
             file=code / FILE,
-            scenarios=files.PACKAGE / "scenarios" / "papers" / name,
+            scenarios=scenario_file(name, ""),
             argument=name,
             module=lambda module: importlib.import_module(f"{MODULES}{code.name}.{module}"),
         ),
     )
 
 
-def load(folder: Path) -> Paper:
+def _load(folder: Path) -> Paper:
     """Read the paper of a user from its folder, or from its file.
 
     Raises:
@@ -73,12 +140,6 @@ def _module(folder: Path, name: str) -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
-
-
-def heading(name: str) -> dict[str, str]:
-    """Give the title and the source of a paper that comes with Fairhaul."""
-    content = _content(_code(name) / FILE)
-    return {key: content[key] for key in ("title", "source")}
 
 
 def _code(name: str) -> Path:
@@ -139,7 +200,7 @@ def _read(name: str, place: Place) -> Paper:
         key=section.text("source"),
         question=section.text("question"),
         experiments={
-            experiment: ExperimentReader(table, shared, place).experiment()
+            experiment: read_experiment(table, shared, place)
             for experiment, table in tables.items()
         },
         argument=place.argument,

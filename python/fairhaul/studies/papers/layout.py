@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from fairhaul.studies.papers.axes import Axes, Where
-from fairhaul.studies.papers.experiment import Key, Results, cell
+from fairhaul.studies.papers.results import Key, Results
 from fairhaul.studies.papers.section import Printed, Section
 from fairhaul.studies.papers.table import Cell, Row, Table
 
@@ -61,21 +61,19 @@ class Layout:
 
     def cell(self, results: Results, keys: Sequence[Key], column: Column) -> Cell:
         """Put our numbers of a case beside the paper's; a dash where no such case was run."""
-        each = [
-            cell(results.estimate(key, number), column.form, paper, step(paper))
-            for key in keys[:1]
-            for number in column.numbers
-            for paper in [self.paper(key, number)]
-        ]
+        numbers = [(key, number) for key in keys[:1] for number in column.numbers]
+        printed = [self.paper(key, number) for key, number in numbers]
+        paper = [value for value in printed if value is not None]
+        estimates = [results.estimate(key, number) for key, number in numbers]
         return Cell(
-            paper=[value for part in each for value in part.paper],
-            steps=[value for part in each for value in part.steps],
-            ours=[value for part in each for value in part.ours],
+            paper=paper,
+            steps=list(map(step, paper)),
+            ours=[estimate for estimate in estimates if estimate is not None],
             form=column.form,
         )
 
 
-def step(value: float | None) -> float:
+def step(value: float) -> float:
     """Give the distance of two neighbours of the printed precision: 0.01 for 0.90, 1 for 3."""
     if not isinstance(value, Printed):
         return 1.0
@@ -145,21 +143,18 @@ class Sheet:
         fixed = [axis for axis, labels in where.items() if len(labels) == 1]
         rows = axes.some(section, "rows") or axes.others([*across, *fixed])
         axes.covered(section, [*rows, *across, *fixed])
-        sheet = cls(
-            title=section.text("title"),
+        columns = read_columns(section, "columns")
+        if not columns:
+            section.wrong("columns", "at least one column is required")
+        return section.read(
+            cls,
             parameter=section.text("parameter", ", ".join(rows)),
             rows=rows,
             across=across,
             where=where,
-            columns=read_columns(section, "columns"),
+            columns=columns,
             row=template(section, "row", axes),
-            notes=section.texts("notes"),
-            trim=section.flag("trim"),
         )
-        if not sheet.columns:
-            section.wrong("columns", "at least one column is required")
-        section.close()
-        return sheet
 
     def table(self, layout: Layout, results: Results) -> Table:
         """Lay out what was found."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairhaul import _core
 from fairhaul.figures.figure import Figure
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.studies.papers.experiment import Verdict
+from fairhaul.studies.papers.results import Claim, Verdict
 from fairhaul.studies.papers.table import SIMULATOR, Cell, Table
 from fairhaul.text.durations import duration_text
 from fairhaul.text.table import Table as Printed
@@ -32,6 +32,10 @@ PREDICTION = (
     "the kernel's mean lies outside that interval. The ± after a mean of the kernel is its 95 % "
     "interval."
 )
+FAMILY = (
+    "The comparisons of an experiment are judged together: the probability that any of them is "
+    "decided wrongly is at most 5 %. Without sufficient evidence, a claim is undecided."
+)
 LEGEND = (
     "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval (±); "
     "≠ differs: it lies outside."
@@ -51,20 +55,22 @@ def outcome_of(done: Reproduction) -> Outcome:
 
 
 def _sections(done: Reproduction) -> list[Section]:
-    sections = [_claims(done), *(_part(part) for part in done.parts)]
-    sections += [_misses(done), _differences(done), _choices(done), _commands(done)]
-    return [section for section in sections if section is not None]
+    return [
+        *_claims(done),
+        *map(_part, done.parts),
+        *_misses(done),
+        *_differences(done),
+        *_choices(done),
+        _commands(done),
+    ]
 
 
 def remarks(done: Reproduction) -> dict[str, list[str]]:
     """Give the remarks on all tables, by heading."""
     found = {
-        "Claims": [
-            " ".join(filter(None, (f"{c.verdict}: {c.text}.", c.reading, c.numbers())))
-            for c in done.claims
-        ],
+        "Claims": [f"{c.verdict}: {c.text}. {_measured(c)}".strip() for c in done.claims],
         DIFFERS: done.differences(),
-        CHOSEN: _chosen(done),
+        CHOSEN: [words for part in done.parts for words in part.experiment.assumptions],
     }
     if not any(part.kernels for part in done.parts):
         return found
@@ -76,37 +82,27 @@ def remarks(done: Reproduction) -> dict[str, list[str]]:
     return {MISSED: misses, KNOWN: list(why) if misses else [], **found, UNCOUNTED: uncounted}
 
 
-def _claims(done: Reproduction) -> Section | None:
-    if not done.claims:
-        return None
-    rows = [
-        [claim.text, str(claim.verdict), " ".join(filter(None, (claim.reading, claim.numbers())))]
-        for claim in done.claims
-    ]
-    table = Printed(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
-    text = [
-        "The comparisons of an experiment are judged together: the probability that any of them "
-        "is decided wrongly is at most 5 %. Without sufficient evidence, a claim is undecided."
-    ]
-    return Section(heading="What the paper claims", text=text, tables=[table])
+def _measured(claim: Claim) -> str:
+    return " ".join(filter(None, (claim.reading, claim.numbers())))
+
+
+def _claims(done: Reproduction) -> Iterator[Section]:
+    if done.claims:
+        rows = [[claim.text, str(claim.verdict), _measured(claim)] for claim in done.claims]
+        table = Printed(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
+        yield Section(heading="What the paper claims", text=[FAMILY], tables=[table])
 
 
 def _part(part: Part) -> Section:
     experiment = part.experiment
-    text = [f"{experiment.about} {part.how()}."]
-    text += [_legend(part)]
+    printed = any(row.has_paper() for table in part.tables for row in table.rows)
+    legend = PREDICTION if part.kernels else LEGEND if printed else ""
     return Section(
         heading=experiment.heading,
-        text=[line for line in text if line],
+        text=[f"{experiment.about} {part.how()}.", *([legend] if legend else [])],
         tables=[table_of(table) for table in part.tables],
         figures=lambda: _figures(part),
     )
-
-
-def _legend(part: Part) -> str:
-    if part.kernels:
-        return PREDICTION
-    return LEGEND if any(row.has_paper() for t in part.tables for row in t.rows) else ""
 
 
 def _figures(part: Part) -> Sequence[Figure]:
@@ -118,8 +114,8 @@ def _figures(part: Part) -> Sequence[Figure]:
     engines = {SIMULATOR: part.results, **kernels}
     # A case without a valid run cannot be drawn; the tables name these runs.
     engines = {name: results for name, results in engines.items() if all(results.runs.values())}
-    if experiment.overlay is not None:
-        return experiment.overlay(engines)
+    if (overlay := experiment.overlay(engines)) is not None:
+        return overlay
     return [
         replace(figure, name=f"{figure.name}-{name}", title=f"{figure.title} ({name})")
         for name, results in engines.items()
@@ -159,63 +155,52 @@ def _verdict(cell: Cell) -> str:
     return PREDICTED[cell.missed()] if cell.kernels else AGREES[cell.agrees()]
 
 
-def _misses(done: Reproduction) -> Section | None:
+def _misses(done: Reproduction) -> Iterator[Section]:
     """What the simulator did not predict, and the runs that are invalid."""
     found = remarks(done)
     if MISSED not in found:
-        return None
+        return
     uncounted = [f"Invalid: {line}" for line in found[UNCOUNTED]]
     compared = [c.missed() for t in done.tables for row in t.rows for c in row.cells]
     judged = [missed for missed in compared if missed is not None]
     text = [f"{MISSED}: {sum(judged)} of {len(judged)} numbers."]
-    if uncounted:
-        text.append(f"{UNCOUNTED}: {len(uncounted)}.")
+    text += [f"{UNCOUNTED}: {len(uncounted)}."] if uncounted else []
     text += [f"{KNOWN}: {line}" for line in found[KNOWN]]
     points = [*found[MISSED], *uncounted]
-    return Section(heading="What the simulator missed", text=text, points=points)
+    yield Section(heading="What the simulator missed", text=text, points=points)
 
 
-def _differences(done: Reproduction) -> Section | None:
+def _differences(done: Reproduction) -> Iterator[Section]:
     text = [
         f"{claim.verdict}: {claim.text}. {claim.why or UNKNOWN}"
         for claim in done.claims
         if claim.verdict in {Verdict.PART, Verdict.NOT}
     ]
     lines = done.differences()
-    if lines:
-        text.append(f"{DIFFERS}:")
-    return (
-        Section(heading="Differences and their reasons", text=text, points=lines) if text else None
-    )
+    text += [f"{DIFFERS}:"] if lines else []
+    if text:
+        yield Section(heading="Differences and their reasons", text=text, points=lines)
 
 
-def _chosen(done: Reproduction) -> list[str]:
-    return [words for part in done.parts for words in part.experiment.chosen]
-
-
-def _choices(done: Reproduction) -> Section | None:
-    lines = _chosen(done)
-    text = ["No parameter is tuned to match the paper."]
-    return Section(heading=CHOSEN, text=text, points=lines) if lines else None
+def _choices(done: Reproduction) -> Iterator[Section]:
+    if lines := remarks(done)[CHOSEN]:
+        text = ["No parameter is tuned to match the paper."]
+        yield Section(heading=CHOSEN, text=text, points=lines)
 
 
 def _commands(done: Reproduction) -> Section:
-    cost = done.cost
     text = [
         f"Fairhaul {_core.__version__}: {done.command}",
         f"{done.how} Seeds are counted up from that of each scenario; the same version of the "
         "simulator gives the same record, to the last bit, on every machine.",
-        f"{cost.runs} runs with {cost.packets / 1e6:.4g} million packets took "
-        f"{duration_text(cost.clock_s)}, and {duration_text(cost.cpu_s)} of processor time.",
+        f"{done.runs} runs with {done.packets / 1e6:.4g} million packets took "
+        f"{duration_text(done.clock_s)}, and {duration_text(done.cpu_s)} of processor time.",
     ]
-    files = _files(done.parts)
+    files = Printed(
+        columns=["experiment", "scenarios", "seeds", "simulated time of a run"],
+        rows=[
+            [of.name, str(len(of.scenarios)), str(of.seeds), of.how().rpartition(" of ")[2]]
+            for of in done.parts
+        ],
+    )
     return Section(heading="How to repeat it", text=text, tables=[files])
-
-
-def _files(parts: Sequence[Part]) -> Printed:
-    rows = [
-        [part.name, str(len(part.scenarios)), str(part.seeds), part.how().rpartition(" of ")[2]]
-        for part in parts
-    ]
-    columns = ["experiment", "scenarios", "seeds", "simulated time of a run"]
-    return Printed(columns=columns, rows=rows)

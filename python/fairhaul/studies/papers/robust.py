@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from fairhaul import _core
 from fairhaul.jobs.values import Running, RunOptions
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario.read import ScenarioError, toml
 from fairhaul.statistics.estimate import LEAST_RUNS
 from fairhaul.statistics.splits import Split, best_split
 from fairhaul.studies.papers import work
-from fairhaul.studies.papers.experiment import Case, Experiment, Results, Verdict
-from fairhaul.studies.papers.robust_outcome import NEAR
-from fairhaul.studies.papers.work import Task
+from fairhaul.studies.papers.experiment import Experiment
+from fairhaul.studies.papers.results import Results, Verdict
+from fairhaul.studies.papers.robust_outcome import NEAR, outcome_of
+from fairhaul.studies.papers.work import Kept, Task
 
 if TYPE_CHECKING:
-    from fairhaul.studies.papers.run import Paper
-    from fairhaul.studies.papers.work import Kept
+    from fairhaul.studies.papers.folder import Paper
 
 SETTINGS = 200
 
@@ -64,28 +64,41 @@ class RobustNumber:
             for value in self.ours
         ]
 
+    @property
+    def deviations(self) -> list[float]:
+        """The relative deviation from the paper's in each setting; infinite where it is unknown."""
+        return [
+            math.inf if value is None or not self.paper else (value - self.paper) / self.paper
+            for value in self.ours
+        ]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Robust(StudyResult):
-    """The result: settings, claims and numbers, and how far each setting is from all numbers.
-
-    A distance is the root mean square of the relative deviations from the printed numbers; it is
-    infinite where a number is missing.
-    """
+    """The result: settings, and the claims and numbers in each of them."""
 
     paper: Paper
     name: str
     settings: Sequence[Setting]
     claims: Sequence[RobustClaim]
     numbers: Sequence[RobustNumber]
-    distances: Sequence[float]
     runs: int
     cpu_s: float
 
     @property
+    def distances(self) -> list[float]:
+        """How far each setting is from all printed numbers; none without printed numbers.
+
+        It is the root mean square of the relative deviations, infinite where a number is missing.
+        """
+        settings = zip(*(number.deviations for number in self.numbers), strict=True)
+        return [math.sqrt(sum(each**2 for each in of) / len(of)) for of in settings]
+
+    @property
     def nearest(self) -> int:
         """The setting that is nearest to all printed numbers together."""
-        return min(range(len(self.distances)), key=self.distances.__getitem__)
+        distances = self.distances
+        return distances.index(min(distances))
 
     @property
     def all_near(self) -> int:
@@ -97,11 +110,7 @@ class Robust(StudyResult):
         """In how many settings all claims hold."""
         return sum(all(each) for each in zip(*(c.holds for c in self.claims), strict=True))
 
-    def outcome(self) -> Outcome:
-        """Put the result into words and tables."""
-        from fairhaul.studies.papers.robust_outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
     def values(self) -> dict[str, Any]:
         """Give the settings, and what holds in each."""
@@ -117,10 +126,7 @@ class Robust(StudyResult):
                 }
                 for claim in self.claims
             ],
-            "numbers": [
-                {"row": n.row, "column": n.column, "paper": n.paper, "ours": list(n.ours)}
-                for n in self.numbers
-            ],
+            "numbers": [asdict(number) for number in self.numbers],
             "distances": [None if math.isinf(d) else d for d in self.distances],
             "nearest": self.nearest if self.distances else None,
             "runs": self.runs,
@@ -168,28 +174,24 @@ def robust(
     drawn = draw(experiment, settings)
     # Figures over time are not drawn, so no records are kept.
     bare = paper.task(name, replace(experiment, keep=None), [], 1)
-    tasks = [_task(bare, number, quick, setting) for number, setting in enumerate(drawn)]
+    tasks = []
+    for number, setting in enumerate(drawn, 1):
+        cases = [
+            replace(case, scenario=case.scenario.with_seed(number))
+            for case in experiment.cases(quick, setting)
+        ]
+        tasks.append(replace(bare, name=f"{name}, setting {number}", cases=cases))
     runs = work.run(tasks, Running.of(options))
     results = [_results(runs, task, experiment) for task in tasks]
-    numbers = _numbers(experiment, results)
     return Robust(
         paper=paper,
         name=name,
         settings=drawn,
         claims=_claims(experiment, results, drawn),
-        numbers=numbers,
-        distances=_distances(numbers, len(drawn)),
+        numbers=_numbers(experiment, results),
         runs=len(runs),
         cpu_s=sum(run.cpu_s for run in runs),
     )
-
-
-def _task(bare: Task, number: int, quick: bool, setting: Setting) -> Task:
-    cases = [
-        Case(key=case.key, scenario=case.scenario.with_seed(number + 1))
-        for case in bare.experiment.cases(quick, setting)
-    ]
-    return replace(bare, name=f"{bare.name}, setting {number + 1}", cases=cases)
 
 
 def _results(runs: Sequence[Kept], task: Task, experiment: Experiment) -> Results:
@@ -208,9 +210,8 @@ def _results(runs: Sequence[Kept], task: Task, experiment: Experiment) -> Result
 def _claims(
     experiment: Experiment, results: Sequence[Results], settings: Sequence[Setting]
 ) -> list[RobustClaim]:
-    each = [experiment.claims(result) for result in results]
     found = []
-    for claims in zip(*each, strict=True):
+    for claims in zip(*map(experiment.claims, results), strict=True):
         holds = [claim.verdict is Verdict.HOLDS for claim in claims]
         split = best_split(settings, holds)
         found.append(RobustClaim(text=claims[0].text, holds=holds, split=split))
@@ -233,16 +234,3 @@ def _numbers(experiment: Experiment, results: Sequence[Results]) -> list[RobustN
         RobustNumber(row=row, column=column, paper=paper, ours=ours)
         for (row, column), (paper, ours) in found.items()
     ]
-
-
-def _distances(numbers: Sequence[RobustNumber], count: int) -> list[float]:
-    if not numbers:
-        return []
-    return [
-        math.sqrt(sum(_deviation(n.ours[i], n.paper) ** 2 for n in numbers) / len(numbers))
-        for i in range(count)
-    ]
-
-
-def _deviation(ours: float | None, paper: float) -> float:
-    return math.inf if ours is None or paper == 0 else (ours - paper) / paper

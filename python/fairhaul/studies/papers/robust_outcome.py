@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures.charts import Look, Panel, Scale, ends, panels, powers
 from fairhaul.figures.charts.fields import scattered
@@ -13,7 +12,6 @@ from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.table import short
 from fairhaul.statistics.splits import number_of
 from fairhaul.studies.papers.experiment import Experiment
-from fairhaul.studies.papers.quoted import quoted
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -41,12 +39,7 @@ def answer(found: Robust) -> str:
     )
 
 
-def claim_rows(found: Robust) -> list[list[str]]:
-    """Give a row for each claim: its text, where it holds, and what that depends on."""
-    return [[claim.text, f"{100 * claim.part:.0f} %", decided(claim)] for claim in found.claims]
-
-
-def decided(claim: RobustClaim) -> str:
+def _decided(claim: RobustClaim) -> str:
     """Say on which setting a claim depends most, if it does beyond chance."""
     split = claim.split
     if split is None or not split.is_beyond_chance:
@@ -64,7 +57,7 @@ def number_rows(found: Robust) -> list[list[str]]:
             f"{number.paper:.3g}",
             f"{middle:.3g} ({low:.3g} to {high:.3g})",
             f"{100 * sum(number.near) / len(number.near):.0f} %",
-            _shown(number.ours[found.nearest]),
+            "-" if (nearest := number.ours[found.nearest]) is None else f"{nearest:.3g}",
         ]
         for number in found.numbers
         for low, middle, high in [percentiles(number)]
@@ -87,16 +80,11 @@ def percentiles(number: RobustNumber) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"
-
-
 def outcome_of(found: Robust) -> Outcome:
     """Put a robust reproduction into words and tables."""
     experiment = found.paper.experiments[found.name]
     # The texts name the rates and sizes of the paper's own scenarios, around which the ranges lie.
-    cases = experiment.cases(False, {})
-    experiment = quoted(experiment, [case.scenario for case in cases])
+    experiment = experiment.quoting([case.scenario for case in experiment.cases(False, {})])
     return Outcome(
         study="reproduce",
         title=f"{found.paper.title}: {experiment.heading}",
@@ -116,7 +104,7 @@ def _sections(found: Robust, experiment: Experiment) -> list[Section]:
     claims = Table(
         title="Claims",
         columns=["claim", "holds in", "depends most on"],
-        rows=claim_rows(found),
+        rows=[[of.text, f"{100 * of.part:.0f} %", _decided(of)] for of in found.claims],
         words=3,
         prose=True,
     )
@@ -154,33 +142,26 @@ def _range(given: object) -> str:
 
 
 def _numbers(found: Robust) -> Figure:
-    by_column: dict[str, list[RobustNumber]] = {}
+    columns: dict[str, list[dict[str, Any]]] = {}
     for number in found.numbers:
-        by_column.setdefault(number.column, []).append(number)
-    names = list(dict.fromkeys(number.row for number in found.numbers))
+        low, middle, high = percentiles(number)
+        point = {"row": number.row, "mean": middle, "low": low, "high": high, "paper": number.paper}
+        columns.setdefault(number.column, []).append(point)
     each = []
-    for column, numbers in by_column.items():
-        rows = []
-        for number in numbers:
-            low, middle, high = percentiles(number)
-            rows.append(
-                {"row": number.row, "mean": middle, "low": low, "high": high, "paper": number.paper}
-            )
-        values = [value for row in rows for value in row.values() if isinstance(value, float)]
-        low, high = ends(values)
+    for column, rows in columns.items():
+        low, high = ends([row[of] for row in rows for of in ("mean", "low", "high", "paper")])
         each.append(Panel(scale=Scale(title=column, low=low, high=high), rows=rows))
     return Figure(
         name="numbers",
         title="The printed numbers over the settings",
         caption="Dots are medians over the settings, lines reach from the 5th to the 95th "
         "percentile; a diamond is the paper's number.",
-        chart=panels(names, each),
+        chart=panels(list(dict.fromkeys(number.row for number in found.numbers)), each),
     )
 
 
 def _distances(found: Robust) -> list[Figure]:
-    keys = list(found.settings[0])
-    look = Look(label="", colour=colour(0))
+    keys, distances = list(found.settings[0]), [100 * distance for distance in found.distances]
     sides = []
     for key in keys:
         numbers = [number_of(setting[key]) for setting in found.settings]
@@ -192,14 +173,11 @@ def _distances(found: Robust) -> list[Figure]:
         log = min(known) > 0 and max(known) / min(known) > 8
         low, high = ends(known)
         x = powers(title, known) if log else Scale(title=title, low=low, high=high)
-        cloud = [
-            {"x": number, "mean": 100 * distance}
-            for number, distance in zip(known, found.distances, strict=True)
-        ]
-        sides.append((x, [(look, cloud)]))
+        cloud = [{"x": at, "mean": of} for at, of in zip(known, distances, strict=True)]
+        sides.append((x, [(Look(label="", colour=colour(0)), cloud)]))
     if not sides:
         return []
-    y = powers("Distance (%)", [100 * distance for distance in found.distances])
+    y = powers("Distance (%)", distances)
     return [
         Figure(
             name=f"distances-{number + 1}",
@@ -207,29 +185,27 @@ def _distances(found: Robust) -> list[Figure]:
             caption="Each point is one setting: the root mean square of the relative deviations.",
             chart=scattered(part, y),
         )
-        for number, part in enumerate(_parts(sides))
+        for number, part in enumerate(
+            sides[i : i + MOST_PANELS] for i in range(0, len(sides), MOST_PANELS)
+        )
     ]
-
-
-def _parts(
-    sides: Sequence[tuple[Scale, list[tuple[Look, list[dict[str, float]]]]]],
-) -> list[Sequence[tuple[Scale, list[tuple[Look, list[dict[str, float]]]]]]]:
-    return [sides[i : i + MOST_PANELS] for i in range(0, len(sides), MOST_PANELS)]
 
 
 def _settings(found: Robust) -> Table:
-    keys = list(found.settings[0])
-    claims = [f"claim {number + 1}" for number in range(len(found.claims))]
-    distance = ["distance %"] if found.numbers else []
+    """Lay out all settings, the nearest first."""
+    keys, distances = list(found.settings[0]), found.distances
     rows = [
-        [str(setting[key]) for key in keys]
-        + ["yes" if claim.holds[i] else "no" for claim in found.claims]
-        + ([f"{100 * found.distances[i]:.0f}"] if found.numbers else [])
+        [
+            *map(str, setting.values()),
+            *("yes" if claim.holds[i] else "no" for claim in found.claims),
+            *(f"{100 * distance:.0f}" for distance in distances[i : i + 1]),
+        ]
         for i, setting in enumerate(found.settings)
     ]
-    order = sorted(range(len(rows)), key=lambda i: found.distances[i] if found.distances else i)
+    order = sorted(range(len(rows)), key=distances.__getitem__) if distances else range(len(rows))
+    claims = [f"claim {number}" for number in range(1, len(found.claims) + 1)]
     return Table(
-        columns=[*(short(key, keys) for key in keys), *claims, *distance],
+        columns=[*(short(key, keys) for key in keys), *claims, *["distance %"][: len(distances)]],
         rows=[rows[i] for i in order],
         words=len(keys),
     )

@@ -2,56 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
-from fairhaul.jobs.store import build_of
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul import _core
+from fairhaul.files.files import replace as put
+from fairhaul.jobs.values import Running, RunOptions
+from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine, in_order
-from fairhaul.scenario.read import ScenarioError
-from fairhaul.studies.papers import on_a_kernel, prediction, work
-from fairhaul.studies.papers.experiment import Case, Claim, Experiment, OnHosts, Results, Verdict
-from fairhaul.studies.papers.quoted import quoted
+from fairhaul.scenario.read import Scenario, ScenarioError
+from fairhaul.studies.papers import work
+from fairhaul.studies.papers.experiment import Experiment
+from fairhaul.studies.papers.folder import Paper, on_a_kernel, paper_of
+from fairhaul.studies.papers.outcome import outcome_of
+from fairhaul.studies.papers.results import Claim, Results, Verdict
 from fairhaul.studies.papers.table import CALLED, SIMULATOR, Table
-from fairhaul.studies.papers.work import Task
+from fairhaul.studies.papers.work import Kept, Task
 from fairhaul.text.nearest import hint
 
-if TYPE_CHECKING:
-    from fairhaul.jobs.values import Running
-    from fairhaul.scenario.read import Scenario
-    from fairhaul.studies.papers.work import Kept
-
+# What the simulator predicts of real hosts, stored before they run.
+PREDICTION = "prediction.json"
 # What tables call the hosts of each engine with a kernel.
 NAMES: Mapping[Engine, str] = {"linux": "linux", "lab": "kernel"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Paper:
-    """A paper: its title, its key among the sources, its question and its experiments.
-
-    `argument` is what the command line takes for it: the name of a paper that comes with Fairhaul,
-    or a folder. What is in `folder` computes numbers.
-    """
-
-    name: str
-    title: str
-    key: str
-    question: str
-    experiments: Mapping[str, Experiment]
-    argument: str
-    folder: Path
-
-    def task(self, name: str, experiment: Experiment, cases: Sequence[Case], seeds: int) -> Task:
-        """Plan an experiment, which may differ from the paper's own of this name."""
-        files = (file for end in ("py", "toml") for file in self.folder.rglob(f"*.{end}"))
-        by = build_of(experiment.numbers, *files)
-        return Task(
-            paper=self.name, name=name, experiment=experiment, cases=cases, seeds=seeds, by=by
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,24 +81,20 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
-    """The cost of the runs: seconds by the clock and of the processors, and packets."""
-
-    runs: int
-    clock_s: float
-    cpu_s: float
-    packets: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Reproduction(StudyResult):
-    """A paper reproduced: its experiments, the command that repeats it, and its cost."""
+    """A paper reproduced: its experiments, the command that repeats it, and the cost of its runs.
+
+    The cost is in seconds by the clock and of the processors, and in packets.
+    """
 
     paper: Paper
     quick: bool
     parts: Sequence[Part]
     command: str
-    cost: Cost
+    runs: int
+    clock_s: float
+    cpu_s: float
+    packets: int
 
     @property
     def tables(self) -> list[Table]:
@@ -153,12 +127,10 @@ class Reproduction(StudyResult):
         of = "claim" if len(self.claims) == 1 else "claims"
         text = f"{count} {of} of the paper hold{'s' * (len(held) == 1)} here"
         text += f": {'; '.join(held)}." if held else "."
-        if fallen:
-            text += f" In part only, or not at all: {'; '.join(fallen)}."
-        if left:
-            text += f" {left} more remain undecided by these runs." if held or fallen else ""
-            text += "" if held or fallen else " These runs are too few to decide any."
-        return text
+        text += f" In part only, or not at all: {'; '.join(fallen)}." if fallen else ""
+        if left and (held or fallen):
+            return f"{text} {left} more remain undecided by these runs."
+        return f"{text} These runs are too few to decide any." if left else text
 
     def _numbers(self) -> str:
         """Answer without claims: how many of the paper's numbers lie in our intervals."""
@@ -181,11 +153,7 @@ class Reproduction(StudyResult):
             return ["One run gives no interval, so nothing is compared."]
         return [line for table in self.tables for line in table.differences()]
 
-    def outcome(self) -> Outcome:
-        """Put the reproduction into words and tables."""
-        from fairhaul.studies.papers.outcome import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
     def values(self) -> dict[str, Any]:
         """Give the numbers, beside those of the paper."""
@@ -202,74 +170,84 @@ class Reproduction(StudyResult):
 
 
 def reproduce(
-    paper: Paper,
+    paper: str | PathLike[str],
     *,
-    quick: bool,
-    seeds: int | None,
-    only: Sequence[str],
-    set: Mapping[str, object],  # noqa: A002
-    running: Running,
-    on: Sequence[Engine] = ("sim",),
+    quick: bool = False,
+    seeds: int | None = None,
+    only: Sequence[str] = (),
+    overrides: Mapping[str, object] | None = None,
+    engine: Engine | Sequence[Engine] = "sim",
+    **options: Unpack[RunOptions],
 ) -> Reproduction:
-    """Run the experiments of `paper`, or `only` some, as one list of runs.
+    """Reproduce the tables of `paper` beside its own numbers.
 
-    So no core waits, and the remaining time is that of the whole paper. With a kernel among the
-    engines the simulator predicts first, and its prediction is in the directory of the results, or
-    in the working directory, before the kernel runs.
+    All experiments are one list of runs, so that no core waits.
+
+    Args:
+        paper: one of `PAPERS`, such as `"fhstcp"`, or a folder with a `paper.toml`.
+        quick: fewer seeds and shorter runs.
+        seeds: the number of runs of each scenario; by default the experiment's own.
+        only: the names of the experiments to run; by default all of the paper.
+        overrides: further keys to change in their scenarios.
+        engine: `"sim"`, or with it `"linux"`, `"lab"` or both. With these, the simulator predicts
+            and kernels run the same scenarios; `seeds` is then the number of kernel runs.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it. With a kernel, the
+            prediction is in the directory before the kernel runs, by default in the working
+            directory.
+
+    Raises:
+        ScenarioError: there is no such paper or experiment, the paper is wrong, or it cannot run in
+            an engine with a kernel.
+        Refused: such an engine cannot run here; nothing was changed.
+        RunError: a run failed.
     """
-    hosts = [engine for engine in in_order(on) if FACTS[engine].kernel]
-    tasks = [
-        _task(paper, name, experiment, quick, None if hosts else seeds, set, hosts)
-        for name, experiment in choose(paper, only, hosts).items()
-    ]
-    for engine in hosts:
-        refuse_if_impossible(engine, [case.scenario for task in tasks for case in task.cases])
-    command = _command(paper, quick, seeds, only, set, hosts)
+    of, running = paper_of(paper), Running.of(options)
+    given = (engine,) if isinstance(engine, str) else engine
+    hosts = [each for each in in_order(given) if FACTS[each].kernel]
+    command = _command(of, quick, seeds, only, overrides or {}, hosts)
+    tasks, counts = _planned(of, choose(of, only, hosts), hosts, quick, seeds, overrides or {})
+    for host in hosts:
+        refuse_if_impossible(host, [case.scenario for task in tasks for case in task.cases])
     before = time.perf_counter()
     runs = work.run(tasks, running)
     parts = [_part(task, work.gather(runs, task.name, task.experiment.bounds)) for task in tasks]
     if hosts:
-        counts = {task.name: _on_hosts(task, hosts).runs(quick, seeds) for task in tasks}
-        expected = _predicted(parts, counts, command, running.out or Path())
-        asked = [replace(task, seeds=counts[task.name]) for task in tasks]
-        parts = [
-            replace(part, tables=expected[part.name], claims=_named(part.claims, SIMULATOR))
-            for part in parts
-        ]
-        for engine in hosts:
-            of_kernel = work.run(asked, running, engine)
-            parts = [_beside(part, engine, counts[part.name], of_kernel) for part in parts]
-            runs += of_kernel
-    cost = Cost(
+        parts = _predicted(parts, counts, command, running.out or Path())
+    for host in hosts:
+        of_kernel = work.run([replace(t, seeds=counts[t.name]) for t in tasks], running, host)
+        parts = [_beside(part, host, counts[part.name], of_kernel) for part in parts]
+        runs += of_kernel
+    return Reproduction(
+        paper=of,
+        quick=quick,
+        parts=parts,
+        command=command,
         runs=len(runs),
         clock_s=time.perf_counter() - before,
         cpu_s=sum(run.cpu_s for run in runs),
         packets=sum(run.packets for run in runs),
     )
-    return Reproduction(paper=paper, quick=quick, parts=parts, command=command, cost=cost)
 
 
-def _task(
+def _planned(
     paper: Paper,
-    name: str,
-    experiment: Experiment,
+    experiments: Mapping[str, Experiment],
+    hosts: Sequence[Engine],
     quick: bool,
     seeds: int | None,
-    changed: Mapping[str, object],
-    hosts: Sequence[Engine],
-) -> Task:
-    how = experiment.on(hosts) if hosts else None
-    settings = {**how.settings(quick), **changed} if how else changed
-    count = seeds or (experiment.quick_seeds if quick else experiment.seeds)
-    cases = experiment.cases(quick, settings)
-    run = quoted(experiment, [case.scenario for case in cases])
-    return paper.task(name, run, cases, count)
-
-
-def _on_hosts(task: Task, hosts: Sequence[Engine]) -> OnHosts:
-    how = task.experiment.on(hosts)
-    assert how is not None, "only experiments that hosts with a kernel can run are chosen for them"
-    return how
+    overrides: Mapping[str, object],
+) -> tuple[list[Task], dict[str, int]]:
+    """Plan the simulator's runs, and how many runs of each case the kernels make."""
+    tasks, counts = [], {}
+    for name, experiment in experiments.items():
+        how = experiment.on(hosts) if hosts else None
+        counts[name] = how.runs(quick, seeds) if how else 0
+        own = experiment.quick_seeds if quick else experiment.seeds
+        settings = {**(how.settings(quick) if how else {}), **overrides}
+        cases = experiment.cases(quick, settings)
+        quoting = experiment.quoting([case.scenario for case in cases])
+        tasks.append(paper.task(name, quoting, cases, own if hosts else seeds or own))
+    return tasks, counts
 
 
 def _part(task: Task, results: Results) -> Part:
@@ -286,15 +264,20 @@ def _part(task: Task, results: Results) -> Part:
 
 def _predicted(
     parts: Sequence[Part], counts: Mapping[str, int], command: str, out: Path
-) -> dict[str, list[Table]]:
+) -> list[Part]:
     """Predict the tables of the kernel's runs, and store the prediction before any of them."""
-    expected = {
-        part.name: [
-            prediction.predicted(table, part.seeds, counts[part.name]) for table in part.tables
-        ]
+    expected = [
+        replace(
+            part,
+            tables=[t.predicting(part.seeds, counts[part.name]) for t in part.tables],
+            claims=_named(part.claims, SIMULATOR),
+        )
         for part in parts
-    }
-    prediction.store(out, command, expected)
+    ]
+    tables = {part.name: [table.to_dict() for table in part.tables] for part in expected}
+    content = {"version": _core.__version__, "command": command, "predicted": tables}
+    out.mkdir(parents=True, exist_ok=True)
+    put(out / PREDICTION, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
     return expected
 
 
@@ -316,7 +299,7 @@ def _beside(part: Part, engine: Engine, count: int, runs: Sequence[Kept]) -> Par
         lag_s=max(lags_s, default=0.0) if FACTS[engine].real_time else None,
     )
     tables = [
-        prediction.beside(table, real, name)
+        table.beside(real, name)
         for table, real in zip(part.tables, experiment.tables(results), strict=True)
     ]
     return replace(

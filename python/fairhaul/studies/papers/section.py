@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
 from typing import Any, TypeVar
 
 from fairhaul.text.nearest import hint
@@ -88,14 +89,14 @@ class Section:
         """Read true or false; false where it is missing."""
         return self._value(key, bool, "true or false", False)
 
-    def count(self, key: str, default: int) -> int:
+    def count(self, key: str, default: int | None) -> int:
         """Read a whole number of at least 1."""
         value = self._value(key, int, "a whole number of at least 1", default)
         if value < 1:
             self.wrong(key, f"a whole number of at least 1 is required, not {value}")
         return value
 
-    def number(self, key: str, default: float) -> float:
+    def number(self, key: str, default: float | None) -> float:
         """Read a number."""
         kinds: Any = (int, float)
         return float(self._value(key, kinds, "a number", default))
@@ -142,6 +143,30 @@ class Section:
         return [
             Section(table, self.at(f"{key}[{i}]"), self.mistakes) for i, table in enumerate(tables)
         ]
+
+    def read(self, kind: type[T], /, **given: Any) -> T:
+        """Read the table as a dataclass: fields that are not `given`, by their names and types."""
+        declared: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
+        for field in declared:
+            if field.name not in given:
+                default = None if field.default is MISSING else field.default
+                given[field.name] = self._field(field.name, str(field.type), default)
+        self.close()
+        return kind(**given)
+
+    def _field(self, key: str, kind: str, default: Any) -> object:
+        """Read a field by its type, as it is written."""
+        readers: dict[str, Callable[[], object]] = {
+            "str": lambda: self.text(key, default),
+            "int": lambda: self.count(key, default),
+            "float": lambda: self.number(key, default),
+            "float | None": lambda: self.number(key, 0) if key in self.content else None,
+            "bool": lambda: self.flag(key),
+            "Sequence[str]": lambda: self.texts(key),
+            "Sequence[float]": lambda: self.numbers(key),
+            "Mapping[str, Any]": lambda: self.mapping(key),
+        }
+        return readers[kind]()
 
     def close(self) -> None:
         """Note every key that was not read."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from fairhaul.statistics.estimate import text
-
-if TYPE_CHECKING:
-    from fairhaul.statistics.estimate import Estimate
+from fairhaul.statistics.estimate import Estimate, text
 
 # What tables call the results of the simulator where a kernel has others.
 SIMULATOR = "simulator"
@@ -91,15 +89,10 @@ class Cell:
 
     def to_dict(self) -> dict[str, Any]:
         """Give both as they are printed in JSON."""
-        paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
-        cell = {"paper": _bare(paper), "ours": _bare(ours), "agrees": self.agrees()}
-        if not self.kernels:
-            return cell
-        found = {
-            name: _bare([estimate.to_dict() for estimate in kernel])
-            for name, kernel in self.kernels.items()
-        }
-        return {**cell, **found, "missed": self.missed()}
+        of = {"ours": self.ours, **self.kernels}
+        found = {name: _bare([each.to_dict() for each in ours]) for name, ours in of.items()}
+        cell = {"paper": _bare(self.paper), **found, "agrees": self.agrees()}
+        return {**cell, "missed": self.missed()} if self.kernels else cell
 
 
 def _bare(values: Sequence[Any]) -> Any:
@@ -155,23 +148,62 @@ class Table:
             "notes": list(self.notes),
         }
 
+    def predicting(self, seeds: int, runs: int) -> Table:
+        """Widen the intervals, of `seeds` runs, to those of a mean over `runs` more.
+
+        An interval of a mean says where the simulator's own lies; the mean of other runs varies
+        too. If they are drawn from the same, 95 of 100 such means lie within sqrt(1 + seeds / runs)
+        times it.
+        """
+        factor = math.sqrt(1 + seeds / runs)
+
+        def wide(ours: Estimate) -> Estimate:
+            if ours.low is None or ours.high is None:
+                return ours
+            low, high = (ours.mean + factor * (end - ours.mean) for end in (ours.low, ours.high))
+            return replace(ours, low=low, high=high)
+
+        rows = [
+            replace(row, cells=[replace(of, ours=list(map(wide, of.ours))) for of in row.cells])
+            for row in self.rows
+        ]
+        return replace(self, rows=rows)
+
+    def beside(self, kernel: Table, name: str = "kernel") -> Table:
+        """Put the results of a kernel, by its name in tables, beside the prediction."""
+        rows = [
+            replace(
+                row,
+                cells=[
+                    replace(cell, kernels={**cell.kernels, name: real.ours})
+                    for cell, real in zip(row.cells, other.cells, strict=True)
+                ],
+            )
+            for row, other in zip(self.rows, kernel.rows, strict=True)
+        ]
+        notes = dict.fromkeys([*self.notes, *kernel.notes])
+        return replace(self, rows=rows, notes=list(notes))
+
+    def _cells(self) -> Iterator[tuple[str, Cell]]:
+        """Give each cell with its place."""
+        for row in self.rows:
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                yield f"{self.parameter} = {row.label}, {column}", cell
+
     def differences(self) -> list[str]:
         """Give a line for each value of the paper outside our 95 % interval."""
         return [
-            f"{self.parameter} = {row.label}, {column}: the paper has {cell.paper_text()}, "
-            + cell.found_text()
-            for row in self.rows
-            for column, cell in zip(self.columns, row.cells, strict=True)
+            f"{place}: the paper has {cell.paper_text()}, {cell.found_text()}"
+            for place, cell in self._cells()
             if cell.agrees() is False
         ]
 
     def misses(self) -> list[str]:
         """Give a line for each mean of a kernel outside the prediction."""
         return [
-            f"{self.parameter} = {row.label}, {column}: predicted was {cell.ours_text()}, "
-            f"{CALLED[name]} has {cell.kernel_text(name)}"
-            for row in self.rows
-            for column, cell in zip(self.columns, row.cells, strict=True)
+            f"{place}: predicted was {cell.ours_text()}, {CALLED[name]} has "
+            f"{cell.kernel_text(name)}"
+            for place, cell in self._cells()
             for name in cell.kernels
             if cell.missed_by(name)
         ]

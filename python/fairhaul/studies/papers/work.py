@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fairhaul.jobs.store import Job, jobs_of
+from fairhaul.jobs.store import jobs_of
 from fairhaul.jobs.values import Invalid, Running, values
+from fairhaul.record.record import Record
 from fairhaul.scenario.engines import FACTS, Engine
-from fairhaul.studies.papers.experiment import Case, Experiment, Key, Numbers, Results
-
-if TYPE_CHECKING:
-    from fairhaul.record.record import Record
-    from fairhaul.scenario.read import Scenario
-    from fairhaul.statistics.estimate import Bounds
+from fairhaul.scenario.read import Scenario
+from fairhaul.statistics.estimate import Bounds
+from fairhaul.studies.papers.axes import Case
+from fairhaul.studies.papers.experiment import Experiment
+from fairhaul.studies.papers.results import Key, Numbers, Results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,11 @@ class Task:
     seeds: int
     by: str
 
+    @property
+    def of(self) -> str:
+        """What is computed of its runs, as a store names it."""
+        return f"{self.paper} {self.name}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
@@ -44,7 +49,7 @@ class Kept:
     name: str
     key: Key
     seed: int
-    numbers: Numbers
+    numbers: Numbers = field(default_factory=dict)
     kept: Any = None
     cpu_s: float = 0.0
     packets: int = 0
@@ -58,36 +63,32 @@ def run(tasks: Sequence[Task], running: Running, on: Engine = "sim") -> list[Kep
         (task, case, job)
         for task in tasks
         for case in task.cases
-        for job in jobs_of(case.scenario, task.seeds, on, _of(task), task.by, {"case": case.key})
+        for job in jobs_of(case.scenario, task.seeds, on, task.of, task.by, {"case": case.key})
     ]
     drawn: dict[str, Any] = {}
-    draws = {
-        job.key: partial(_draw, drawn, job.key, task.experiment)
-        for task, case, job in planned
-        # In real time the first may be invalid.
-        if task.experiment.keep is not None
-        and (FACTS[on].real_time or job.scenario.seed == case.scenario.seed)
-    }
+
+    def drawing(key: str, keep: Callable[[Record], Any]) -> Callable[[Record], None]:
+        return lambda record: drawn.update({key: keep(record)})
+
     done = values(
         [job for _, _, job in planned],
-        {_of(task): partial(kept_of, task.experiment.numbers) for task in tasks},
+        {task.of: partial(kept_of, task.experiment.numbers) for task in tasks},
         running,
         engine=on,
-        with_record=draws,
+        with_record={
+            job.key: drawing(job.key, task.experiment.keep)
+            for task, case, job in planned
+            # In real time the first may be invalid.
+            if task.experiment.keep is not None
+            and (FACTS[on].real_time or job.scenario.seed == case.scenario.seed)
+        },
     )
-    return [
-        _kept(task, case, job, value, drawn.get(job.key))
-        for (task, case, job), value in zip(planned, done, strict=True)
-    ]
-
-
-def _of(task: Task) -> str:
-    return f"{task.paper} {task.name}"
-
-
-def _draw(drawn: dict[str, Any], key: str, experiment: Experiment, record: Record) -> None:
-    assert experiment.keep is not None
-    drawn[key] = experiment.keep(record)
+    runs = []
+    for (task, case, job), value in zip(planned, done, strict=True):
+        invalid = isinstance(value, Invalid)
+        given = {"reasons": value.reasons} if invalid else {"kept": drawn.get(job.key), **value}
+        runs.append(Kept(name=task.name, key=case.key, seed=job.scenario.seed, **given))
+    return runs
 
 
 def kept_of(numbers: Callable[[Record], Numbers], _: Scenario, record: Record) -> dict[str, Any]:
@@ -101,28 +102,19 @@ def kept_of(numbers: Callable[[Record], Numbers], _: Scenario, record: Record) -
     }
 
 
-def _kept(task: Task, case: Case, job: Job, value: Any, drawn: Any) -> Kept:
-    seed = job.scenario.seed
-    if isinstance(value, Invalid):
-        return Kept(name=task.name, key=case.key, seed=seed, numbers={}, reasons=value.reasons)
-    return Kept(name=task.name, key=case.key, seed=seed, kept=drawn, **value)
-
-
 def gather(runs: Sequence[Kept], name: str, bounds: Mapping[str, Bounds]) -> Results:
     """Gather the valid runs of the experiment `name`; a case may have none."""
-    numbers: dict[Key, list[Numbers]] = {}
-    kept: dict[Key, Any] = {}
-    seeds: dict[Key, list[int]] = {}
+    mine: dict[Key, list[Kept]] = {run.key: [] for run in runs if run.name == name}
     for run in runs:
-        if run.name != name:
-            continue
-        counted, of = numbers.setdefault(run.key, []), seeds.setdefault(run.key, [])
-        if run.reasons is None:
-            counted.append(run.numbers)
-            of.append(run.seed)
-            if run.kept is not None:
-                kept.setdefault(run.key, run.kept)
-    return Results(runs=numbers, kept=kept, seeds=seeds, bounds=bounds)
+        if run.name == name and run.reasons is None:
+            mine[run.key].append(run)
+    kept = {key: [run.kept for run in of if run.kept is not None] for key, of in mine.items()}
+    return Results(
+        runs={key: [run.numbers for run in of] for key, of in mine.items()},
+        kept={key: of[0] for key, of in kept.items() if of},
+        seeds={key: [run.seed for run in of] for key, of in mine.items()},
+        bounds=bounds,
+    )
 
 
 def uncounted(runs: Sequence[Kept]) -> list[str]:

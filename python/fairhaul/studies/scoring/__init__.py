@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from fairhaul._core import ScenarioError
 from fairhaul.jobs.values import Running, RunOptions
-from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.measures.types import ScoredPath
+from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario import own
 from fairhaul.scenario.transport import PROFILES, read_transport
 from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
@@ -24,12 +25,12 @@ from fairhaul.studies.scoring.cases import RIVALS, run_cases
 from fairhaul.studies.scoring.figures import Figures
 from fairhaul.studies.scoring.parts import PARTS, parts_of
 from fairhaul.studies.scoring.paths import PATHS, PUBLIC_DRAW, Path, drawn
+from fairhaul.studies.scoring.words import outcome_of
 from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairhaul.measures.types import ScoredPath
 
 __all__ = ["PathScore", "Score", "score"]
 
@@ -119,11 +120,7 @@ class Score(StudyResult):
             "cpu_s": self.cpu_s,
         }
 
-    def outcome(self) -> Outcome:
-        """Put the score into words and tables."""
-        from fairhaul.studies.scoring.words import outcome_of
-
-        return outcome_of(self)
+    outcome = outcome_of
 
 
 def score(

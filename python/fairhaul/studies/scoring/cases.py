@@ -53,27 +53,25 @@ def run_cases(
         name: Transport(controller={"kind": name}, profile=transport.profile) for name in RIVALS
     }
     transports, by = {OWN: transport, **rivals}, build_of(figures_of)
-    cases = [(path, name, case) for path in paths for name, case in cases_over(path).items()]
     plan = [
         jobs_of(scenario(path, case, transports), 1, "sim", "score figures", by)[0]
-        for path, _, case in cases
+        for path in paths
+        for case in cases_over(path).values()
     ]
-    done = values(plan, figures_of, running)
-    found: dict[Path, dict[str, Figures]] = {path: {} for path in paths}
-    for (path, name, _), figures in zip(cases, done, strict=True):
-        goodputs = tuple(figures["goodputs_bps"])
-        found[path][name] = Figures(**{**figures, "goodputs_bps": goodputs})
-    return list(found.values())
+    done = iter(values(plan, figures_of, running))
+    return [{name: Figures(**next(done)) for name in cases_over(path)} for path in paths]
 
 
 def scenario(path: Path, case: Case, transports: Mapping[str, Transport]) -> Scenario:
     """Write the scenario of a run and read it."""
-    first, second = case
     rtt_ps = round(path.rtt_s * 1e12)
-    starts_s = {"first": 0.0} | ({"second": ENTERS * path.duration_s} if second else {})
-    kinds = {"first": transports[first]} | ({"second": transports[second]} if second else {})
+    first, second = case
+    flows = {"first": (transports[first], 0.0)}
+    if second:
+        flows["second"] = (transports[second], ENTERS * path.duration_s)
+    kinds = (str(transport.controller["kind"]) for transport, _ in flows.values())
     of_path: dict[str, Any] = {
-        "title": f"path {path.number}: {' and '.join(_kind(of) for of in kinds.values())}",
+        "title": f"path {path.number}: {' and '.join(kinds)}",
         "seed": path.number,
         "duration": _time(path.duration_s),
         "warmup": _time(path.duration_s * (PAIR_WARMUP if second else ENTERS)),
@@ -85,20 +83,11 @@ def scenario(path: Path, case: Case, transports: Mapping[str, Transport]) -> Sce
             "loss": path.loss,
         },
         "flow": [
-            {
-                "name": name,
-                "rtt": f"{rtt_ps} ps",
-                "start": _time(starts_s[name]),
-                **transport.keys(),
-            }
-            for name, transport in kinds.items()
+            {"name": name, "rtt": f"{rtt_ps} ps", "start": _time(start_s), **transport.keys()}
+            for name, (transport, start_s) in flows.items()
         ],
     }
     return read_one(of_path)
-
-
-def _kind(transport: Transport) -> str:
-    return str(transport.controller["kind"])
 
 
 def _time(seconds: float) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures.dynamics import dynamics
 from fairhaul.measures.measures import measure
+from fairhaul.record.record import Record
 from fairhaul.scenario.packets import PACKET_BYTES
 
 if TYPE_CHECKING:
     from fairhaul._core import Scenario
-    from fairhaul.record.record import Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Figures:
     not fair within the run.
     """
 
-    goodputs_bps: tuple[float, ...]
+    goodputs_bps: Sequence[float]
     waiting_s: float
     drop_rate: float
     jain: float | None
@@ -49,7 +49,7 @@ def figures_of(_scenario: Scenario, record: Record) -> dict[str, Any]:
     kinds = {flow["controller"] for flow in run["flows"]}
     alike = dynamics(record) if len(goodputs) == 2 and len(kinds) == 1 else None
     found = Figures(
-        goodputs_bps=tuple(goodputs.values()),
+        goodputs_bps=list(goodputs.values()),
         waiting_s=waiting * PACKET_BYTES * 8 / described["rate_bps"],
         drop_rate=at_the_queue(link["drop_rate"] or 0.0, described["loss"]),
         jain=run["fairness"]["jain"] if alike else None,

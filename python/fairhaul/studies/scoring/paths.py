@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairhaul.scenario.packets import HEADER_BYTES, LEAST_BUFFER_PACKETS, PACKET_BYTES
@@ -63,12 +63,8 @@ class Path:
     def to_dict(self) -> dict[str, Any]:
         """Give the path as it is printed in JSON."""
         return {
-            "number": self.number,
-            "rate_bps": self.rate_bps,
-            "rtt_s": self.rtt_s,
-            "buffer_packets": self.buffer_packets,
+            **asdict(self),
             "buffer_bdp": self.buffer_packets / self.bdp_packets,
-            "loss": self.loss,
             "duration_s": self.duration_s,
             "begins": self.begins,
         }

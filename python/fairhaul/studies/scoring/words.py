@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.figure_rows import linux_sender_line
-from fairhaul.statistics.estimate import legend, text
+from fairhaul.statistics.estimate import Estimate, legend, text
 from fairhaul.studies.scoring.parts import PARTS
 from fairhaul.studies.scoring.paths import PUBLIC_DRAW
 from fairhaul.text.digits import Decimals
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
-    from fairhaul.figures.figure import Figure
-    from fairhaul.statistics.estimate import Estimate
     from fairhaul.studies.scoring import Score
 
 COLUMNS = ("part", "measure, from 0 (worst) to 1 (best)", "mean", "lowest")
-WORDS = 2
 
 
 def number(of: Estimate) -> str:
@@ -35,7 +33,7 @@ def outcome_of(of: Score) -> Outcome:
         study="score",
         title=f"Score of {of.controller}",
         question=f"How good is {of.controller} {over}, from 0 (worst) to 1 (best)?",
-        answer=f"{of.controller} scores {number(of.estimate)} {over}. {weakest(of)}",
+        answer=f"{of.controller} scores {number(of.estimate)} {over}. {_weakest(of)}",
         evidence=lambda: _sections(of),
         values=of.values,
     )
@@ -52,7 +50,7 @@ def _sections(of: Score) -> list[Section]:
     return [
         Section(
             heading="",
-            tables=[Table(title="Parts", columns=COLUMNS, rows=rows(of), words=WORDS)],
+            tables=[Table(title="Parts", columns=COLUMNS, rows=_rows(of), words=2)],
             figures=lambda: [_figure(of)],
         ),
         Section(heading="How it was measured", text=text),
@@ -66,7 +64,7 @@ def _figure(of: Score) -> Figure:
     return side_by_side("parts", "The parts of the score", caption, names, measures)
 
 
-def rows(of: Score) -> list[list[str]]:
+def _rows(of: Score) -> list[list[str]]:
     """Give the cells of each part: name, measure, mean, lowest value of a path."""
     return [
         [
@@ -79,7 +77,7 @@ def rows(of: Score) -> list[list[str]]:
     ]
 
 
-def weakest(of: Score) -> str:
+def _weakest(of: Score) -> str:
     """Name the part that lowers the score most, and the path where it is lowest."""
     name = min(of.parts, key=lambda part: of.parts[part].mean)
     worst = min(of.paths, key=lambda path: path.parts[name])

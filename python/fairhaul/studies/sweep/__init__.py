@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from fairhaul.figures.chart import Chart
 from fairhaul.jobs.plan import FILE, Plan, planned, read_plan, rows
 from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Failure, InStore, Running, attempt
@@ -22,7 +23,6 @@ from fairhaul.statistics.estimate import LEAST_RUNS
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairhaul.figures.chart import Chart
 
 # With five runs there is an interval.
 SEEDS = LEAST_RUNS
@@ -159,21 +159,13 @@ def run_sweep(
             done = Sweep(directory=out, plan=plan, rows=table, failures=failures)
             if isinstance(seeds, int) or failures:
                 return done
-            wanted = [_wanted(seeds, row) for row in table]
+            wanted = [seeds.runs(named(row.summary), len(row.runs)) for row in table]
             more = _within_budget(table, counts, wanted, budget_s * FACTS[engine].packets_per_cpu_s)
             if more == counts:
-                imprecise = [
-                    row.point.variant
-                    for row, has, wants in zip(table, counts, wanted, strict=True)
-                    if wants > has
-                ]
+                each = zip(table, counts, wanted, strict=True)
+                imprecise = [row.point.variant for row, has, wants in each if wants > has]
                 return replace(done, imprecise=imprecise)
             counts = more
-
-
-def _wanted(precision: Precision, row: Row) -> int:
-    """The number of runs that a point is to have next."""
-    return precision.runs(named(row.summary), len(row.runs))
 
 
 def _within_budget(
@@ -181,14 +173,8 @@ def _within_budget(
 ) -> list[int]:
     """Give the number of runs of each point that a budget of packets allows, of the wanted ones."""
     each = [sum(run["packets"] for run in row.runs) / len(row.runs) for row in table]
+    more = [wants - count for wants, count in zip(wanted, counts, strict=True)]
     left = budget - sum(count * packets for count, packets in zip(counts, each, strict=True))
-    needed = sum(
-        (wants - count) * packets
-        for wants, count, packets in zip(wanted, counts, each, strict=True)
-    )
-    if needed <= 0 or left <= 0:
-        return list(counts)
-    part = min(1.0, left / needed)
-    return [
-        count + int((wants - count) * part) for wants, count in zip(wanted, counts, strict=True)
-    ]
+    needed = sum(count * packets for count, packets in zip(more, each, strict=True))
+    part = min(1.0, left / needed) if needed > 0 and left > 0 else 0.0
+    return [count + int(further * part) for count, further in zip(counts, more, strict=True)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from fairhaul.figures.axes import axes
+from fairhaul.figures.figure import Figure
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.summary import scenario_result
@@ -15,9 +15,6 @@ from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
 from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
-
-if TYPE_CHECKING:
-    from fairhaul.figures.figure import Figure
 
 
 def outcome_of(done: Sweep) -> Outcome:

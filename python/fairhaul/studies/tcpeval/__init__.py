@@ -1,8 +1,8 @@
 """`fairhaul evaluate --suite tcpeval`: the Common TCP Evaluation Suite [TCPEVAL].
 
 Its tests are data: `suite.toml` has their tables, and `scenarios` their networks. The files:
-`vectors`, `generator`, `load` and `traffic` (what is offered), `template` (a scenario with its
-traffic), `measures` (what is measured in a run), `tables`, and `outcome` (how they are written).
+`vectors` and `traffic` (what is offered), `template` (a scenario with its traffic),
+`measures` (what is measured in a run), `tables`, and `outcome` (how they are written).
 `docs/evaluate.md` describes it.
 """
 

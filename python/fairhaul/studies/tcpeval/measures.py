@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from fairhaul.measures.measures import measure
+from fairhaul.record.record import Record
 
 if TYPE_CHECKING:
-    from fairhaul.record.record import Record
     from fairhaul.scenario.read import Scenario
 
 Figures = Mapping[str, float | None]
@@ -25,9 +26,8 @@ PARTS = (0.6, 0.8, 0.9)
 
 def central_link(_: Scenario, record: Record) -> Figures:
     """Measure the central link in each direction [TCPEVAL, 4.5], and short and long transfers."""
-    links = measure(record)["links"]
     figures: dict[str, float | None] = {}
-    for link, direction in zip(links, ("", "_up"), strict=True):
+    for link, direction in zip(measure(record)["links"], ("", "_up"), strict=True):
         figures[f"utilization{direction}"] = link["utilization"]
         figures[f"drop_rate{direction}"] = link["drop_rate"]
         figures[f"queue_s{direction}"] = link["queue_mean_s"]
@@ -36,8 +36,6 @@ def central_link(_: Scenario, record: Record) -> Figures:
 
 def _transfer_times(record: Record) -> dict[str, float | None]:
     """Give the median time of transfers that start in the test and end, by their size."""
-    import polars as pl
-
     took = (pl.col("end_s") - pl.col("start_s")).alias("took_s")
     ended = record.transfer.filter(
         (pl.col("start_s") >= record.meta["scenario"]["warmup_s"])
@@ -55,8 +53,6 @@ def _number(value: object) -> float | None:
 
 def time_of_bytes(_: Scenario, record: Record) -> Figures:
     """Give when the (1500 * 10^n)-th byte of the new flow was received, after its start."""
-    import polars as pl
-
     rows = record.flow_series.filter(pl.col("flow").cast(pl.Utf8) == "new").sort("t_s")
     start_s = float(record.meta["scenario"]["warmup_s"])
     ends = np.append(rows["t_s"].to_numpy()[1:], record.meta["scenario"]["duration_s"])
@@ -71,8 +67,6 @@ def time_of_bytes(_: Scenario, record: Record) -> Figures:
 
 def after_the_step(_: Scenario, record: Record) -> Figures:
     """Give how many datagrams were dropped after the warm-up; how the window grew if none came."""
-    import polars as pl
-
     step_s = record.meta["scenario"]["warmup_s"]
     after = record.flow_series.filter(pl.col("t_s") >= step_s)
     datagrams = after.filter(pl.col("flow").cast(pl.Utf8).str.starts_with("udp"))

@@ -87,20 +87,16 @@ def _sections(done: SuiteResult) -> Iterator[Section]:
             tables=[_table(test, few, rows)],
             figures=partial(_figures, name, rows),
         )
-    details = {name: rows for name, rows in done.rows.items() if _has_details(name)}
     yield Section(heading="Method", text=method(done), points=suite().departures)
-    for name, rows in details.items():
+    for name, rows in done.rows.items():
         test = suite().tests[name]
-        yield Section(
-            heading=f"{test.title}: all columns",
-            tables=[_table(test, test.columns, rows)],
-            detailed=True,
-            folded=True,
-        )
-
-
-def _has_details(name: str) -> bool:
-    return any(column.detail for column in suite().tests[name].columns)
+        if any(column.detail for column in test.columns):
+            yield Section(
+                heading=f"{test.title}: all columns",
+                tables=[_table(test, test.columns, rows)],
+                detailed=True,
+                folded=True,
+            )
 
 
 def _table(test: SuiteTest, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
@@ -122,30 +118,33 @@ def _looks(found: Sequence[Row]) -> list[Look]:
 
 
 def _mark(of: Estimate, scale: float = 1.0) -> dict[str, Any]:
-    low, high = of.ends() or (None, None)
-    return {
-        "mean": scale * of.mean,
-        "low": None if low is None else scale * low,
-        "high": None if high is None else scale * high,
-    }
+    low, high = [scale * end for end in of.ends() or ()] or (None, None)
+    return {"mean": scale * of.mean, "low": low, "high": high}
 
 
 def _tradeoff(found: Sequence[Row]) -> list[Figure]:
     lines, queues, parts = [], [0.0], [100.0]
     for look in _looks(found):
-        points = []
-        for row in found:
-            queue, part = row.figures["queue_s"], row.figures["utilization"]
-            if row.controller == look.label and queue is not None and part is not None:
-                points.append({"x": 1000 * queue.mean, **_mark(part, 100.0)})
-                queues.append(1000 * queue.mean)
-                parts.append(100 * part.mean)
+        points = [
+            {"x": 1000 * queue.mean, **_mark(part, 100.0)}
+            for row in found
+            if row.controller == look.label
+            and (queue := row.figures["queue_s"]) is not None
+            and (part := row.figures["utilization"]) is not None
+        ]
+        queues += [point["x"] for point in points]
+        parts += [point["mean"] for point in points]
         lines.append(Curve(look=look, points=points))
     x = Scale(title="Mean queue (ms)", low=0.0, high=1.05 * max(queues))
     y = Scale(title="Utilization (%)", low=min(parts) - 1, high=100.0)
-    chart = curves(lines, x, y)
-    caption = "A point for each buffer: 10, 20, 50, 100 and 200 % of the product."
-    return [Figure(name="tradeoff", title="Delay and utilization", caption=caption, chart=chart)]
+    return [
+        Figure(
+            name="tradeoff",
+            title="Delay and utilization",
+            caption="A point for each buffer: 10, 20, 50, 100 and 200 % of the product.",
+            chart=curves(lines, x, y),
+        )
+    ]
 
 
 def _impact(found: Sequence[Row]) -> list[Figure]:

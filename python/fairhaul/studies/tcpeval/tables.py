@@ -10,21 +10,15 @@ from fairhaul.statistics.estimate import AT_LEAST_0, FRACTION, Estimate, estimat
 from fairhaul.studies.tcpeval.measures import Figures
 
 
-def _part(value: float) -> str:
-    return f"{100 * value:.3g} %"
-
-
-def _time(value: float) -> str:
-    if value < 1:
-        return f"{1000 * value:.3g} ms"
-    return f"{value:.3g} s" if value < 1000 else f"{value:.0f} s"
-
-
 def _number(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
-FORMS: Mapping[str, Callable[[float], str]] = {"part": _part, "time": _time, "number": _number}
+FORMS: Mapping[str, Callable[[float], str]] = {
+    "part": lambda value: f"{100 * value:.3g} %",
+    "time": lambda value: f"{_number(value)} s" if value >= 1 else f"{1000 * value:.3g} ms",
+    "number": _number,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +58,7 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the row as it is printed in JSON."""
-        figures = {
-            key: None if number is None else number.to_dict()
-            for key, number in self.figures.items()
-        }
+        figures = {key: of and of.to_dict() for key, of in self.figures.items()}
         return {"point": list(self.point), "controller": self.controller, "figures": figures}
 
 
@@ -80,21 +71,17 @@ def rows_of(columns: Sequence[Column], runs: Runs, standard: str = "") -> list[R
     With `standard` they are relative to those of this controller, which has no row then.
     """
     rows = []
-    for (point, controller), each in runs.items():
+    for (point, controller), runs_of in runs.items():
+        each = runs_of
         if standard:
             if controller == standard:
                 continue
-            base = runs[point, standard]
-            each = [_ratios(*pair) for pair in zip(each, base, strict=True)]  # noqa: PLW2901
-        shown = [column for column in columns if column.key in each[0]]
-        figures = {column.key: column.estimate(each) for column in shown}
+            each = [_ratios(*pair) for pair in zip(each, runs[point, standard], strict=True)]
+        figures = {column.key: column.estimate(each) for column in columns if column.key in each[0]}
         rows.append(Row(point=point, controller=controller, figures=figures))
     return rows
 
 
 def _ratios(figures: Figures, base: Figures) -> Figures:
-    return {key: _ratio(value, base[key]) for key, value in figures.items()}
-
-
-def _ratio(above: float | None, below: float | None) -> float | None:
-    return above / below if above is not None and below else None
+    pairs = {key: (value, base[key]) for key, value in figures.items()}
+    return {key: of / by if of is not None and by else None for key, (of, by) in pairs.items()}

@@ -14,15 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairhaul.files.files import replace
 from fairhaul.scenario.read import toml
-from fairhaul.studies.tcpeval.load import Wanted
+from fairhaul.studies.tcpeval.traffic import Made, Traffic, Wanted
 from fairhaul.studies.tcpeval.vectors import file_name
-
-if TYPE_CHECKING:
-    from fairhaul.studies.tcpeval.traffic import Made, Traffic
 
 FOLDER = Path(__file__).parent / "scenarios"
 # The path of a trace [TCPEVAL, 4.1] that the sources of a graph play.

@@ -6,8 +6,9 @@ A `Trace` is what the connections of one path of the dumbbell write, in columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +54,12 @@ class Trace:
         """Give some of the connections, with other starts, in the order of these."""
         order = np.argsort(start_s, kind="stable")
         which = which[order]
-        return Trace(
-            start_s=start_s[order],
-            down_bytes=self.down_bytes[which],
-            up_bytes=self.up_bytes[which],
-            pauses_s=self.pauses_s[which],
-            units=self.units[which],
-            is_small=self.is_small[which],
-            kind=[self.kind[index] for index in which],
-            body=[self.body[index] for index in which],
-        )
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        taken: dict[str, Any] = {
+            name: of[which] if isinstance(of, np.ndarray) else [of[index] for index in which]
+            for name, of in columns.items()
+        }
+        return Trace(**{**taken, "start_s": start_s[order]})
 
     def down_bits(self) -> Floats:
         """Give what each acceptor puts on the wire, headers included."""
@@ -124,24 +121,19 @@ def read(path: Path, rng: np.random.Generator) -> Trace:
     connections = list(_connections(text, path))
     if not connections:
         raise ScenarioError(f"{path}: the file has no connection; it begins with SEQ or CONC")
-    segments = [connection.segment for connection in connections]
     drawn = rng.random(len(connections)) < SMALL_PART
-    small = [
-        segment <= SMALL - HEADERS if segment else bool(chosen)
-        for segment, chosen in zip(segments, drawn, strict=True)
-    ]
-    order = np.argsort([connection.start_s for connection in connections], kind="stable")
+    segments = np.array([of.segment for of in connections])
     trace = Trace(
-        start_s=np.array([connection.start_s for connection in connections]),
-        down_bytes=np.array([float(connection.down) for connection in connections]),
-        up_bytes=np.array([float(connection.up) for connection in connections]),
-        pauses_s=np.array([connection.pauses_us / US for connection in connections]),
-        units=np.array([connection.units for connection in connections]),
-        is_small=np.array(small),
-        kind=[connection.kind for connection in connections],
-        body=["".join(connection.lines) for connection in connections],
+        start_s=np.array([of.start_s for of in connections]),
+        down_bytes=np.array([float(of.down) for of in connections]),
+        up_bytes=np.array([float(of.up) for of in connections]),
+        pauses_s=np.array([of.pauses_us / US for of in connections]),
+        units=np.array([of.units for of in connections]),
+        is_small=np.where(segments > 0, segments <= SMALL - HEADERS, drawn),
+        kind=[of.kind for of in connections],
+        body=["".join(of.lines) for of in connections],
     )
-    return trace.taken(order, trace.start_s[order])
+    return trace.taken(np.arange(len(connections)), trace.start_s)
 
 
 @dataclass

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import polars as pl
+
+from fairhaul.record.record import Record
 from fairhaul.record.series import series
-from fairhaul.studies.papers import payload
-from fairhaul.studies.papers.losses import Coincidence
-
-if TYPE_CHECKING:
-    from fairhaul.record.record import Record
+from fairhaul.studies.papers.measured import Coincidence, goodput_factor
 
 # Of a data packet; what is delivered counts without.
 HEADERS = 40
@@ -55,7 +55,7 @@ def _queued(flow: Mapping[str, Any], spec: Mapping[str, Any]) -> float:
 
 def on_hosts(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the numbers of a run of the kernel's Reno beside its CUBIC."""
-    worth = 100 * payload.goodput_factor(record)
+    worth = 100 * goodput_factor(record)
     reno, cubic = (worth * flow["link_share"] for flow in figures["flows"])
     return {
         "NewReno / CUBIC": reno / cubic if cubic else None,
@@ -78,8 +78,6 @@ def alone(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]
 
 def _whole(record: Record) -> float:
     """Give the utilisation of the first link over the whole run, its start included."""
-    import polars as pl
-
     scenario = record.meta["scenario"]
     first = pl.col("link").cast(pl.String) == scenario["links"][0]["name"]
     return float(record.link_series.filter(first)["busy_s"].sum()) / float(scenario["duration_s"])
@@ -87,8 +85,6 @@ def _whole(record: Record) -> float:
 
 def variation(record: Record) -> float:
     """Give the coefficient of variation over time of the first flow's window, after the warm-up."""
-    import numpy as np
-
     scenario = record.meta["scenario"]
     rows = series(record.flow_series, len(scenario["flows"]), scenario)
     windows = rows.columns["cwnd_packets"][0]

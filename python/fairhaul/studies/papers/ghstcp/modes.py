@@ -1,16 +1,24 @@
-"""The modes of gHSTCP over time, and how soon one flow fills the link [GHSTCP, validation]."""
+"""The modes of gHSTCP over time, and how soon one flow fills the link [GHSTCP, validation].
+
+Also the goodputs of scenarios 1 and 2 [GHSTCP, test in the emulation network].
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fairhaul.studies.papers.experiment import Results
-from fairhaul.studies.papers.filling import time_to_fill
+import numpy as np
+import polars as pl
 
-if TYPE_CHECKING:
-    from fairhaul.figures.figure import Figure
-    from fairhaul.record.record import Record
+from fairhaul.figures import charts
+from fairhaul.figures.bins import level, tidy, whole_run
+from fairhaul.figures.charts import Look, Span
+from fairhaul.figures.figure import Figure
+from fairhaul.record.record import Record
+from fairhaul.studies.papers.figures import looks
+from fairhaul.studies.papers.measured import goodput_factor, time_to_fill
+from fairhaul.studies.papers.results import Results
 
 # Data go over the other direction of the one link.
 DATA_LINK = 1
@@ -35,11 +43,26 @@ def filling(record: Record, figures: Mapping[str, Any]) -> dict[str, float | Non
     return {"time to fill": filled, "in HSTCP mode until then %": high}
 
 
+def goodputs(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
+    """Give the goodputs of Flow-1's transfer and of two Reno flows, and how fair they are."""
+    worth = goodput_factor(record) / 1e6
+    groups: dict[str, float] = {}
+    for flow in figures["flows"]:
+        groups[flow["group"]] = groups.get(flow["group"], 0.0) + worth * flow["goodput_bps"]
+    first, *rest = groups.values()
+    used, fair = 100 * figures["links"][0]["utilization"], figures["fairness"]
+    return {
+        "Flow-1 Mbit/s": first,
+        "each of Flow-2 Mbit/s": sum(rest) / len(rest),
+        "link used %": used,
+        "Jain's index": fair["jain"],
+        "of max-min share": fair["entitlement"],
+        "used x Jain": used / 100 * fair["jain"],
+    }
+
+
 def high_speed(record: Record, edges: list[float]) -> list[float]:
     """Give the share of time that the first flow was in HSTCP's mode, between each two edges."""
-    import numpy as np
-    import polars as pl
-
     first = record.meta["scenario"]["flows"][0]["name"]
     kind, flow = (pl.col(name).cast(pl.String) for name in ("kind", "flow"))
     modes = record.event.filter((kind == "mode") & (flow == first)).sort("t_s", maintain_order=True)
@@ -54,11 +77,6 @@ def high_speed(record: Record, edges: list[float]) -> list[float]:
 
 def over_time(record: Record) -> Any:
     """Keep the round-trip time and the mode over time."""
-    import numpy as np
-
-    from fairhaul.figures.bins import level, tidy, whole_run
-    from fairhaul.figures.charts import Span
-
     scenario = record.meta["scenario"]
     rows = whole_run(record.flow_series, len(scenario["flows"]), scenario)
     bins = level(rows, "rtt_s")
@@ -82,23 +100,16 @@ def over_time(record: Record) -> Any:
 
 def figures(engines: Mapping[str, Results]) -> list[Figure]:
     """Draw the round-trip time and the mode over time, by two rules."""
-    from fairhaul.figures import charts
-    from fairhaul.figures.figure import Figure
-    from fairhaul.studies.papers.figures import looks
-
     (results,) = engines.values()
     look, other = looks(["a", "b"])
     lanes = []
     for rule in ("original", "refined"):
         span, rtts, shares = results.kept["whole link", "jitter 0.3 ms", rule]
         top = 1.05 * max(row["high"] for row in rtts)
-        for label, rows, end, colour in (
-            (f"{rule}: round-trip time (ms)", rtts, top, look.colour),
-            (f"{rule}: share of time in HSTCP's mode", shares, 1.0, other.colour),
-        ):
-            lanes.append(
-                charts.Lane(look=charts.Look(label=label, colour=colour), rows=rows, top=end)
-            )
+        of_rtt = Look(label=f"{rule}: round-trip time (ms)", colour=look.colour)
+        of_mode = Look(label=f"{rule}: share of time in HSTCP's mode", colour=other.colour)
+        lanes.append(charts.Lane(look=of_rtt, rows=rtts, top=top))
+        lanes.append(charts.Lane(look=of_mode, rows=shares, top=1.0))
     caption = (
         "One flow alone, with jitter of 0.3 ms. The link is full while the round-trip time is "
         "above 46 ms."

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from fairhaul.measures.losses import REDUCTIONS, not_undone
+from fairhaul.record.record import Record
 from fairhaul.record.series import series
-from fairhaul.studies.papers import payload
-
-if TYPE_CHECKING:
-    from fairhaul.record.record import Record
+from fairhaul.studies.papers.measured import goodput_factor
 
 FLOW = "F"
 
@@ -51,8 +52,6 @@ def numbers(record: Record, figures: Mapping[str, Any]) -> dict[str, float | Non
 
 def on_hosts(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
     """Give how long the window took to what the path holds, and what was retransmitted."""
-    import polars as pl
-
     scenario, flow = record.meta["scenario"], figures["flows"][0]
     # What the path holds: 60 ms of packets of 1500 bytes.
     time = reached(record, 0.06 * scenario["links"][0]["rate_bps"] / 12_000)
@@ -63,14 +62,12 @@ def on_hosts(record: Record, figures: Mapping[str, Any]) -> dict[str, float | No
         "early retransmissions": float(early),
         "retransmissions": float(flow["retransmits"]),
         "timeouts": float(flow["timeouts"]),
-        "goodput": flow["goodput_bps"] * payload.goodput_factor(record) * 1e-6,
+        "goodput": flow["goodput_bps"] * goodput_factor(record) * 1e-6,
     }
 
 
 def reached(record: Record, packets: float) -> float | None:
     """When the window of F was first at `packets` for a whole bin, seconds; nothing if never."""
-    import polars as pl
-
     mine = pl.col("flow").cast(pl.String) == FLOW
     bins = record.flow_series.filter(mine & (pl.col("cwnd_packets") >= packets - ROUNDING))
     return float(bins["t_s"][0]) if bins.height else None
@@ -78,8 +75,6 @@ def reached(record: Record, packets: float) -> float | None:
 
 def delays(record: Record, _: Mapping[str, Any]) -> dict[str, float | None]:
     """Give mean delays, the mean window, and the round trips until the window is at its bound."""
-    import numpy as np
-
     scenario = record.meta["scenario"]
     rows = series(record.flow_series, len(scenario["flows"]), scenario)
     samples = rows.columns["rtt_samples"][0]
@@ -99,8 +94,6 @@ def delays(record: Record, _: Mapping[str, Any]) -> dict[str, float | None]:
 
 def _rounds(record: Record, until_s: float) -> float:
     """How many round trips F has had up to a time: bins over their mean round trips."""
-    import numpy as np
-
     scenario = record.meta["scenario"]
     rows = series(record.flow_series, len(scenario["flows"]), {**scenario, "warmup_s": 0.0})
     before = (rows.starts_s < until_s) & (rows.columns["rtt_samples"][0] > 0)
@@ -109,8 +102,6 @@ def _rounds(record: Record, until_s: float) -> float:
 
 def goodputs(record: Record, _: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the goodput in each window of time that the run reaches to the end of, Mbit/s."""
-    import polars as pl
-
     numbers: dict[str, float | None] = {}
     for name, (start, end) in WINDOWS_S.items():
         inside = pl.col("t_s").is_between(start, end, closed="left")

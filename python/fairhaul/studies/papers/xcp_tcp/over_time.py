@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+from fairhaul.figures import charts
+from fairhaul.figures.charts import Curve, Look
+from fairhaul.figures.figure import Figure
+from fairhaul.figures.look import colour
 from fairhaul.statistics.estimate import Estimate
-from fairhaul.studies.papers.experiment import Results, cell
+from fairhaul.studies.papers.figures import curve
+from fairhaul.studies.papers.results import Key, Results, cell
 from fairhaul.studies.papers.table import Cell, Row, Table
-from fairhaul.studies.papers.xcp_tcp.shares import CLASSES, MEAN_S, XCP
-
-if TYPE_CHECKING:
-    from fairhaul.figures.charts import Curve
-    from fairhaul.figures.figure import Figure
-    from fairhaul.studies.papers.experiment import Key
-    from fairhaul.studies.papers.xcp_tcp.shares import Phase
+from fairhaul.studies.papers.xcp_tcp.shares import CLASSES, MEAN_S, Phase
 
 FIGURE_1 = "Figure 1"
 MIXES = {
@@ -49,17 +48,18 @@ def _label(key: Key) -> str:
     return ", ".join([*words, rtt])
 
 
-def _due(phase: Phase, who: str) -> Cell:
-    """Give what is due to a class as a cell."""
-    return cell(Estimate(mean=phase.due(who), low=None, high=None), ".1f")
+def _cells(results: Results, key: Key, names: Mapping[str, str]) -> list[Cell]:
+    """Give our numbers of a case, each in its form."""
+    return [cell(results.estimate(key, name), form) for name, form in names.items()]
 
 
-def _shares(results: Results, key: Key, phase: Phase, suffix: str) -> list[Cell]:
-    return [
-        pair_cell
-        for who in CLASSES
-        for pair_cell in (_due(phase, who), cell(results.estimate(key, f"{who}{suffix}"), ".1f"))
-    ]
+def _shares(results: Results, key: Key, phase: Phase, suffix: str = "") -> list[Cell]:
+    """Give for each class what is due to it, and its share."""
+    cells = []
+    for who in CLASSES:
+        due = Estimate(mean=phase.due(who), low=None, high=None)
+        cells += [cell(due, ".1f"), *_cells(results, key, {f"{who}{suffix}": ".1f"})]
+    return cells
 
 
 def _over_time(results: Results) -> Table:
@@ -85,9 +85,9 @@ def _over_time(results: Results) -> Table:
 
 def _phase(results: Results, key: Key, phase: Phase) -> list[Cell]:
     start = phase.start_s
-    low = [cell(results.estimate(key, f"{who} below half from {start}"), ".0f") for who in CLASSES]
-    arrived = cell(results.estimate(key, f"there from {start}"), ".0f")
-    return [*_shares(results, key, phase, f" from {start}"), arrived, *low]
+    times = [f"there from {start}", *(f"{who} below half from {start}" for who in CLASSES)]
+    shares = _shares(results, key, phase, f" from {start}")
+    return [*shares, *_cells(results, key, dict.fromkeys(times, ".0f"))]
 
 
 def _law(results: Results) -> Table:
@@ -100,8 +100,8 @@ def _law(results: Results) -> Table:
             Row(
                 label=", ".join(key[1:]),
                 cells=[
-                    _due(results.kept[key][-1], XCP),
-                    *(cell(results.estimate(key, name), ".1f") for name in (XCP, "residue")),
+                    *_shares(results, key, results.kept[key][-1])[:2],
+                    *_cells(results, key, {"residue": ".1f"}),
                 ],
             )
             for key in results.runs
@@ -122,10 +122,7 @@ def _settled(results: Results) -> Table:
     rows = [
         Row(
             label=_label(key),
-            cells=[
-                *_shares(results, key, when[-1], ""),
-                *(cell(results.estimate(key, name), form) for name, form in forms.items()),
-            ],
+            cells=[*_shares(results, key, when[-1]), *_cells(results, key, forms)],
         )
         for key, when in results.kept.items()
     ]
@@ -172,9 +169,6 @@ def _file(name: str, rate: str) -> str:
 
 def _draw(results: Results, keys: Mapping[str, Key], title: str, file: str) -> Figure:
     """Draw the shares of some cases beside each other, by the name of each."""
-    from fairhaul.figures import charts
-    from fairhaul.figures.figure import Figure
-
     panels = {
         f"{letter}) {name}": _lines(results, key)
         for letter, (name, key) in zip("abcd"[: len(keys)], keys.items(), strict=True)
@@ -186,10 +180,6 @@ def _draw(results: Results, keys: Mapping[str, Key], title: str, file: str) -> F
 
 
 def _lines(results: Results, key: Key) -> list[Curve]:
-    from fairhaul.figures.charts import Curve, Look
-    from fairhaul.figures.look import colour
-    from fairhaul.studies.papers.figures import curve
-
     phases = results.kept[key]
     middles = range(MEAN_S // 2, phases[-1].end_s, MEAN_S)
     lines = []
@@ -200,12 +190,11 @@ def _lines(results: Results, key: Key) -> list[Curve]:
             for x in (phase.start_s, phase.end_s)
         ]
         plain = Look(label="", colour=colour(i), thin=True)
-        dashed = Look(label="", colour=colour(i), thin=True, dash=(4, 4))
         peaks = curve(results, plain, {x: (key, f"{who} peak at {x}") for x in middles})
         bare = [{**row, "low": None, "high": None} for row in peaks.points]
         look = Look(label=who, colour=colour(i))
         lines += [
-            Curve(look=dashed, points=steps),
+            Curve(look=replace(plain, dash=(4, 4)), points=steps),
             Curve(look=plain, points=bare),
             curve(results, look, {x: (key, f"{who} at {x}") for x in middles}),
         ]

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
+from fairhaul.record.record import Record
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fairhaul.record.record import Record
-    from fairhaul.studies.papers.experiment import Numbers
+    from fairhaul.studies.papers.results import Numbers
 
     Floats = NDArray[np.float64]
 
@@ -82,23 +86,21 @@ def numbers(record: Record, _: Mapping[str, Any]) -> Numbers:
             part = share[start : start + MEAN_S]
             values[f"{who} at {start + MEAN_S // 2}"] = float(part.mean())
             values[f"{who} peak at {start + MEAN_S // 2}"] = float(part.max())
-    for phase in phases(record):
-        settled = slice(phase.start_s + MEAN_S, phase.end_s)
-        for who in CLASSES:
-            share = seconds[who]
-            due, rest = phase.due(who), share[settled]
-            low = share[phase.start_s : phase.end_s] < due / 2
-            values[f"{who} from {phase.start_s}"] = float(rest.mean()) if rest.size else None
-            values[f"{who} below half from {phase.start_s}"] = float(low.sum())
-        new = seconds[phase.new][phase.start_s : phase.end_s]
-        values[f"there from {phase.start_s}"] = time_to_share(new, phase.due(phase.new))
-    return {**values, **_last(phases(record)[-1], seconds), **_router(record)}
+    each = phases(record)
+    for phase in each:
+        start, end = phase.start_s, phase.end_s
+        for who, share in seconds.items():
+            rest, low = share[start + MEAN_S : end], share[start:end] < phase.due(who) / 2
+            values[f"{who} from {start}"] = float(rest.mean()) if rest.size else None
+            values[f"{who} below half from {start}"] = float(low.sum())
+        reached = time_to_share(seconds[phase.new][start:end], phase.due(phase.new))
+        values[f"there from {start}"] = reached
+    last = each[-1]
+    return {**values, **_last(last, seconds), **_router(record, last.start_s + MEAN_S)}
 
 
 def _last(phase: Phase, seconds: Mapping[str, Floats]) -> dict[str, float | None]:
     """Give what the flows have once all have arrived, and how far it is from what is due."""
-    import numpy as np
-
     settled = slice(phase.start_s + MEAN_S, phase.end_s)
     parts = {who: share[settled] for who, share in seconds.items()}
     if not parts[XCP].size:
@@ -118,8 +120,6 @@ def time_to_share(share: Floats, due: float) -> float | None:
 
     Nothing if it never comes, or does not stay.
     """
-    import numpy as np
-
     if share.size < OVER_S + STAYS_S:
         return None
     means = np.convolve(share, np.ones(OVER_S) / OVER_S, mode="valid")
@@ -130,9 +130,6 @@ def time_to_share(share: Floats, due: float) -> float | None:
 
 def by_second(record: Record) -> dict[str, Floats]:
     """Give the share of the link that each class has in each second, %, headers included."""
-    import numpy as np
-    import polars as pl
-
     scenario = record.meta["scenario"]
     rate = scenario["links"][0]["rate_bps"]
     length = int(scenario["duration_s"])
@@ -158,17 +155,14 @@ def _on_the_wire(flow: Mapping[str, object]) -> float:
     return size / (size - HEADERS - (CONGESTION if _class(flow) == XCP else 0))
 
 
-def _router(record: Record) -> dict[str, float | None]:
+def _router(record: Record, from_s: int) -> dict[str, float | None]:
     """Give what the router's gauges show of the last phase: its law's residue, and the drops.
 
     An interval takes from all in proportion to what they send, and gives to XCP alone: what it
     has to give over what it takes is the share at which XCP stays [XCP-SPEC, 4.3].
     """
-    import polars as pl
-
-    start = phases(record)[-1].start_s + MEAN_S
     last = record.gauge.filter(
-        (pl.col("t_s") >= start) & (pl.col("link").cast(pl.String) == "bottleneck")
+        (pl.col("t_s") >= from_s) & (pl.col("link").cast(pl.String) == "bottleneck")
     )
     gauges = {
         str(name): rows["value"].to_numpy()
@@ -179,23 +173,21 @@ def _router(record: Record) -> dict[str, float | None]:
     change, shuffled = gauges["change"], gauges["shuffled"]
     takes = float((shuffled - change.clip(max=0)).sum())
     gives = float((shuffled + change.clip(min=0)).sum())
-    numbers: dict[str, float | None] = {
-        "residue": min(100.0, 100 * gives / takes) if takes else None
+    residue = {"residue": min(100.0, 100 * gives / takes) if takes else None}
+    if "drop_p" not in gauges:
+        return residue
+    p = gauges["drop_p"]
+    return {
+        **residue,
+        "dropping": 100 * float((p > 0).mean()),
+        "p": float(p[p > 0].mean()) if (p > 0).any() else None,
+        "XCP counted": float(gauges["flows_asking"].mean()),
+        "TCP counted": float(gauges["flows_plain"].mean()),
     }
-    if "drop_p" in gauges:
-        p = gauges["drop_p"]
-        numbers["dropping"] = 100 * float((p > 0).mean())
-        numbers["p"] = float(p[p > 0].mean()) if (p > 0).any() else None
-        numbers["XCP counted"] = float(gauges["flows_asking"].mean())
-        numbers["TCP counted"] = float(gauges["flows_plain"].mean())
-    return numbers
 
 
 def transfers(record: Record, _: Mapping[str, Any]) -> Numbers:
     """Give how long the short transfers take, and the share of XCP beside them."""
-    import numpy as np
-    import polars as pl
-
     scenario = record.meta["scenario"]
     warmup, end = scenario["warmup_s"], scenario["duration_s"]
     begun = record.transfer.filter(
@@ -203,14 +195,13 @@ def transfers(record: Record, _: Mapping[str, Any]) -> Numbers:
         & pl.col("start_s").is_between(warmup, end - LEFT_S)
     )
     took = (begun["end_s"] - begun["start_s"]).drop_nulls()
-    numbers: dict[str, float | None] = {
+    numbers = {
         "transfers": float(begun.height),
         "unfinished": float(begun.height - took.len()),
         XCP: float(by_second(record)[XCP][int(warmup) :].mean()),
     }
-    if took.len():
-        times = took.to_numpy()
-        quantiles = {"median s": 0.5, "19 of 20 within s": 0.95}
-        numbers["mean s"] = float(times.mean())
-        numbers |= {name: float(np.quantile(times, part)) for name, part in quantiles.items()}
-    return numbers
+    if not took.len():
+        return numbers
+    times = took.to_numpy()
+    median, most = (float(np.quantile(times, part)) for part in (0.5, 0.95))
+    return {**numbers, "mean s": float(times.mean()), "median s": median, "19 of 20 within s": most}
