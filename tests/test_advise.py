@@ -10,6 +10,7 @@ import pytest
 
 import fairhaul
 from fairhaul import cli
+from fairhaul.host.buffers import raised
 from fairhaul.host.deployable import Way, pacing_command
 from fairhaul.jobs.values import Running
 from fairhaul.scenario.transport import controller_of
@@ -137,8 +138,22 @@ def test_commands_fit_the_winner_and_the_host() -> None:
     assert 250_000 < done.path_bytes <= 375_000 + 1500
     assert words.buffer_bytes(done) == 2 << 20
     far = replace(done, path_bytes=625e6)
-    assert words.buffer_bytes(far) == (1 << 31) - (1 << 20), "a signed integer of 32 bits"
-    assert "the largest of Linux" in words.commands(far)[0][0]
+    assert words.buffer_bytes(far) == 65535 << 14, "no window is larger"
+    assert "the largest window of TCP" in words.commands(far)[0][0]
+
+
+def test_limits_of_buffers_are_only_raised(tmp_path: Path) -> None:
+    for name, values in (("core/rmem_max", "212992"), ("ipv4/tcp_rmem", "4096\t131072\t6291456")):
+        (tmp_path / "net" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "net" / name).write_text(values)
+    few = raised(1 << 20, tmp_path)
+    assert few.command == "sudo sysctl -w net.core.rmem_max=1048576", "6 MiB are enough"
+    assert few.text() == "net.core.rmem_max = 212992"
+    many = raised(64 << 20, tmp_path)
+    assert many.after["net.ipv4.tcp_rmem"] == "4096 131072 67108864"
+    assert "net.ipv4.tcp_rmem='4096 131072 67108864'" in many.command
+    assert raised(1, tmp_path).command == ""
+    assert raised(1, tmp_path / "elsewhere").before == {}
 
 
 def test_the_scenario_of_every_candidate_has_the_pacing_that_a_command_sets() -> None:
@@ -250,7 +265,7 @@ def test_the_command_prints_advice_and_writes_a_report(
     printed = capsys.readouterr().out
     assert printed.startswith("Use ")
     assert printed.endswith(f"Report: {tmp_path}/report.html\n")
-    assert "sudo sysctl -w net.core.rmem_max=" in printed
+    assert "buffers" in printed
     assert "Each run of the final lasts" in printed
     assert "Every candidate was simulated with fq on the sender." in printed
     page = (tmp_path / "report.html").read_text()

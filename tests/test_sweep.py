@@ -207,6 +207,24 @@ def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: P
     assert flows["seed"].to_list() == ["1", "1", "2", "2", "1", "1"]
 
 
+def test_a_point_says_how_many_of_its_runs_are_stationary(tmp_path: Path) -> None:
+    # With the smaller buffer a flow has 20 loss events in 30 s, and with the larger one it has not.
+    keys = '"bottleneck.queue.capacity" = ["0.2 bdp", "8 bdp"]\nduration = ["30 s"]'
+    text = SWEEP.partition("[sweep]")[0] + f"[sweep]\n{keys}\n"
+    done = fairhaul.sweep(file_of(tmp_path, text), tmp_path / "s", seeds=2)
+    assert done.frame()["stationary"].to_list() == [1.0, 0.0]
+    assert done.frame("flows")["stationary"].to_list() == [True] * 4 + [False] * 4
+    outcome = done.outcome()
+    assert "At 1 of 2 points runs are too short to say anything about the long term" in (
+        outcome.answer
+    )
+    points, every, *_ = outcome.evidence()
+    assert [row[-1] for row in every.tables[0].rows] == ["2 of 2", "0 of 2"]
+    for figure in points.drawn()[:3]:
+        assert '"hollow": true' in json.dumps(figure.chart), figure.name
+        assert figure.caption.endswith("Hollow points have runs that are not stationary.")
+
+
 def test_mistakes_of_a_sweep_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -155,7 +155,7 @@ class _Sweep:
         return [self._lines(SHARE, lines)] if 1 < len(lines) <= MOST_LINES else []
 
     def _at(self, row: Row, point: Mapping[str, float | None]) -> dict[str, Any]:
-        return {"x": self.x.number(row.point.variant[self.x.key]), **point}
+        return {"x": self.x.number(row.point.variant[self.x.key]), **point, **_hollow(row)}
 
     def _lines(self, measure: Measure, lines: Lines) -> Figure:
         y = measure.axis([row for rows in lines.values() for row in rows])
@@ -176,12 +176,14 @@ class _Sweep:
     def _band(self, what: str) -> str:
         """Say what the points and their bands or lines are."""
         runs = min(len(row.runs) for row in self.table)
+        hollow = any(_hollow(row) for row in self.table)
+        short = " Hollow points have runs that are not stationary." if hollow else ""
         if runs == 1:
-            return "Each point is one run."
+            return f"Each point is one run.{short}"
         if runs < LEAST_RUNS:
             reach = "reach from the smallest to the largest run"
-            return f"Points are means over the seeds; {what} {reach}."
-        return f"Points are means over the seeds; {what} are their 95 % intervals."
+            return f"Points are means over the seeds; {what} {reach}.{short}"
+        return f"Points are means over the seeds; {what} are their 95 % intervals.{short}"
 
     def heat(self, y: SweptAxis, measure: Measure) -> Figure:
         """Draw a cell for each pair of two numbers."""
@@ -241,7 +243,7 @@ class _Sweep:
         each = []
         for measure in measures:
             rows = [
-                {"row": label(row, self.keys), "paper": None, **point}
+                {"row": label(row, self.keys), "paper": None, **point, **_hollow(row)}
                 for row, point in self.values(measure)
             ]
             each.append(Panel(scale=measure.axis(rows), rows=rows))
@@ -251,6 +253,11 @@ class _Sweep:
             caption=self._band("lines"),
             chart=panels([label(row, self.keys) for row in self.table], each),
         )
+
+
+def _hollow(row: Row) -> dict[str, bool]:
+    """Mark the point of runs of which some are not stationary."""
+    return {} if all(row.stationary) else {"hollow": True}
 
 
 def _scale(x: SweptAxis) -> Scale:

@@ -245,6 +245,9 @@ class ComparedCase(TypedDict, Generic[N]):
     utilization: N
     least_loss_events: int
     stationary: bool
+    """Whether every run is long enough."""
+    stationary_share: float
+    """Of the runs, which part is long enough, 0 to 1."""
     wanted_duration_s: float | None
     """About how long the runs would have to be; None where they are long enough, or unknown."""
     flows: list[ComparedFlow[N]]

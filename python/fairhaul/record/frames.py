@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 
 
 def flows_frame(runs: Sequence[RunFigures]) -> pl.DataFrame:
-    """Give a frame with one row per run and flow: what was swept, Jain's index, seed, figures."""
+    """Give a frame with one row per run and flow: what was swept, figures of the run and of it."""
     return frame([cells for run in runs for cells in _of_run(run)])
 
 
 def _of_run(run: RunFigures) -> Iterator[dict[str, Any]]:
     settings = {key: plain(value) for key, value in run.get("variant", {}).items()}
-    everything = {"jain": run["fairness"]["jain"], "seed": str(run["seed"])}
+    everything = {
+        "jain": run["fairness"]["jain"],
+        "stationary": run["stationary"],
+        "seed": str(run["seed"]),
+    }
     for flow in run["flows"]:
         yield {**settings, **everything, **flow}
 

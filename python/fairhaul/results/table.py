@@ -23,7 +23,7 @@ OF_LINKS = ("utilization", "drop_rate", "queue_mean_s")
 OF_ALL = ("jain", "max_min_ratio", "entitlement")
 # Flows or groups with a column each; of more only what all of them have together is shown.
 MOST_PARTIES = 4
-SHOWN = ("Jain", "% of link used", "queue ms", "runs")
+SHOWN = ("Jain", "% of link used", "queue ms", "runs", "stationary")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,11 @@ class Row:
     def summary(self) -> Mapping[str, Any]:
         """The means over the runs, of which at least one is required."""
         return summary(self.runs)
+
+    @property
+    def stationary(self) -> Sequence[bool]:
+        """Whether each run is stationary, of those with a measured bulk flow."""
+        return [run["stationary"] for run in self.runs if run["stationary"] is not None]
 
 
 def rows_of(each: Sequence[Sequence[RunFigures]]) -> list[Row]:
@@ -82,11 +87,14 @@ def parties(figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def columns(row: Row) -> dict[str, Any]:
     """Give the columns of a point: what was swept, the number of runs, and figures.
 
+    `stationary` is the share of the runs with a measured bulk flow that are stationary.
+
     Each figure has its mean, and the ends of its interval as `NAME_low` and `NAME_high`; it is null
     where it does not exist.
     """
     found: dict[str, Any] = {key: frames.plain(value) for key, value in row.point.variant.items()}
     found["runs"] = len(row.runs)
+    found["stationary"] = sum(row.stationary) / len(row.stationary) if row.stationary else None
     if not row.runs:
         return found
     for name, mean in named(row.summary).items():
@@ -155,7 +163,7 @@ def _names(table: Sequence[Row]) -> list[str]:
 def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> list[str]:
     settings = [str(row.point.variant.get(key, "-")) for key in keys]
     if not row.runs:
-        return [*settings, *["-"] * (len(names) + len(SHOWN) - 1), "0"]
+        return [*settings, *["-"] * (len(names) + len(SHOWN) - 2), "0", "-"]
     figures: Mapping[str, Any] = row.summary
     by_name = {party["name"]: party for party in parties(figures)}
     goodput = plain(2, 1e-6)
@@ -168,4 +176,5 @@ def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> list[str]:
         cell(link["utilization"], plain(1, 100)),
         cell(link["queue_mean_s"], plain(1, 1000)),
         str(len(row.runs)),
+        f"{sum(row.stationary)} of {len(row.stationary)}" if row.stationary else "-",
     ]

@@ -13,6 +13,7 @@ says too little does the caption explain them. Layers named `hover…` answer th
 from fairhaul.figures.charts.axes import Scale as Scale
 from fairhaul.figures.charts.axes import ends as ends
 from fairhaul.figures.charts.axes import powers as powers
+from fairhaul.figures.charts.axes import powers_and_zero as powers_and_zero
 from fairhaul.figures.charts.axes import ticks as ticks
 from fairhaul.figures.charts.curve import Curve as Curve
 from fairhaul.figures.charts.curve import band as band

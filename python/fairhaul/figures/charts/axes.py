@@ -13,6 +13,7 @@ from fairhaul.figures.charts.vega import Spec, column
 class Scale:
     """What an axis is called, where it ends, where it has its ticks, and whether it is in powers.
 
+    One in powers begins above zero, or has a part from zero to about `linear_to` that is linear.
     `form` is the format of its numbers, as in Vega; by default it suits the ticks.
     """
 
@@ -20,15 +21,19 @@ class Scale:
     low: float
     high: float
     log: bool = False
+    linear_to: float = 0.0
     ticks: Sequence[float] = ()
     form: str = ""
 
     def place(self, value: float) -> float:
         """How far along the axis a value lies: from 0 to 1."""
-        low, at, high = (
-            math.log(max(v, 1e-300)) if self.log else v for v in (self.low, value, self.high)
-        )
+        low, at, high = map(self._moved, (self.low, value, self.high))
         return (at - low) / (high - low)
+
+    def _moved(self, value: float) -> float:
+        if self.linear_to:
+            return math.copysign(math.log1p(abs(value) / self.linear_to), value)
+        return math.log(max(value, 1e-300)) if self.log else value
 
     def inside(self, value: float | None) -> float | None:
         """Give the nearest value on the axis."""
@@ -45,8 +50,10 @@ class Scale:
 
     def law(self) -> Spec:
         """Give from where to where it goes, and how."""
-        kind = "log" if self.log else "linear"
-        return {"type": kind, "domain": [self.low, self.high], "nice": False, "zero": False}
+        ends: Spec = {"domain": [self.low, self.high], "nice": False, "zero": False}
+        if self.linear_to:
+            return {"type": "symlog", "constant": self.linear_to, **ends}
+        return {"type": "log" if self.log else "linear", **ends}
 
 
 def powers(
@@ -59,6 +66,22 @@ def powers(
     low, high = ends(values, log=True)
     return Scale(
         title=title, low=low, high=high, log=True, ticks=ticks(low, high, steps), form=form
+    )
+
+
+def powers_and_zero(title: str, values: Sequence[float]) -> Scale:
+    """Give an axis with room for `values`, of which some are zero and others powers of ten apart.
+
+    Each value has a tick.
+    """
+    least = min(value for value in values if value > 0)
+    return Scale(
+        title=title,
+        low=0.0,
+        high=1.25 * max(values),
+        linear_to=least,
+        ticks=sorted(set(values)),
+        form="~g",
     )
 
 

@@ -1,6 +1,7 @@
 """Curves over any quantity: lines with bands and labels.
 
-A row has `x`, `mean`, and `low` and `high`, the ends of its interval or None.
+A row has `x`, `mean`, and `low` and `high`, the ends of its interval or None; a point whose row is
+`hollow` is not filled.
 """
 
 from __future__ import annotations
@@ -9,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairhaul.figures.charts.axes import Scale
-from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tips, head, labels
+from fairhaul.figures.charts.parts import (
+    HEIGHT,
+    INK,
+    WIDTH,
+    Look,
+    estimate_tips,
+    filling,
+    head,
+    labels,
+)
 from fairhaul.figures.charts.vega import Row, Spec, horizontal, layers, mark
 
 # Between two panels there is room for the names of lines.
@@ -81,5 +91,4 @@ def _points(line: Curve, x: Scale, y: Scale) -> Spec:
     rows = [{**row, "of": line.look.label} for row in line.points]
     tips = estimate_tips([("of:N", ""), ("x:Q", x.title)])
     place = {"x": x.of("x:Q"), "y": y.of("mean:Q"), "tooltip": tips}
-    colour = line.look.colour
-    return mark("point", place, rows, color=colour, filled=True, fill=colour, size=46, opacity=1)
+    return mark("point", {**place, **filling(line.look.colour)}, rows, size=46, opacity=1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairhaul.figures.charts.axes import Scale
-from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tips
+from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tips, filling
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, vertical, words
 
 SPOT: Spec = {"filled": True, "size": 80, "opacity": 1}
@@ -107,7 +107,10 @@ def _clipped(rows: Sequence[Row], scale: Scale) -> list[Row]:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One measure of several cases: rows of `row`, `mean`, `low`, `high`, and `paper` if any."""
+    """One measure of several cases: rows of `row`, `mean`, `low`, `high`, and `paper` if any.
+
+    The dot of a `hollow` row is not filled.
+    """
 
     scale: Scale
     rows: Sequence[Row]
@@ -123,9 +126,10 @@ def _panel(names: Sequence[str], panel: Panel) -> Spec:
     scale = panel.scale
     place = {"y": _cases(names, minExtent=150)}
     spot = {**place, "x": scale.of("mean:Q"), "tooltip": estimate_tips([("row:N", "")])}
+    filled = filling("var(--c1)")
     parts = [
         _interval(place, scale, color="var(--c1)"),
-        mark("point", spot, color="var(--c1)", **SPOT),
+        mark("point", {**spot, **filled}, size=80, opacity=1),
     ]
     if any(row.get("paper") is not None for row in panel.rows):
         paper = {**place, "x": scale.of("paper:Q"), "tooltip": column("paper:Q")}

@@ -113,6 +113,12 @@ def tips_of(looks: Sequence[Look]) -> list[Spec]:
     return [tip("t:Q", "time (s)", ".4~g"), *each]
 
 
+def filling(colour: str) -> Spec:
+    """Fill points with a colour, and draw only the outline of those whose row is `hollow`."""
+    hollow = {"test": "datum.hollow", "value": "var(--paper)"}
+    return {"stroke": {"value": colour}, "fill": {"condition": hollow, "value": colour}}
+
+
 def estimate_tips(first: Sequence[tuple[str, str]]) -> list[Spec]:
     """Give what the pointer shows of an estimate: `first`, then its mean and its interval."""
     interval = [("mean:Q", "mean"), ("low:Q", "interval from"), ("high:Q", "to")]

@@ -113,7 +113,8 @@ class Advice(StudyResult):
             "question": self.question.to_dict(),
             "drawn": self.known.text(),
             "settings": list(self.settings),
-            "recommended": self.winner.name,
+            "recommended": self.winner.name if self.is_long_enough else None,
+            "ahead": self.winner.name,
             "today_goodput_bps": self.today.to_dict(),
             "completion_s": self.completion_s,
             "long_enough": self.is_long_enough,
@@ -144,7 +145,17 @@ class Advice(StudyResult):
     @property
     def is_long_enough(self) -> bool:
         """Whether the runs of the final lasted long enough for a judgement."""
-        return self.duration_s >= ROUND_TRIPS * max(self.question.rtts_s)
+        return self.round_trips >= ROUND_TRIPS
+
+    @property
+    def round_trips(self) -> float:
+        """How many round trips of the path a run of the final lasted."""
+        return self.duration_s / max(self.question.rtts_s)
+
+    @property
+    def wanted_budget_s(self) -> float:
+        """About the budget with which the runs would last long enough, in seconds."""
+        return self.question.budget_s * ROUND_TRIPS / self.round_trips
 
 
 def play(

@@ -6,11 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from fairhaul.figures.axes import SweptAxis
-from fairhaul.figures.charts import Look, Scale, ends, powers
+from fairhaul.figures.charts import Look, Scale, ends, powers, powers_and_zero
 from fairhaul.figures.charts.fields import scattered
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import colour
 from fairhaul.figures.side_by_side import side_by_side
+from fairhaul.host.buffers import LARGEST_WINDOW, raised
 from fairhaul.host.deployable import Way, install_command, pacing_command, way_of
 from fairhaul.host.process import Refused
 from fairhaul.report.outcome import Outcome, Section
@@ -31,8 +32,6 @@ MEBIBYTE = 1 << 20
 RECORDS = 2
 # While a lost packet is repaired, the receiver holds up to a second window behind it.
 WINDOWS = 2
-# The kernel counts the bytes of a buffer in a signed integer of 32 bits.
-MOST_BUFFER = (1 << 31) - MEBIBYTE
 COLUMNS = ("candidate", "Mbit/s", "transfer takes", "others lose %", "fastest in", "")
 
 
@@ -40,7 +39,7 @@ def outcome_of(advice: Advice) -> Outcome:
     """Put an advice into words and tables."""
     question = advice.question
     path = f"{quantity(question.rate_bps, 'bit/s')} and {1000 * max(question.rtts_s):g} ms"
-    lines = [command for _, command in commands(advice) if command]
+    lines = [command for _, command in _commands(advice) if command]
     return Outcome(
         study="advise",
         title=f"Advice for a path of {path}",
@@ -82,7 +81,7 @@ def _sections(advice: Advice) -> list[Section]:
             heading="Commands",
             commands=[
                 line
-                for what, command in commands(advice)
+                for what, command in _commands(advice)
                 for line in (f"# {what}", *([command] if command else []))
             ],
         ),
@@ -90,12 +89,20 @@ def _sections(advice: Advice) -> list[Section]:
 
 
 def answer(advice: Advice) -> str:
-    """Say what to use, and how long the transfer takes."""
+    """Say what to use, and how long the transfer takes, or that the runs were too short for it."""
     connections = advice.question.controllers[advice.winner.name].connections
     over = "one connection" if connections == 1 else f"{connections} connections"
     goodput = estimate_text(advice.winner.goodput, _rate)
+    kind = controller_of(advice.winner.name)
+    if not advice.is_long_enough:
+        return (
+            f"Cannot say yet: a run lasted {duration_text(advice.duration_s)}, only "
+            f"{advice.round_trips:.0f} round trips, too short for the long term; --budget "
+            f"{math.ceil(advice.wanted_budget_s / 60)}min would do. So far {kind} over {over} is "
+            f"ahead, with {goodput} on average over the settings."
+        )
     return (
-        f"Use {controller_of(advice.winner.name)} over {over}: {goodput} on average over the "
+        f"Use {kind} over {over}: {goodput} on average over the "
         f"settings, so that {size_text(advice.question.size_bytes)} take about "
         f"{duration_text(advice.completion_s)}."
     )
@@ -134,12 +141,6 @@ def _certainty(advice: Advice) -> list[str]:
         names = [name for name, found in advice.faster.items() if found is verdict]
         if names:
             lines.append(words.format(listed(names)))
-    if not advice.is_long_enough:
-        round_trips = advice.duration_s / max(advice.question.rtts_s)
-        lines.append(
-            f"The runs lasted {duration_text(advice.duration_s)}, only {round_trips:.0f} round "
-            "trips: too short for the long term. A larger --budget makes them longer."
-        )
     return lines
 
 
@@ -168,7 +169,30 @@ def buffer_bytes(advice: Advice) -> int:
     The runs had no limit either. Any connection may at times have all that the path holds.
     """
     needed = RECORDS * WINDOWS * advice.path_bytes
-    return min(MOST_BUFFER, math.ceil(needed / MEBIBYTE) * MEBIBYTE)
+    return min(LARGEST_WINDOW, math.ceil(needed / MEBIBYTE) * MEBIBYTE)
+
+
+def _buffers(advice: Advice) -> tuple[str, str]:
+    """Give the command that raises the limits of buffers of this host, and what it is for."""
+    least = buffer_bytes(advice)
+    limits = raised(least)
+    of = "the path"
+    if least == LARGEST_WINDOW:
+        of = "the largest window of TCP; the runs had no limit"
+    if not limits.before:
+        return f"on both hosts: buffers of at least {least} bytes, for {of}", ""
+    if not limits.command:
+        return f"on this host buffers suffice; the other one needs {least} bytes, for {of}", ""
+    return (
+        f"on this host: larger buffers, for {of} (now {limits.text()}); "
+        "on the other host the same, where its values are smaller",
+        limits.command,
+    )
+
+
+def _commands(advice: Advice) -> list[tuple[str, str]]:
+    """Give the commands, but none for what was not judged."""
+    return commands(advice) if advice.is_long_enough else []
 
 
 def commands(advice: Advice) -> list[tuple[str, str]]:
@@ -176,16 +200,8 @@ def commands(advice: Advice) -> list[tuple[str, str]]:
     ways = advice.ways
     transport = advice.question.controllers[advice.winner.name]
     connections, kind = transport.connections, str(transport.controller["kind"])
-    most = buffer_bytes(advice)
     way = way_of(transport.controller, ways)
-    limited = "" if most < MOST_BUFFER else ", the largest of Linux; the runs had no limit"
-    found = [
-        (
-            f"on both hosts: buffers for the path{limited}",
-            f"sudo sysctl -w net.core.rmem_max={most} net.core.wmem_max={most} "
-            f"net.ipv4.tcp_rmem='4096 131072 {most}' net.ipv4.tcp_wmem='4096 65536 {most}'",
-        ),
-    ]
+    found = [_buffers(advice)]
     if transport.pacing is not None:
         pace = f"sudo {pacing_command(transport.pacing)}"
         found.append(("on the sender: pacing, at the device of the route", pace))
@@ -216,9 +232,11 @@ def commands(advice: Advice) -> list[tuple[str, str]]:
 def _row(entry: Entry, advice: Advice) -> list[str]:
     """Give the cells of a candidate: goodput, completion time, harm, settings, verdict."""
     completion_s = advice.question.size_bytes * 8 / entry.goodput.mean
-    verdict = "recommended" if entry is advice.winner else ""
+    verdict = ""
     if not entry.allowed:
         verdict = "harms too much"
+    elif entry is advice.winner:
+        verdict = "recommended" if advice.is_long_enough else "ahead so far"
     return [
         entry.name,
         estimate_text(entry.goodput, Decimals(digits=1, scale=1e-6)),
@@ -263,8 +281,13 @@ def _settings(advice: Advice) -> list[Figure]:
             )
             for index, entry in enumerate(advice.entries)
         ]
-        unit = str(values[0]).partition(" ")[2]
-        axis = SweptAxis(key=key, name=NAMES[key], values=values, numbers=numbers, unit=unit)
+        axis = SweptAxis(
+            key=key,
+            name=NAMES[key].removeprefix("a "),
+            values=values,
+            numbers=numbers,
+            unit=str(values[0]).partition(" ")[2],
+        )
         sides.append((_axis(axis.title, numbers), clouds))
     if not sides:
         return []
@@ -280,7 +303,8 @@ def _settings(advice: Advice) -> list[Figure]:
 
 
 def _axis(title: str, numbers: list[float]) -> Scale:
-    if min(numbers) > 0 and max(numbers) / min(numbers) >= 4:
-        return powers(title, numbers)
+    above = [number for number in numbers if number > 0]
+    if max(above) / min(above) >= 4:
+        return powers(title, numbers) if above == numbers else powers_and_zero(title, numbers)
     low, high = ends(numbers)
     return Scale(title=title, low=low, high=high, form=".1~e" if high < 0.01 else "")

@@ -54,6 +54,8 @@ def answer(question: Question, rows: Sequence[Row], found: Mapping[str, Runs], d
         for theme, ranking in ranked
     ]
     if not done.stationary:
+        if not any(parts):
+            parts.append("Cannot say yet.")
         parts.append(too_short(question, rows, done))
     return " ".join(part for part in parts if part)
 

@@ -139,6 +139,7 @@ def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
     """The figures of one run, or the means over several; round-trip times are not averaged."""
     figures = dict(runs[0]) if len(runs) == 1 else summary(runs)
     figures["least_loss_events"] = min(run["least_loss_events"] for run in runs)
+    figures["stationary_share"] = sum(run["stationary"] for run in runs) / len(runs)
     short = [run["wanted_duration_s"] for run in runs if not run["stationary"]]
     figures["wanted_duration_s"] = max(short) if short and None not in short else None
     figures["flows"] = [

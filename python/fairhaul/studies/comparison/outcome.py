@@ -45,7 +45,7 @@ def _sections(done: Comparison) -> list[Section]:
     return [
         Section(heading="", tables=_tables(done), figures=lambda: [_figure(done)]),
         Section(heading="How it was measured", text=_how(done)),
-        Section(heading="Deployment", text=[_deployable(done.question)]),
+        Section(heading="Deployment", text=[_deployable(done)]),
     ]
 
 
@@ -86,11 +86,12 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
                 cell(_at(of, key), form, rough_duration_text if key.endswith("_s") else None)
                 for key, (_, form) in columns.items()
             ),
+            f"{round(of['stationary_share'] * done.seeds)} of {done.seeds}",
         ]
         for name, of in results
     ]
     marked = not all(of["stationary"] for _, of in results)
-    header = ["controller", *(heading for heading, _ in columns.values())]
+    header = ["controller", *(heading for heading, _ in columns.values()), "stationary"]
     title = f"{title}{' (* too short: not ranked)' if marked else ''}"
     return Table(title=title, columns=header, rows=rows)
 
@@ -142,23 +143,28 @@ def _paced_line(question: Question) -> str:
     )
 
 
-def _deployable(question: Question) -> str:
-    """Say which of the controllers the kernel of this host has, or can be given, and how."""
+def _deployable(done: Comparison) -> str:
+    """Say which of the controllers the kernel of this host has, or can be given, and how.
+
+    A controller of which the runs were too short to judge has no command.
+    """
     from fairhaul.host.deployable import Way, has_kernel, install_command, pacing_command, ways
     from fairhaul.host.process import Refused
     from fairhaul.scenario.transport import controller_of
 
     if not has_kernel():
         return "This host has no Linux kernel, so none of the controllers can be deployed here."
-    found, each = ways(), {}
+    question, found, each = done.question, ways(), {}
+    cases = [(row["controller"], row[case]) for row in done.rows for case in ("alone", "beside")]
+    short = {name for name, case in cases if case and not case["stationary"]}
     for text, transport in question.controllers.items():
         controller, name = transport.controller, controller_of(text)
         way = found.get(str(controller["kind"]), Way.NONE)
         if way is Way.PORT:
             try:
-                each[name] = (
-                    f"can be installed by `{install_command(controller, question.profile)}`"
-                )
+                command = install_command(controller, question.profile)
+                by = "" if text in short else f" by `{command}`"
+                each[name] = f"can be installed{by}"
             except Refused as refused:
                 each[name] = f"cannot be installed as simulated ({refused})"
         else:

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from fairhaul.figures.axes import axes
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.words import TOO_SHORT
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.summary import scenario_result
 from fairhaul.results.table import Row, grid, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
+from fairhaul.text.durations import duration_text
 from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
 
@@ -71,7 +73,7 @@ def _answer(table: Sequence[Row]) -> str:
     known = [(jain["mean"], row) for jain, row in judged if jain is not None]
     one_flow = all(len(parties(row.summary)) < 2 for row in table if row.runs)
     if len(known) < 2 or one_flow:
-        return count
+        return count + _too_short(table)
     keys = axes(table)
 
     def where(row: Row) -> str:
@@ -82,8 +84,23 @@ def _answer(table: Sequence[Row]) -> str:
     )
     return (
         f"{count} Jain's index is {low:.3f} to {high:.3f}: lowest at {where(worst)}, highest at "
-        f"{where(best)}."
+        f"{where(best)}.{_too_short(table)}"
     )
+
+
+def _too_short(table: Sequence[Row]) -> str:
+    """Say at how many points runs are not stationary, and the duration that would suffice."""
+    short = [row for row in table if not all(row.stationary)]
+    if not short:
+        return ""
+    where = f"At {len(short)} of {len(table)} points runs are"
+    if len(short) == len(table):
+        where = "At every point runs are"
+    runs = [run for row in short for run in row.runs if run["stationary"] is False]
+    wanted = [run["wanted_duration_s"] for run in runs]
+    known = [seconds for seconds in wanted if seconds is not None]
+    enough = f"; about {duration_text(max(known))} would suffice" if len(known) == len(runs) else ""
+    return f" {where} {TOO_SHORT}{enough}."
 
 
 def _how(table: Sequence[Row]) -> str:
