@@ -54,6 +54,17 @@ controller = "reno"
 
 Fairhaul = Callable[..., subprocess.CompletedProcess[str]]
 
+# Files that take a minute or more. They begin first, so that none of them is left at the end.
+LONG = frozenset(
+    {"test_kernel_in_linux", "test_wheel", "test_dist", "test_studio_page", "test_score"}
+    | {"test_tcpeval", "test_fhstcp", "test_cubic_fairness", "test_site", "test_attack"}
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of long files first."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
+
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:

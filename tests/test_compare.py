@@ -69,7 +69,7 @@ def test_cases_with_too_few_packets_are_not_ranked() -> None:
     assert not done.rows[0]["alone"]["stationary"]
     assert done.duration_s <= 20 / 5
     assert done.packets <= 250_000
-    assert done.answer.startswith("Too short to say, and not ranked: alone, reno (")
+    assert done.answer.startswith("Cannot say yet, too short: alone, reno (")
     assert "transfers" not in done.answer
 
 

@@ -16,7 +16,7 @@ LARGEST_WINDOW = 65535 << 14
 
 @dataclass(frozen=True, kw_only=True)
 class Raise:
-    """The values of limits before, and after those that are too small were raised."""
+    """The values of limits before, and after the small ones were raised."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
@@ -35,7 +35,7 @@ class Raise:
 def raised(least_bytes: int, place: Path = PLACE) -> Raise:
     """Raise each limit of this host that is below `least_bytes`, and leave the others as they are.
 
-    A limit that cannot be read is left out.
+    A limit that cannot be read is skipped.
     """
     before, after = {}, {}
     for name in LIMITS:

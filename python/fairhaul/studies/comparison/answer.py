@@ -54,9 +54,7 @@ def answer(question: Question, rows: Sequence[Row], found: Mapping[str, Runs], d
         for theme, ranking in ranked
     ]
     if not done.stationary:
-        if not any(parts):
-            parts.append("Cannot say yet.")
-        parts.append(too_short(question, rows, done))
+        parts.append(too_short(question, rows, done, nothing_else=not any(parts)))
     return " ".join(part for part in parts if part)
 
 
@@ -147,7 +145,7 @@ def _sentence(theme: Theme, ranking: Ranking, apart: Mapping[tuple[str, str], bo
     return f"{best}{beside} {theme.best} ({texts[best]}), {last} {theme.last} ({texts[last]})."
 
 
-def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
+def too_short(question: Question, rows: Sequence[Row], done: Done, *, nothing_else: bool) -> str:
     """Name the cases that are not stationary, and the duration that each would need.
 
     A controller that causes no losses, e.g. a delay-based one, never has enough loss events.
@@ -159,8 +157,9 @@ def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
         cases += [f"{heading}, {', '.join(_wanted(row, case) for row in short)}"] if short else []
         wanted += [row[case]["wanted_duration_s"] for row in short]
     seeds = len(next(iter(done.measures.values())))
+    lead = "Cannot say yet, too short" if nothing_else else "Too short to say, and not ranked"
     return (
-        f"Too short to say, and not ranked: {'; '.join(cases)}. In "
+        f"{lead}: {'; '.join(cases)}. In "
         f"{duration_text(done.duration_s)}, one of their flows had fewer than "
         f"{ENOUGH_LOSS_EVENTS} loss events, or fewer than {ENOUGH_ROUND_TRIPS} round trips were "
         "measured, so their figures hold for that time and not for the long term."

@@ -79,6 +79,7 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
         (row["controller"], row[case])  # type: ignore[literal-required]
         for row in done.rows
     ]
+    marked = not all(of["stationary"] for _, of in results)
     rows = [
         [
             name + ("" if of["stationary"] else " *"),
@@ -86,12 +87,12 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
                 cell(_at(of, key), form, rough_duration_text if key.endswith("_s") else None)
                 for key, (_, form) in columns.items()
             ),
-            f"{round(of['stationary_share'] * done.seeds)} of {done.seeds}",
+            *([f"{round(of['stationary_share'] * done.seeds)} of {done.seeds}"] if marked else []),
         ]
         for name, of in results
     ]
-    marked = not all(of["stationary"] for _, of in results)
-    header = ["controller", *(heading for heading, _ in columns.values()), "stationary"]
+    header = ["controller", *(heading for heading, _ in columns.values())]
+    header += ["stationary"] if marked else []
     title = f"{title}{' (* too short: not ranked)' if marked else ''}"
     return Table(title=title, columns=header, rows=rows)
 
