@@ -62,10 +62,6 @@ demo: $(VENV)/.extension host studio ## Table 1 of the FHSTCP paper beside its o
 test: tools $(VENV)/.extension host studio ## everything that has to pass before a commit
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
-	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports --no-logo
 	@scripts/linux
 	@scripts/suite $(LOGS)
 

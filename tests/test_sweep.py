@@ -21,6 +21,7 @@ from fairhaul.measures.measures import figures
 from fairhaul.results.precision import Precision
 from fairhaul.results.table import flows_frame, points_frame
 from fairhaul.runs.run_pool import RunPool
+from fairhaul.text.phrases import short_text, value_text
 
 SWEEP = """
 title = "Two flows"
@@ -205,6 +206,15 @@ def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: P
     flows = flows_frame(table)
     assert flows.height == 6
     assert flows["seed"].to_list() == ["1", "1", "2", "2", "1", "1"]
+
+
+def test_a_table_as_a_value_is_written_in_words() -> None:
+    law = {"kind": "law", "increase": "1"}
+    other = {"kind": "law", "increase": "2"}
+    assert short_text(law, ["cubic", law]) == "law"
+    assert short_text(law, [law, other]) == "law (increase = 1)"
+    assert value_text({"kind": "red"}) == "red"
+    assert value_text([{"rate": "1 Mbit/s"}, "x"]) == "rate = 1 Mbit/s, x"
 
 
 def test_a_point_says_how_many_of_its_runs_are_stationary(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from fairhaul.measures.types import is_valid
 from fairhaul.record.record import Record, read_record
 from fairhaul.results.summary import summary
 from fairhaul.scenario.read import ScenarioError, titled
+from fairhaul.text.phrases import value_text
 
 if TYPE_CHECKING:
     from fairhaul.measures.types import RunFigures
@@ -81,7 +82,7 @@ def labels_of(cases: Sequence[Case], *, with_engines: bool = True) -> list[str]:
         variant = case.meta["variant"]
         short = {key.rpartition(".")[2]: value for key, value in variant.items()}
         label = ", ".join(
-            str(value) if key == "controller" else f"{key} = {value}"
+            value_text(value) if key == "controller" else f"{key} = {value_text(value)}"
             for key, value in short.items()
         )
         if len(titles) > 1 or not label or len(short) < len(variant):

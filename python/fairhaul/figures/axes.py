@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from fairhaul.results.table import Row, short
+from fairhaul.text.phrases import short_text
 
 NUMBER = re.compile(r"\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(.*)")
 
@@ -93,5 +94,5 @@ def label(row: Row, keys: Sequence[SweptAxis]) -> str:
 
 def _labelled(axis: SweptAxis, value: Any) -> str:
     if axis.numbers is None:
-        return str(value["kind"]) if isinstance(value, dict) and "kind" in value else str(value)
+        return short_text(value, axis.values)
     return f"{axis.name} {value}"

@@ -24,6 +24,7 @@ from fairhaul.figures.look import colour
 from fairhaul.results.figure_rows import estimated
 from fairhaul.results.table import Row, named, parties
 from fairhaul.statistics.estimate import LEAST_RUNS
+from fairhaul.text.phrases import value_text
 
 # More lines than this cannot be told apart.
 MOST_LINES = 8
@@ -190,8 +191,8 @@ class _Sweep:
         x = self.x
         rows: list[dict[str, Any]] = [
             {
-                "x": str(row.point.variant[x.key]),
-                "y": str(row.point.variant[y.key]),
+                "x": value_text(row.point.variant[x.key]),
+                "y": value_text(row.point.variant[y.key]),
                 "value": point["mean"],
                 "text": f"{point['mean']:.3g}",
             }
@@ -200,7 +201,7 @@ class _Sweep:
         ]
         values = [float(row["value"]) for row in rows]
         scale = Scale(title=y.name, low=min(values), high=max(values))
-        xs, ys = ([str(value) for value in axis.values] for axis in (x, y))
+        xs, ys = ([value_text(value) for value in axis.values] for axis in (x, y))
         return Figure(
             name=_file(f"{measure.name}-map"),
             title=f"{measure.title}, by {x.name} and {y.name}",

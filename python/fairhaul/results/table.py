@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.record import frames
 from fairhaul.results.figure_rows import cell, plain
 from fairhaul.results.summary import summary
+from fairhaul.text.phrases import short_text
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -139,18 +140,24 @@ def short(key: str, keys: Sequence[str]) -> str:
 
 def grid(table: Sequence[Row]) -> Table:
     """Lay the table out."""
-    keys, names = _keys(table), _names(table)
+    swept, names = _swept(table), _names(table)
     rates = [f"{name} Mbit/s" for name in names]
     return Table(
         title=table[0].point.title,
-        columns=[*(short(key, keys) for key in keys), *rates, *SHOWN],
-        rows=[_cells(row, keys, names) for row in table],
-        words=len(keys),
+        columns=[*(short(key, list(swept)) for key in swept), *rates, *SHOWN],
+        rows=[_cells(row, swept, names) for row in table],
+        words=len(swept),
     )
 
 
-def _keys(table: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(key for row in table for key in row.point.variant))
+def _swept(table: Sequence[Row]) -> dict[str, list[Any]]:
+    """Give the values of each key that the sweep set."""
+    found: dict[str, list[Any]] = {}
+    for row in table:
+        for key, value in row.point.variant.items():
+            values = found.setdefault(key, [])
+            values += [] if value in values else [value]
+    return found
 
 
 def _names(table: Sequence[Row]) -> list[str]:
@@ -160,8 +167,9 @@ def _names(table: Sequence[Row]) -> list[str]:
     return names if len(names) <= MOST_PARTIES else []
 
 
-def _cells(row: Row, keys: Sequence[str], names: Sequence[str]) -> list[str]:
-    settings = [str(row.point.variant.get(key, "-")) for key in keys]
+def _cells(row: Row, swept: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
+    variant = row.point.variant
+    settings = [short_text(variant.get(key, "-"), values) for key, values in swept.items()]
     if not row.runs:
         return [*settings, *["-"] * (len(names) + len(SHOWN) - 2), "0", "-"]
     figures: Mapping[str, Any] = row.summary

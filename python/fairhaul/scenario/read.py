@@ -17,6 +17,7 @@ from fairhaul._core import Scenario, ScenarioError
 from fairhaul.scenario import own
 from fairhaul.text.durations import rough_duration_text
 from fairhaul.text.nearest import hint
+from fairhaul.text.phrases import value_text
 from fairhaul.text.table import Table, html
 
 __all__ = [
@@ -180,13 +181,16 @@ def variant(scenario: Scenario) -> dict[str, Any]:
 
 def label(scenario: Scenario) -> str:
     """Name a run in a few words: the values that `[sweep]` set, or the title, and the seed."""
-    settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in variant(scenario).items()]
+    settings = [
+        f"{key.rpartition('.')[2]} = {value_text(value)}"
+        for key, value in variant(scenario).items()
+    ]
     return ", ".join([*(settings or [scenario.title]), f"seed {scenario.seed}"])
 
 
 def titled(title: str, variant: Mapping[str, Any]) -> str:
     """Give a title with the values that `[sweep]` set."""
-    return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
+    return ", ".join([title, *(f"{key} = {value_text(value)}" for key, value in variant.items())])
 
 
 def shown(scenario: Scenario) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 def quantity(value: float, unit: str) -> str:
@@ -32,3 +33,22 @@ def size_text(size_bytes: int) -> str:
         if size_bytes >= 10**power:
             return f"{size_bytes / 10**power:g} {unit}"
     return f"{size_bytes} B"
+
+
+def value_text(value: Any) -> str:
+    """Write a value of a scenario: a table by its kind and its other keys, a list by its items."""
+    if isinstance(value, Mapping):
+        rest = ", ".join(f"{key} = {value_text(of)}" for key, of in value.items() if key != "kind")
+        kind = str(value.get("kind", ""))
+        return f"{kind} ({rest})" if kind and rest else kind or rest
+    if isinstance(value, list):
+        return ", ".join(map(value_text, value))
+    return str(value)
+
+
+def short_text(value: Any, among: Sequence[Any]) -> str:
+    """Write a value of `among`: a table by its kind alone, if no other has this kind."""
+    kinds = [of.get("kind") for of in among if isinstance(of, Mapping)]
+    if isinstance(value, Mapping) and "kind" in value and kinds.count(value["kind"]) == 1:
+        return str(value["kind"])
+    return value_text(value)

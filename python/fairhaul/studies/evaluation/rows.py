@@ -18,6 +18,7 @@ from fairhaul.scenario.read import variant
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Expectation, Verdict, verdict_of
 from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 from fairhaul.studies.expectations.words import measured
+from fairhaul.text.phrases import value_text
 
 SOURCE = re.compile(r"RFC 9743, (\d+(?:\.\d+)+)")
 # Margins are drawn up to this number.
@@ -169,7 +170,7 @@ def _found(cases: Sequence[CheckedCase], place: int) -> Found:
         verdict=verdict,
         points=len(cases),
         worst=worst.expectations[place],
-        point=", ".join(f"{key} = {value}" for key, value in settings.items()),
+        point=", ".join(f"{key} = {value_text(value)}" for key, value in settings.items()),
     )
 
 

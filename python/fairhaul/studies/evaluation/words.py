@@ -47,6 +47,8 @@ def answer(done: Evaluation) -> str:
         parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in kinds]
         counts.append(f"{name}: {', '.join(parts)}")
     text = f"Of {len(HEADINGS)} criteria: {'; '.join(counts)}."
+    if done.seeds < LEAST_RUNS:
+        text = f"Fewer than {LEAST_RUNS} seeds decide nothing. {text}"
     if len(done.engines) > 1:
         text += f" A criterion is met if it is met in {' and in '.join(done.engines)}."
     return text
@@ -63,7 +65,7 @@ def _overview(done: Evaluation) -> Section:
         for of in HEADINGS
     ]
     overview = Table(
-        title=f"All criteria, {done.seeds} seeds",
+        title="All criteria, one seed" if done.seeds == 1 else f"All criteria, {done.seeds} seeds",
         columns=["section", "level", "criterion", *done.controllers],
         rows=rows,
         words=3 + len(done.controllers),
@@ -82,7 +84,7 @@ def _overview(done: Evaluation) -> Section:
 def _method(done: Evaluation) -> Section:
     """Say how the verdicts came about, and how the runs are repeated."""
     text = [
-        f"Each scenario ran with {done.seeds} seeds. {legend(done.seeds)} A row is met if the "
+        f"Seeds of each scenario: {done.seeds}. {legend(done.seeds)} A row is met if the "
         "whole interval is within the bound, not met if the whole interval is outside, and "
         "undecided otherwise; with a sweep the worst point is shown. A criterion is met if all of "
         "its rows are.",
@@ -90,8 +92,6 @@ def _method(done: Evaluation) -> Section:
         'bound is "x cubic\'s", the number is divided by that of cubic in the same place, seed '
         "by seed.",
     ]
-    if done.seeds < LEAST_RUNS:
-        text.append(f"Fewer than {LEAST_RUNS} seeds decide nothing.")
     text.append(
         "Each row names its scenario, FILE; its runs are repeated, from the directory of the "
         "results, by:"

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def outcome_of(done: Check) -> Outcome:
     """Put the verdicts into words and tables."""
     counts = ", ".join(f"{done.count(v)} {v}" for v in (MET, NOT_MET, UNDECIDED))
-    few = f" Fewer than {LEAST_RUNS} seeds decide nothing." if done.seeds < LEAST_RUNS else ""
+    few = f"Fewer than {LEAST_RUNS} seeds decide nothing. " if done.seeds < LEAST_RUNS else ""
     return Outcome(
         study="check",
         title=f"Check of {len(done.cases)} scenarios",
         question="Are the runs as their scenarios expect?",
-        answer=f"Expectations: {counts}.{few}",
+        answer=f"{few}Expectations: {counts}.",
         evidence=lambda: [
             *(_section(case, done.engines) for case in done.cases),
             Section(heading="", text=[legend(done.seeds)]),

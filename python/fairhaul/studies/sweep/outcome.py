@@ -15,7 +15,7 @@ from fairhaul.results.table import Row, grid, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
 from fairhaul.text.durations import duration_text
-from fairhaul.text.phrases import listed
+from fairhaul.text.phrases import listed, value_text
 from fairhaul.text.table import Table
 
 
@@ -77,7 +77,8 @@ def _answer(table: Sequence[Row]) -> str:
     keys = axes(table)
 
     def where(row: Row) -> str:
-        return ", ".join(f"{axis.name} = {row.point.variant.get(axis.key)}" for axis in keys)
+        values = row.point.variant
+        return ", ".join(f"{axis.name} = {value_text(values.get(axis.key))}" for axis in keys)
 
     (low, worst), (high, best) = (
         function(known, key=lambda pair: pair[0]) for function in (min, max)
