@@ -17,7 +17,8 @@ from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import estimate
 from fairhaul.studies import advice
 from fairhaul.studies.advice import words
-from fairhaul.studies.advice.path import Known, observed
+from fairhaul.studies.advice.observed import observed
+from fairhaul.studies.advice.path import Known
 from fairhaul.studies.advice.tournament import (
     CANDIDATES,
     TODAY,
@@ -36,7 +37,9 @@ ESTAB 0 4380 10.0.0.1:5001 10.0.0.2:44012
      cubic wscale:7,7 rto:281 rtt:80.912/0.4 mss:1448 cwnd:5512 ssthresh:3000 bytes_sent:90000000
      data_segs_out:60000 send 789Mbps delivery_rate 712.4Mbps busy:3s retrans:0/12 minrtt:80.02
 ESTAB 0 0 10.0.0.1:5002 10.0.0.2:44013
-     cubic rtt:81.5/0.7 data_segs_out:40000 delivery_rate 96.1Kbps retrans:0/8 minrtt:80.5
+     cubic rtt:81.5/0.7 data_segs_out:400 delivery_rate 96.1Kbps retrans:0/8 minrtt:80.5
+ESTAB 0 0 10.0.0.1:ssh 192.0.2.9:50000
+     cubic rtt:1.5/0.7 data_segs_out:300 delivery_rate 96.1Mbps minrtt:0.5
 """
 PATH = {"rate": "50 Mbit/s", "rtt": "20 ms", "size": "10 GB", "budget": "6 s"}
 # For what does not depend on the goodput of anything.
@@ -50,15 +53,48 @@ def advised(
     return play(question, known, running or Running(), most_harm=most_harm, ways={})
 
 
-def test_connections_show_rate_round_trip_and_loss() -> None:
-    seen = observed(SS)
-    assert (seen.rate, seen.rtt, seen.loss) == ("712400000 bit/s", "80.02 ms", 20 / 100_000)
+def test_connections_show_the_rate_together_and_the_round_trip_time() -> None:
+    found = observed(SS)
+    # The second one has sent less than a hundredth of the first, and controls it.
+    assert [of.rtt_ms for of in found.connections] == [80.02]
+    several = observed(SS.replace("data_segs_out:400 ", "data_segs_out:40000 "))
+    assert several.rate_bps == pytest.approx(712.4e6 + 96.1e3)
+    assert several.others == ["192.0.2.9"]
+    assert several.text() == (
+        "Read from 2 connections to 10.0.0.2: 712 Mbit/s together, a round-trip time of 80.02 ms. "
+        "Not counted: connections to 192.0.2.9. 0.02 % of the segments were retransmitted; that is "
+        "not used as random loss, because the connections may have filled the buffer."
+    )
     question, known = advice.read_path(["cubic"], SS, rate="1 Gbit/s")
     assert question.rate_bps == 1_000_000_000
     assert question.rtts_s == (0.08002,)
-    assert known.loss == 2e-4
+    assert known.loss is None, "what its own overshoot costs is not random"
     with pytest.raises(fairhaul.ScenarioError, match="no round-trip time"):
         observed("nothing of the kind")
+
+
+@pytest.mark.parametrize(
+    ("word", "limit"),
+    [
+        ("rwnd_limited:59310ms(98.7%)", "receive window"),
+        ("sndbuf_limited:58200ms(96.9%)", "send buffer"),
+        ("app_limited", "application"),
+        ("rwnd_limited:96ms(2.4%)", None),
+    ],
+)
+def test_a_rate_that_something_else_limits_is_not_that_of_the_path(
+    word: str, limit: str | None
+) -> None:
+    text = f"cubic rtt:40.2/0.1 mss:8948 data_segs_out:5060000 delivery_rate 6.01Gbps {word}"
+    found = observed(f"ESTAB 0 0 10.0.0.1:5001 10.0.0.2:44012\n\t {text} minrtt:40.01")
+    assert found.limit == limit
+    assert found.rate_bps == (None if limit else 6.01e9)
+    if limit is not None:
+        with pytest.raises(fairhaul.ScenarioError, match=f"the {limit} limits.*give --rate"):
+            advice.read_path(["cubic"], f"\t {text}")
+        _, known = advice.read_path(["cubic"], f"\t {text}", rate="10 Gbit/s")
+        assert known.observed is not None
+        assert known.observed.limit == limit
 
 
 def test_what_is_not_known_is_drawn() -> None:

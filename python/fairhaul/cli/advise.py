@@ -38,10 +38,10 @@ from fairhaul.cli.study import Work, study
 )
 @option(
     "--from FILE",
-    "Output of `ss -ti dst ADDRESS` during a transfer (- for standard input). Rate, "
-    "round-trip time and loss are read from it if they are not given.",
+    "Output of `ss -ti dst ADDRESS` during a transfer (- for standard input). Rate and "
+    "round-trip time are read from it if they are not given.",
     name="from_",
-    type=click.File(),
+    type=click.File(errors="replace"),
 )
 @option(
     "--harm PART",

@@ -17,7 +17,9 @@ from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.scenario.quantities import size_bytes
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import Transport
-from fairhaul.studies.advice.path import USUAL, Known, observed
+from fairhaul.studies.advice.observed import Observed
+from fairhaul.studies.advice.observed import observed as read_observed
+from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.advice.tournament import CANDIDATES, PARALLEL, Advice, play
 from fairhaul.studies.comparison.question import Question, read_question
 
@@ -55,8 +57,8 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         policer: the size of the bucket of a policer of this rate, instead of a buffer.
         cross: the competing flows, such as `"4xcubic"`; half to twice as many are tried.
         loss: the probability of random loss; a third to three times of it is tried.
-        observed: the output of `ss -ti` during a transfer; rate, round-trip time and loss are read
-            from it if they are not given.
+        observed: the output of `ss -ti` during a transfer; rate and round-trip time are read from
+            it if they are not given.
         harm: the part of their goodput that competing flows may lose at most, compared with what
             they have beside one cubic flow.
         every: whether controllers that this host lacks are candidates, too.
@@ -81,7 +83,10 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         budget=budget,
         ways=ways,
     )
-    return play(question, known, Running.of(options), most_harm=harm, ways=ways)
+    running = Running.of(options)
+    if known.observed is not None:
+        running.say(known.observed.text())
+    return play(question, known, running, most_harm=harm, ways=ways)
 
 
 def usable(ways: Mapping[str, Way], *, every: bool) -> list[str]:
@@ -93,7 +98,7 @@ def usable(ways: Mapping[str, Way], *, every: bool) -> list[str]:
 
 def read_path(  # noqa: PLR0913
     candidates: Sequence[str],
-    seen: str | None = None,
+    observed: str | None = None,
     *,
     rate: str = "",
     rtt: str = "",
@@ -113,10 +118,9 @@ def read_path(  # noqa: PLR0913
     Raises:
         ScenarioError: `args` are all mistakes, one line each, with the option.
     """
-    if seen is not None:
-        of_path = observed(seen)
-        rate, rtt = rate or of_path.rate or "", rtt or of_path.rtt
-        loss = of_path.loss if loss is None else loss
+    of_path = None if observed is None else read_observed(observed)
+    if of_path is not None:
+        rate, rtt = rate or _rate(of_path), rtt or f"{of_path.rtt_ms:g} ms"
     if policer is not None and buffer is not None:
         raise ScenarioError("--policer and --buffer: a path is taken to have one of them")
     bucket = None if policer is None else f"{size_bytes('--policer', policer)} B"
@@ -142,11 +146,25 @@ def read_path(  # noqa: PLR0913
         cross_kind=USUAL if others is None else others.name,
         loss=loss,
         policer=bucket,
+        observed=of_path,
     )
     controllers = {
         name: _deployed(transport, ways or {}) for name, transport in question.controllers.items()
     }
     return replace(question, controllers=controllers), known
+
+
+def _rate(observed: Observed) -> str:
+    """Give the rate that connections have shown, or nothing.
+
+    Raises:
+        ScenarioError: it is not that of the path.
+    """
+    if observed.limit:
+        raise ScenarioError(
+            f"--from: {observed.limited_text()} Their rate is not that of the path: give --rate"
+        )
+    return f"{observed.rate_bps:.0f} bit/s" if observed.rate_bps else ""
 
 
 def _deployed(transport: Transport, ways: Mapping[str, Way]) -> Transport:

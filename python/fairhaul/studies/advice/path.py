@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
-from fairhaul.scenario.read import ScenarioError
+
+if TYPE_CHECKING:
+    from fairhaul.studies.advice.observed import Observed
 
 # What is drawn where nothing is known, and how far from a given value it may be.
 BUFFERS = ("0.05 bdp", "2 bdp")
@@ -27,23 +28,14 @@ NAMES = {
     "bottleneck.policer.burst": "a bucket",
 }
 
-# A word of `ss -ti`, and the number behind it.
-WORDS = {
-    "minrtt": re.compile(r"\bminrtt:([0-9.]+)"),
-    "rtt": re.compile(r"\brtt:([0-9.]+)/"),
-    "rate": re.compile(r"\bdelivery_rate ([0-9.]+)([KMG]?)bps"),
-    "sent": re.compile(r"\bdata_segs_out:([0-9]+)"),
-    "retransmitted": re.compile(r"\bretrans:[0-9]+/([0-9]+)"),
-}
-PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
     """What is known beside rate, round-trip time and size; None is what is not known.
 
     `buffer` is written as in a scenario, `cross` is the number of competing flows. `policer` is
-    the size of the token bucket that enforces the rate, where no queue does.
+    the size of the token bucket that enforces the rate, where no queue does. `observed` is
+    what connections over the path have shown.
     """
 
     buffer: str | None
@@ -51,6 +43,7 @@ class Known:
     cross_kind: str = USUAL
     loss: float | None = None
     policer: str | None = None
+    observed: Observed | None = None
 
     def sweep(self) -> dict[str, Any]:
         """Give what is drawn, as `[sweep]` takes it."""
@@ -100,36 +93,3 @@ class Known:
             f"{what} {buffers['from']} to {buffers['to']}; {counts} competing {self.cross_kind} "
             f"flows; probability of random loss {loss}"
         )
-
-
-class Observed(NamedTuple):
-    """What connections to the same destination have shown: as texts of a scenario, or None."""
-
-    rate: str | None
-    rtt: str
-    loss: float | None
-
-
-def observed(text: str) -> Observed:
-    """Read what `ss -ti` printed of connections over the path.
-
-    The rate is the largest delivery rate, which is at most that of the path; the round-trip time is
-    the smallest; the loss is the part of the segments that was retransmitted.
-
-    Raises:
-        ScenarioError: there is no round-trip time in it.
-    """
-    found = {word: pattern.findall(text) for word, pattern in WORDS.items()}
-    rtts = [float(value) for value in found["minrtt"] or found["rtt"]]
-    if not rtts:
-        raise ScenarioError(
-            "--from: no round-trip time; wanted the output of `ss -ti dst ADDRESS` while a "
-            "transfer runs"
-        )
-    rates = [float(number) * PREFIXES[prefix] for number, prefix in found["rate"]]
-    sent, again = (sum(map(int, found[word])) for word in ("sent", "retransmitted"))
-    return Observed(
-        rate=f"{max(rates):.0f} bit/s" if rates else None,
-        rtt=f"{min(rtts):g} ms",
-        loss=again / sent if sent else None,
-    )

@@ -112,6 +112,7 @@ class Advice(StudyResult):
         return {
             "question": self.question.to_dict(),
             "drawn": self.known.text(),
+            "observed": None if self.known.observed is None else self.known.observed.text(),
             "settings": list(self.settings),
             "recommended": self.winner.name if self.is_long_enough else None,
             "ahead": self.winner.name,

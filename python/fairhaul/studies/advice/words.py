@@ -44,7 +44,7 @@ def outcome_of(advice: Advice) -> Outcome:
         study="advise",
         title=f"Advice for a path of {path}",
         question=f"Which congestion control for {size_text(question.size_bytes)} over {path}?",
-        answer=f"{answer(advice)} {_neighbours(advice)}",
+        answer=f"{_limit(advice)}{answer(advice)} {_neighbours(advice)}",
         evidence=lambda: _sections(advice),
         values=lambda: advice.values() | {"commands": lines},
     )
@@ -55,6 +55,7 @@ def _sections(advice: Advice) -> list[Section]:
     slower = [name for name in advice.first if name not in names]
     first = f"Slower, or more harmful, in the first round: {listed(slower)}." if slower else ""
     count = len(advice.settings)
+    means = f"Means over {count} settings. {legend(count)}"
     table = Table(
         title=f"The final, over {count} settings",
         columns=COLUMNS,
@@ -63,7 +64,7 @@ def _sections(advice: Advice) -> list[Section]:
     return [
         Section(
             heading="",
-            text=[simulated(advice), f"Means over {count} settings. {legend(count)}"],
+            text=[*_read(advice), simulated(advice), means],
             tables=[table],
             points=[*_certainty(advice), *filter(None, (_excluded(advice), first))],
             figures=lambda: [_candidates(advice)],
@@ -86,6 +87,16 @@ def _sections(advice: Advice) -> list[Section]:
             ],
         ),
     ]
+
+
+def _limit(advice: Advice) -> str:
+    """Say what limits the transfer now, if it is not the path."""
+    observed = advice.known.observed
+    return f"{observed.limited_text()} " if observed is not None and observed.limit else ""
+
+
+def _read(advice: Advice) -> list[str]:
+    return [] if advice.known.observed is None else [advice.known.observed.text()]
 
 
 def answer(advice: Advice) -> str:

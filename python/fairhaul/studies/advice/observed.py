@@ -1,0 +1,172 @@
+"""What connections have shown of their path, as `ss -ti` prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fairhaul.scenario.read import ScenarioError
+from fairhaul.text.phrases import listed, quantity
+
+# The words of `ss -ti`, and the number behind each.
+_RTT = re.compile(r"\brtt:([0-9.]+)/")
+_LEAST_RTT = re.compile(r"\bminrtt:([0-9.]+)")
+_RATE = re.compile(r"\bdelivery_rate ([0-9.]+)([KMG]?)bps")
+_SEGMENTS = re.compile(r"\bdata_segs_out:([0-9]+)")
+_AGAIN = re.compile(r"\bretrans:[0-9]+/([0-9]+)")
+_APPLICATION = re.compile(r"\bapp_limited\b")
+_ADDRESS = re.compile(r"(\S+):(?:[0-9]+|\*|[a-z][a-z0-9-]*)(?=\s|$)")
+PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
+
+Limit = Literal["receive window", "send buffer", "application"]
+_LIMITED: dict[Limit, re.Pattern[str]] = {
+    "receive window": re.compile(r"\brwnd_limited:[0-9]+ms\(([0-9.]+)%\)"),
+    "send buffer": re.compile(r"\bsndbuf_limited:[0-9]+ms\(([0-9.]+)%\)"),
+}
+# From this part of its busy time on, a connection is taken to be limited by a window or a buffer.
+LIMITED_FROM = 0.1
+# A connection that has sent a smaller part of what the largest one has is not counted.
+LEAST_PART = 0.01
+REMEDIES: dict[Limit, str] = {
+    "receive window": "raise net.ipv4.tcp_rmem on the receiver, or the buffer that it asks for",
+    "send buffer": "raise net.ipv4.tcp_wmem on the sender, or the buffer that it asks for",
+    "application": "the sending program does not write fast enough",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """What a connection has shown; `limit` is what has limited it, for the part `limited`."""
+
+    peer: str
+    rtt_ms: float
+    rate_bps: float | None
+    segments: int
+    again: int
+    limit: Limit | None = None
+    limited: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """The connections to one peer, and the peers whose connections are not counted."""
+
+    connections: Sequence[Connection]
+    others: Sequence[str]
+
+    @property
+    def rtt_ms(self) -> float:
+        """The smallest round-trip time."""
+        return min(of.rtt_ms for of in self.connections)
+
+    @property
+    def together_bps(self) -> float | None:
+        """The sum of the delivery rates."""
+        rates = [of.rate_bps for of in self.connections if of.rate_bps is not None]
+        return sum(rates) if rates else None
+
+    @property
+    def limit(self) -> Limit | None:
+        """What limits the connection that sent most, if it is not the path."""
+        return max(self.connections, key=lambda of: of.segments).limit
+
+    @property
+    def rate_bps(self) -> float | None:
+        """The rate of the path, as far as they show it: at least that of all connections together.
+
+        None if they are limited by something else.
+        """
+        return None if self.limit else self.together_bps
+
+    def text(self) -> str:
+        """Say what was read, and how it is used."""
+        count = len(self.connections)
+        them = "one connection" if count == 1 else f"{count} connections"
+        peer = self.connections[0].peer
+        together = self.together_bps
+        rate = f"{quantity(together, 'bit/s')} together, " if together else ""
+        to = f" to {peer}" if peer else ""
+        parts = [f"Read from {them}{to}: {rate}a round-trip time of {self.rtt_ms:g} ms."]
+        if self.others:
+            parts.append(f"Not counted: connections to {listed(self.others)}.")
+        segments = sum(of.segments for of in self.connections)
+        if again := sum(of.again for of in self.connections):
+            parts.append(
+                f"{100 * again / segments:.2g} % of the segments were retransmitted; that is not "
+                "used as random loss, because the connections may have filled the buffer."
+            )
+        if self.limit:
+            parts.append(self.limited_text())
+        return " ".join(parts)
+
+    def limited_text(self) -> str:
+        """Say what limits the connections instead of the path, and what helps."""
+        assert self.limit is not None
+        part = max(of.limited for of in self.connections if of.limit == self.limit)
+        time = f" for {100 * part:.3g} % of the time" if part else ""
+        return (
+            f"Not the controller: the {self.limit} limits these connections{time}; "
+            f"{REMEDIES[self.limit]}."
+        )
+
+
+def observed(text: str) -> Observed:
+    """Read what `ss -ti` printed of connections; those to the peer that got most are counted.
+
+    Raises:
+        ScenarioError: no connection has a round-trip time.
+    """
+    found = list(_connections(text))
+    if not found:
+        raise ScenarioError(
+            "--from: no round-trip time; wanted the output of `ss -ti dst ADDRESS` while a "
+            "transfer runs"
+        )
+    sent = {of.peer: 0 for of in found}
+    for of in found:
+        sent[of.peer] += of.segments
+    peer = max(sent, key=lambda name: sent[name])
+    # A connection that sends next to nothing beside another one controls it.
+    least = max(of.segments for of in found if of.peer == peer) * LEAST_PART
+    return Observed(
+        connections=[of for of in found if of.peer == peer and of.segments >= least],
+        others=[name for name in sent if name != peer],
+    )
+
+
+def _connections(text: str) -> Iterator[Connection]:
+    """Give each connection: its first line names the peer, and lines behind it are indented."""
+    peer, words = "", ""
+    for line in [*text.splitlines(), "end"]:
+        if not line[:1].isspace():
+            if of := _connection(peer, words):
+                yield of
+            addresses = _ADDRESS.findall(line)
+            peer, words = addresses[1].strip("[]") if len(addresses) > 1 else "", ""
+        elif _RTT.search(line) and _RTT.search(words):
+            if of := _connection(peer, words):
+                yield of
+            words = ""
+        words += f" {line}"
+
+
+def _connection(peer: str, words: str) -> Connection | None:
+    if (rtt := _LEAST_RTT.search(words) or _RTT.search(words)) is None:
+        return None
+    rate, segments, again = (of.search(words) for of in (_RATE, _SEGMENTS, _AGAIN))
+    found = {limit: pattern.search(words) for limit, pattern in _LIMITED.items()}
+    parts = {limit: float(match[1]) / 100 for limit, match in found.items() if match is not None}
+    limit: Limit | None = "application" if _APPLICATION.search(words) else None
+    if max(parts.values(), default=0.0) >= LIMITED_FROM:
+        limit, _ = max(parts.items(), key=lambda pair: pair[1])
+    return Connection(
+        peer=peer,
+        rtt_ms=float(rtt[1]),
+        rate_bps=float(rate[1]) * PREFIXES[rate[2]] if rate else None,
+        segments=int(segments[1]) if segments else 0,
+        again=int(again[1]) if again else 0,
+        limit=limit,
+        limited=parts.get(limit, 0.0) if limit else 0.0,
+    )
