@@ -92,7 +92,8 @@ class Observed:
         if self.others:
             parts.append(f"Not counted: connections to {listed(self.others)}.")
         segments = sum(of.segments for of in self.connections)
-        if again := sum(of.again for of in self.connections):
+        again = sum(of.again for of in self.connections)
+        if again and segments:
             parts.append(
                 f"{100 * again / segments:.2g} % of the segments were retransmitted; that is not "
                 "used as random loss, because the connections may have filled the buffer."
