@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -163,6 +164,9 @@ def test_a_number_agrees_up_to_its_printed_precision() -> None:
     alone = Estimate(mean=0.9, low=None, high=None)
     assert near.agrees() is True
     assert far.agrees() is False
+    assert far.ratio() == pytest.approx(0.91 / 0.89)
+    assert replace(far, within=0.03).agrees() is True
+    assert replace(far, within=0.02).agrees() is False
     assert papers.Cell(paper=[0.9], steps=[0.01], ours=[alone], form=".3f").agrees() is None
     assert near.ours_text() == "0.910 ±0.005"
     few = Estimate(mean=0.9, low=0.85, high=0.95, runs=4)

@@ -311,7 +311,7 @@ def _check(section: Section, of: Experiment) -> None:
     known = [*section.mapping("numbers")]
     known += measuring.coincidence.names if measuring.coincidence else []
     uses = {
-        "printed": [name for _, numbers in of.layout.printed for name in numbers],
+        "printed": [name for quoted in of.layout.printed for name in quoted.numbers],
         "table": [n for sheet in of.sheets for column in sheet.columns for n in column.numbers],
         "claim": [name for statement in of.statements for name in statement.numbers],
         "figure": [

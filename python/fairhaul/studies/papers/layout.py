@@ -21,11 +21,23 @@ class Star:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Quoted:
+    """Numbers that a paper prints for some cases, by their names.
+
+    `within` is the part of such a number by which ours may differ, whatever our interval is.
+    """
+
+    where: Where
+    numbers: Mapping[str, float]
+    within: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """What tables, claims and figures of an experiment have in common."""
 
     axes: Axes
-    printed: Sequence[tuple[Where, Mapping[str, float]]]
+    printed: Sequence[Quoted]
     star: Star | None
     forms: Mapping[str, str]
 
@@ -35,9 +47,18 @@ class Layout:
 
     def paper(self, key: Key, number: str) -> float | None:
         """Give the paper's number of a case, if it prints one."""
-        for where, numbers in self.printed:
-            if number in numbers and self.axes.matches(key, where):
-                return numbers[number]
+        quoted = self._quoted(key, number)
+        return None if quoted is None else quoted.numbers[number]
+
+    def within(self, key: Key, number: str) -> float:
+        """Give the part of the paper's number by which ours may differ."""
+        quoted = self._quoted(key, number)
+        return 0.0 if quoted is None else quoted.within
+
+    def _quoted(self, key: Key, number: str) -> Quoted | None:
+        for quoted in self.printed:
+            if number in quoted.numbers and self.axes.matches(key, quoted.where):
+                return quoted
         return None
 
     def label(self, results: Results, key: Key, axes: Sequence[str], template: str = "") -> str:
@@ -68,6 +89,7 @@ class Layout:
         return Cell(
             paper=paper,
             steps=list(map(step, paper)),
+            within=max((self.within(*of) for of in numbers), default=0.0),
             ours=[estimate for estimate in estimates if estimate is not None],
             form=column.form,
         )
@@ -81,13 +103,17 @@ def step(value: float) -> float:
     return float(f"1e{int(power or 0) - len(digits.partition('.')[2])}")
 
 
-def read_printed(section: Section, axes: Axes) -> list[tuple[Where, Mapping[str, float]]]:
+def read_printed(section: Section, axes: Axes) -> list[Quoted]:
     """Read the numbers that the paper prints: of the cases of `case`, by the number's name."""
-    printed: list[tuple[Where, Mapping[str, float]]] = []
+    printed: list[Quoted] = []
     for table in section.sections("printed"):
-        where = axes.where(table, "case")
-        numbers = {key: table.number(key, 0) for key in table.content if key != "case"}
-        printed.append((where, {key: table.content[key] for key in numbers}))
+        where, within = axes.where(table, "case"), table.number("within", 0)
+        numbers = [key for key in table.content if key not in {"case", "within"}]
+        for key in numbers:
+            table.number(key, 0)
+        # As they are written, with their digits.
+        quoted = {key: table.content[key] for key in numbers}
+        printed.append(Quoted(where=where, numbers=quoted, within=float(within)))
     return printed
 
 

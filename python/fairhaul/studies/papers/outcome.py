@@ -38,7 +38,7 @@ FAMILY = (
 )
 LEGEND = (
     "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval (±); "
-    "≠ differs: it lies outside."
+    "≠ differs: it lies outside. The number behind it is our mean over the paper's value."
 )
 
 
@@ -152,7 +152,10 @@ def _lines(text: str) -> str:
 
 
 def _verdict(cell: Cell) -> str:
-    return PREDICTED[cell.missed()] if cell.kernels else AGREES[cell.agrees()]
+    if cell.kernels:
+        return PREDICTED[cell.missed()]
+    ratio = cell.ratio()
+    return " ".join(filter(None, (AGREES[cell.agrees()], "" if ratio is None else f"{ratio:.2f}")))
 
 
 def _misses(done: Reproduction) -> Iterator[Section]:

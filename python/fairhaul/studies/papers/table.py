@@ -21,8 +21,9 @@ class Cell:
 
     `paper` and `steps` are empty where the paper has no number, `ours` where no run has one.
     `steps` is the distance of two neighbours of the printed precision: the paper's value is only
-    known to half of that. Beside hosts with a kernel, `kernels` are their results by the names of
-    `CALLED`, and `ours` is what the simulator predicted of them.
+    known to half of that, and ours may differ by the part `within` of it, whatever our interval
+    is. Beside hosts with a kernel, `kernels` are their results by the names of `CALLED`, and `ours`
+    is what the simulator predicted of them.
     """
 
     paper: Sequence[float]
@@ -30,17 +31,31 @@ class Cell:
     ours: Sequence[Estimate]
     form: str
     kernels: Mapping[str, Sequence[Estimate]] = field(default_factory=dict)
+    within: float = 0.0
+
+    @property
+    def compared(self) -> Sequence[Estimate]:
+        """What the paper is compared with: the results of the first kernel, or ours."""
+        return next(iter(self.kernels.values()), self.ours)
+
+    def ratio(self) -> float | None:
+        """Give our number over the paper's; None where either is missing, and for a range."""
+        if len(self.paper) != 1 or len(self.compared) != 1 or self.paper[0] == 0:
+            return None
+        return self.compared[0].mean / self.paper[0]
 
     def agrees(self) -> bool | None:
-        """Whether the paper's value lies in our interval, None where either is missing.
+        """Whether the paper's value lies in our interval, or differs from our mean within bounds.
 
-        Beside hosts with a kernel, their interval is compared, that of the first of several.
+        None where the value or the interval is missing. Beside hosts with a kernel, their interval
+        is compared, that of the first of several.
         """
-        compared = next(iter(self.kernels.values()), self.ours)
-        if not self.paper or not compared:
+        if not self.paper or not self.compared:
             return None
         agrees = True
-        for value, step, ours in zip(self.paper, self.steps, compared, strict=True):
+        for value, step, ours in zip(self.paper, self.steps, self.compared, strict=True):
+            if self.within and abs(ours.mean - value) <= self.within * abs(value):
+                continue
             if ours.low is None or ours.high is None or ours.interval != "95 %":
                 return None
             agrees = agrees and ours.low - step / 2 <= value <= ours.high + step / 2
@@ -91,7 +106,7 @@ class Cell:
         """Give both as they are printed in JSON."""
         of = {"ours": self.ours, **self.kernels}
         found = {name: _bare([each.to_dict() for each in ours]) for name, ours in of.items()}
-        cell = {"paper": _bare(self.paper), **found, "agrees": self.agrees()}
+        cell = {"paper": _bare(self.paper), **found, "agrees": self.agrees(), "ratio": self.ratio()}
         return {**cell, "missed": self.missed()} if self.kernels else cell
 
 
