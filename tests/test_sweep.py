@@ -235,6 +235,16 @@ def test_a_point_says_how_many_of_its_runs_are_stationary(tmp_path: Path) -> Non
         assert figure.caption.endswith("Hollow points have runs that are not stationary.")
 
 
+def test_before_the_first_sweep_the_list_says_how_to_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.status_of(["results", "list"]) == 0
+    assert capsys.readouterr().out == ("No results yet in out: `fairhaul sweep FILE` makes some.\n")
+    assert cli.status_of(["results", "list", "."]) == 2
+    assert ". has no results of a sweep" in capsys.readouterr().err
+
+
 def test_mistakes_of_a_sweep_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,10 +40,10 @@ def results() -> None:
 @click.argument(
     "folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    default="out",
+    required=False,
     metavar="[FOLDER]",
 )
-def list_(folder: Path) -> None:
+def list_(folder: Path | None) -> None:
     """List the directories of results in FOLDER, by default `out`.
 
     For each: the number of results, how many of its last sweep are there, and how many were
@@ -51,8 +51,12 @@ def list_(folder: Path) -> None:
     """
     from fairhaul.jobs.store import is_store
 
+    given, folder = folder is not None, folder or Path("out")
     places = [folder, *(path for depth in range(DEEPEST) for path in _below(folder, depth))]
     stores = [place for place in places if is_store(place)]
+    if not stores and not given:
+        click.echo(f"No results yet in {folder}: `fairhaul sweep FILE` makes some.")
+        return
     if not stores:
         raise click.BadParameter(f"{folder} has no results of a sweep", param_hint="FOLDER")
     rows = [_described(place) for place in stores]

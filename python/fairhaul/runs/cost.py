@@ -58,9 +58,9 @@ class Cost:
     def __str__(self) -> str:
         """Write the cost in a sentence."""
         of = "run" if self.runs == 1 else "runs"
-        cores = "1 core" if self.at_once == 1 else f"{self.at_once} cores"
+        cores = "an idle core" if self.at_once == 1 else f"{self.at_once} idle cores"
         return (
-            f"{self.runs} {of}: at most about {rough_duration_text(self.clock_s)} on {cores}, "
+            f"{self.runs} {of}: up to {rough_duration_text(self.clock_s)} on {cores}, "
             f"and {memory_text(self.bytes)} of memory"
         )
 
