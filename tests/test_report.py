@@ -26,7 +26,7 @@ from .conftest import SMALL, Fairhaul
 # Of any run, of a run of two flows, and of several scenarios together.
 OVER_TIME = {"shares", "cwnd", "losses", "queue"}
 FIGURES = OVER_TIME | {"jain", "phase"}
-TOGETHER = {"goodput", "jain", "delay", "slider", "jain-boxes", "jain-cdf"}
+TOGETHER = {"goodput", "jain", "delay", "slider", "jain-boxes"}
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 

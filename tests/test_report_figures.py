@@ -93,7 +93,7 @@ def test_two_windows_are_drawn_against_each_other(record: package.Record) -> Non
 
 def test_boxes_and_distributions_are_those_of_the_runs() -> None:
     runs = package.run(SMALL, seeds=5).measures
-    boxes, cdf = distributions.of_seeds(runs)
+    (boxes,) = distributions.of_seeds(runs)
     rates = sorted(run["flows"][0]["goodput_bps"] / 1e6 for run in runs)
     (box,) = (
         layer["data"]["values"][0]
@@ -102,10 +102,19 @@ def test_boxes_and_distributions_are_those_of_the_runs() -> None:
     )
     # Of five values the quartiles are the second, the third and the fourth.
     assert [box["x"], box["median"], box["to"]] == pytest.approx(rates[1:4])
-    steps_of_near = cdf.chart["layer"][0]["data"]["values"]
-    assert [row["y"] for row in steps_of_near] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1, 1])
-    assert [row["x"] for row in steps_of_near[1:-1]] == pytest.approx(rates)
     assert distributions.of_seeds(runs[:4]) == []
+    _, cdf = distributions.of_seeds(runs * 4)
+    steps_of_near = cdf.chart["layer"][0]["data"]["values"]
+    assert [row["y"] for row in steps_of_near[:-1]] == pytest.approx(np.linspace(0, 1, 21))
+    assert [row["x"] for row in steps_of_near[1:-1:4]] == pytest.approx(rates)
+    # Each line has its name where it passes a height of its own.
+    names = [of for of in cdf.chart["layer"] if of["mark"]["type"] == "text"]
+    places = [of["data"]["values"][0] for of in names]
+    assert [(of["word"], of["y"]) for of in places] == [
+        ("near", pytest.approx(1 / 3)),
+        ("far", pytest.approx(2 / 3)),
+    ]
+    assert places[0]["x"] == pytest.approx(rates[1])
 
 
 def test_a_slider_needs_cases_with_the_same_flows(record: package.Record) -> None:

@@ -18,6 +18,8 @@ MOST_LINES = 8
 MOST_BOXES = 24
 # Of fewer flows, the tables and the shares say it all.
 LEAST_FLOWS = 20
+# Of fewer values, the points beside the boxes say it all.
+LEAST_VALUES = 20
 
 Cases = Mapping[str, Sequence[float]]
 
@@ -84,16 +86,15 @@ def _both(cases: Cases, x: Scale, name: str, title: str, each: str) -> list[Figu
         f"The part of the values {each} that are at most as large (the empirical distribution)."
         f"{_first(MOST_LINES, len(pairs))}"
     )
+    quartiles = Figure(
+        name=f"{name}-boxes", title=f"{title}: quartiles", caption=box, chart=boxes(drawn, x)
+    )
+    if max(map(len, cases.values())) < LEAST_VALUES:
+        return [quartiles]
+    steps = distributions(pairs[:MOST_LINES], x)
     return [
-        Figure(
-            name=f"{name}-boxes", title=f"{title}: quartiles", caption=box, chart=boxes(drawn, x)
-        ),
-        Figure(
-            name=f"{name}-cdf",
-            title=f"{title}: distribution",
-            caption=cdf,
-            chart=distributions(pairs[:MOST_LINES], x),
-        ),
+        quartiles,
+        Figure(name=f"{name}-cdf", title=f"{title}: distribution", caption=cdf, chart=steps),
     ]
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from fairhaul.figures.charts import Curve, Scale, curves, looks
 from fairhaul.figures.charts.vega import Row, Spec
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.words import reach
 from fairhaul.results.figure_rows import estimated, mean
+from fairhaul.statistics.estimate import LEAST_RUNS
 
 
 def jain(
@@ -35,7 +37,7 @@ def jain(
         f"vertical scale begins at {bottom:.1f}."
     )
     if count > 1:
-        caption += " Points are means over seeds, bands are 95 % intervals."
+        caption += f" Points are means over the seeds; {reach('bands', exact=count >= LEAST_RUNS)}."
     drawn = looks(label for label, _ in lines)
     chart = of_scales([Curve(look=k, points=r) for k, r in zip(drawn, rows, strict=True)], bottom)
     return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)

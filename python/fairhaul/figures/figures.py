@@ -16,7 +16,7 @@ from fairhaul.figures.charts.vega import Spec
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import GREY, colour, dash
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
-from fairhaul.figures.words import milliseconds
+from fairhaul.figures.words import milliseconds, reach
 from fairhaul.measures import grain
 from fairhaul.measures.losses import not_undone
 from fairhaul.measures.measures import varies
@@ -307,7 +307,9 @@ def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: s
                 data.append({"row": label, "of": look.label, **estimated(flow["goodput_bps"])})
     caption = "The goodput of each measured flow, averaged over the measured time."
     if any(row["low"] is not None for row in data):
-        caption += " Dots are means over seeds, bars are 95 % intervals."
+        flows = [flow["goodput_bps"] for figures in measures for flow in figures["flows"]]
+        exact = any(isinstance(of, Mapping) and of["interval"] == "95 %" for of in flows)
+        caption += f" Dots are means over the seeds; {reach('bars', exact=exact)}."
     top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
     scale, unit = rate_unit(top)
     for row in data:

@@ -21,6 +21,7 @@ from fairhaul.figures.charts import Curve, Look, Panel, Scale, curves, ends, loo
 from fairhaul.figures.charts.fields import heat, scattered
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import colour
+from fairhaul.figures.words import reach
 from fairhaul.results.figure_rows import estimated
 from fairhaul.results.table import Row, named, parties
 from fairhaul.statistics.estimate import LEAST_RUNS
@@ -181,10 +182,8 @@ class _Sweep:
         short = " Hollow points have runs that are not stationary." if hollow else ""
         if runs == 1:
             return f"Each point is one run.{short}"
-        if runs < LEAST_RUNS:
-            reach = "reach from the smallest to the largest run"
-            return f"Points are means over the seeds; {what} {reach}.{short}"
-        return f"Points are means over the seeds; {what} are their 95 % intervals.{short}"
+        ends = reach(what, exact=runs >= LEAST_RUNS)
+        return f"Points are means over the seeds; {ends}.{short}"
 
     def heat(self, y: SweptAxis, measure: Measure) -> Figure:
         """Draw a cell for each pair of two numbers."""

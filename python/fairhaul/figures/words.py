@@ -75,6 +75,13 @@ def answer(figures: Object) -> str:
     return " ".join(parts)
 
 
+def reach(marks: str, *, exact: bool) -> str:
+    """Say what the marks of a mean are: exact intervals, or the range of too few runs."""
+    if exact:
+        return f"{marks} are their 95 % intervals"
+    return f"{marks} reach from the smallest to the largest run"
+
+
 def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
     """Answer for several scenarios: which is the fairest, and which is the least fair."""
     indices = [

@@ -105,11 +105,11 @@ def boxes(cases: Sequence[Box], x: Scale) -> Spec:
 
 
 def distributions(cases: Sequence[tuple[Look, Sequence[float]]], x: Scale) -> Spec:
-    """Draw the part of the values of each case that are at most x, as steps."""
+    """Draw the part of the values of each case that are at most x, as steps with their names."""
     y = Scale(title="Part of the values", low=0, high=1)
     place = {"x": x.of("x:Q"), "y": y.of("y:Q")}
-    parts, at = [], []
-    for look, values in cases:
+    parts: list[Spec] = []
+    for place_of_name, (look, values) in enumerate(cases, start=1):
         ordered = sorted(values)
         rows = [{"x": x.low, "y": 0.0}]
         rows += [{"x": v, "y": (k + 1) / len(ordered)} for k, v in enumerate(ordered)]
@@ -125,6 +125,11 @@ def distributions(cases: Sequence[tuple[Look, Sequence[float]]], x: Scale) -> Sp
                 strokeWidth=2,
             )
         )
-        at.append(HEIGHT * (1 - (x.place(ordered[len(ordered) // 2]))))
-    looks = [look for look, _ in cases]
-    return layers([*parts, *labels(looks, at, HEIGHT)], WIDTH, HEIGHT)
+        # All lines end at 1, so each has its name at its own height.
+        height = place_of_name / (len(cases) + 1)
+        name = {"x": ordered[int(height * len(ordered))], "y": height, "word": look.label}
+        written = {**place, "text": column("word:N")}
+        parts.append(
+            mark("text", written, [name], color=look.colour, align="left", dx=7, fontWeight="bold")
+        )
+    return layers(parts, WIDTH, HEIGHT)
