@@ -59,6 +59,30 @@ def test_every_heading_has_rows_or_a_reason_and_every_row_a_heading() -> None:
         assert any(name.startswith("mine") for name in names), case.file
 
 
+# What the words of a bound mean, the longer ones first.
+WORDS = {
+    **{"three quarters": 0.75, "a quarter longer": 1.25, "a quarter": 0.25, "half": 0.5},
+    **{"a fifth": 0.2, "four fifths": 0.8, "seven tenths": 0.7, "nine tenths": 0.9},
+    **{"a tenth longer": 1.1, "a tenth more": 1.1, "a tenth": 0.1, "85 %": 0.85},
+    **{"one packet in a hundred": 0.01, "one datagram in a hundred": 0.01},
+    **{"one packet in twenty": 0.05, "twice": 2.0, "three times": 3.0, "five": 5.0},
+    **{"300": 300.0, "100 ms": 0.1, "50 ms": 0.05, "one round-trip time": 1.0},
+}
+
+
+def test_what_is_expected_says_the_bound() -> None:
+    told = 0
+    for case in read_cases(files_of([SCENARIOS]), []):
+        for of in case.expectations:
+            for words, bound in (("at least ", of.at_least), ("at most ", of.at_most)):
+                _, found, rest = of.what.partition(words)
+                named = [value for word, value in WORDS.items() if rest.startswith(word)]
+                if found and named:
+                    told += 1
+                    assert bound == named[0], f"{case.file}: {of.what}"
+    assert told > 30
+
+
 def test_a_controller_that_hardly_gives_way_is_found_out(few: Evaluation) -> None:
     assert few.controllers == ("cubic", "greedy")
     assert few.verdict("5.1.3", "cubic") == MET
