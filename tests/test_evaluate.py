@@ -74,8 +74,8 @@ def test_what_is_expected_says_the_bound() -> None:
     told = 0
     for case in read_cases(files_of([SCENARIOS]), []):
         for of in case.expectations:
-            for words, bound in (("at least ", of.at_least), ("at most ", of.at_most)):
-                _, found, rest = of.what.partition(words)
+            for begin, bound in (("at least ", of.at_least), ("at most ", of.at_most)):
+                _, found, rest = of.what.partition(begin)
                 named = [value for word, value in WORDS.items() if rest.startswith(word)]
                 if found and named:
                     told += 1

@@ -27,6 +27,7 @@ class Objective:
     """
 
     name: str
+    question: str
     meaning: str
     value: Callable[[Place, Runs], float]
     weak: float

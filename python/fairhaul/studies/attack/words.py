@@ -38,7 +38,7 @@ def outcome_of(done: Attack) -> Outcome:
     return Outcome(
         study="attack",
         title=f"Attack on {done.attacked.name}: {of.name}",
-        question=f"Where is the {of.meaning} largest with {done.attacked.name}?",
+        question=of.question.format(name=done.attacked.name),
         answer=answer(done),
         evidence=lambda: [s for s in (_worst(done), _weaknesses(done), _map(done)) if s],
         values=done.values,
