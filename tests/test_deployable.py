@@ -135,7 +135,7 @@ def test_a_controller_of_the_kernel_has_the_values_of_the_kernel() -> None:
 @needs_ports
 def test_compare_prints_the_command_that_installs_what_it_compared(fairhaul: Fairhaul) -> None:
     names = ("fhstcp", "fhstcp:c=20,eta_floor=false", "fhstcp:rtt=minimum", "reno")
-    path = ("--rate", "10Mbit/s", "--rtt", "20ms", "--buffer", "20ms", "--duration", "2s")
+    path = ("--rate", "10Mbit/s", "--rtt", "20ms", "--buffer", "20ms", "--duration", "100s")
     told = " ".join(fairhaul("compare", *names, *path).stdout.split())
     assert "fhstcp can be installed by `fairhaul kernel install fhstcp`," in told
     settings = "--set c=20/s --set eta_floor=off"
