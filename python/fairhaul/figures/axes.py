@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from fairhaul.results.table import Row, short
+from fairhaul.results.table import Row, short, swept
 from fairhaul.text.phrases import short_text
 
 NUMBER = re.compile(r"\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(.*)")
@@ -56,19 +56,13 @@ def _spread(steps: Sequence[float]) -> float:
 
 def axes(table: Sequence[Row]) -> list[SweptAxis]:
     """Give the keys of a sweep that have several values."""
-    keys = list(dict.fromkeys(key for row in table for key in row.point.variant))
+    keys = swept(table)
     found = []
-    for key in keys:
-        values: list[Any] = []
-        for row in table:
-            value = row.point.variant.get(key)
-            if value not in values:
-                values.append(value)
+    for key, values in keys.items():
         if len(values) > 1:
             numbers, unit = _numbers(values) or (None, "")
-            axis = SweptAxis(
-                key=key, name=short(key, keys), values=values, numbers=numbers, unit=unit
-            )
+            name = short(key, list(keys))
+            axis = SweptAxis(key=key, name=name, values=values, numbers=numbers, unit=unit)
             found.append(axis)
     return found
 

@@ -67,12 +67,17 @@ def answer(figures: Object) -> str:
             parts = [f"All flows got the same to within 5 %, at most {got}{jain}, and {link}."]
     if figures["stationary"] is False:
         wanted_s = figures["wanted_duration_s"]
-        enough = f"; about {duration_text(mean(wanted_s))} would suffice" if wanted_s else ""
-        parts.append(f"The run is {TOO_SHORT}{enough}.")
+        parts.append(too_short("The run is", mean(wanted_s) if wanted_s else None))
     if figures["completed"] is False:
         parts.append("A measured transfer was not completed.")
     parts += [f"Warning: {warning}." for warning in figures.get("warnings", ())]
     return " ".join(parts)
+
+
+def too_short(runs_are: str, wanted_s: float | None) -> str:
+    """Say that runs are not stationary, and the duration that would suffice, if it is known."""
+    enough = f"; about {duration_text(wanted_s)} would suffice" if wanted_s else ""
+    return f"{runs_are} {TOO_SHORT}{enough}."
 
 
 def reach(marks: str, *, exact: bool) -> str:
@@ -105,5 +110,5 @@ def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
             f"least fair, with {worst[0]:.2f}."
         )
     if any(figures["stationary"] is False for figures in measures):
-        text += f" Some runs are {TOO_SHORT}."
+        text += f" {too_short('Some runs are', None)}"
     return text

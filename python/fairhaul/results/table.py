@@ -140,23 +140,24 @@ def short(key: str, keys: Sequence[str]) -> str:
 
 def grid(table: Sequence[Row]) -> Table:
     """Lay the table out."""
-    swept, names = _swept(table), _names(table)
+    keys, names = swept(table), _names(table)
     rates = [f"{name} Mbit/s" for name in names]
     return Table(
         title=table[0].point.title,
-        columns=[*(short(key, list(swept)) for key in swept), *rates, *SHOWN],
-        rows=[_cells(row, swept, names) for row in table],
-        words=len(swept),
+        columns=[*(short(key, list(keys)) for key in keys), *rates, *SHOWN],
+        rows=[_cells(row, keys, names) for row in table],
+        words=len(keys),
     )
 
 
-def _swept(table: Sequence[Row]) -> dict[str, list[Any]]:
-    """Give the values of each key that the sweep set."""
-    found: dict[str, list[Any]] = {}
+def swept(table: Sequence[Row]) -> dict[str, list[Any]]:
+    """Give each value of each key that the sweep set; None where a point lacks the key."""
+    found: dict[str, list[Any]] = {key: [] for row in table for key in row.point.variant}
     for row in table:
-        for key, value in row.point.variant.items():
-            values = found.setdefault(key, [])
-            values += [] if value in values else [value]
+        for key, values in found.items():
+            value = row.point.variant.get(key)
+            if value not in values:
+                values.append(value)
     return found
 
 
@@ -167,9 +168,9 @@ def _names(table: Sequence[Row]) -> list[str]:
     return names if len(names) <= MOST_PARTIES else []
 
 
-def _cells(row: Row, swept: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
+def _cells(row: Row, keys: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
     variant = row.point.variant
-    settings = [short_text(variant.get(key, "-"), values) for key, values in swept.items()]
+    settings = [short_text(variant.get(key, "-"), values) for key, values in keys.items()]
     if not row.runs:
         return [*settings, *["-"] * (len(names) + len(SHOWN) - 2), "0", "-"]
     figures: Mapping[str, Any] = row.summary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.figures.axes import SweptAxis
@@ -39,18 +40,20 @@ def outcome_of(advice: Advice) -> Outcome:
     """Put an advice into words and tables."""
     question = advice.question
     path = f"{quantity(question.rate_bps, 'bit/s')} and {1000 * max(question.rtts_s):g} ms"
-    lines = [command for _, command in _commands(advice) if command]
+    # None for what was not judged.
+    found = commands(advice) if advice.is_long_enough else []
+    lines = [command for _, command in found if command]
     return Outcome(
         study="advise",
         title=f"Advice for a path of {path}",
         question=f"Which congestion control for {size_text(question.size_bytes)} over {path}?",
         answer=f"{_limit(advice)}{answer(advice)} {_neighbours(advice)}",
-        evidence=lambda: _sections(advice),
+        evidence=lambda: _sections(advice, found),
         values=lambda: advice.values() | {"commands": lines},
     )
 
 
-def _sections(advice: Advice) -> list[Section]:
+def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]:
     names = {entry.name for entry in advice.entries}
     slower = [name for name in advice.first if name not in names]
     first = f"Slower, or more harmful, in the first round: {listed(slower)}." if slower else ""
@@ -82,7 +85,7 @@ def _sections(advice: Advice) -> list[Section]:
             heading="Commands",
             commands=[
                 line
-                for what, command in _commands(advice)
+                for what, command in found
                 for line in (f"# {what}", *([command] if command else []))
             ],
         ),
@@ -199,11 +202,6 @@ def _buffers(advice: Advice) -> tuple[str, str]:
         "on the other host the same, where its values are smaller",
         limits.command,
     )
-
-
-def _commands(advice: Advice) -> list[tuple[str, str]]:
-    """Give the commands, but none for what was not judged."""
-    return commands(advice) if advice.is_long_enough else []
 
 
 def commands(advice: Advice) -> list[tuple[str, str]]:

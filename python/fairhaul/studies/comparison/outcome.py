@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
+from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.figure_rows import Number, cell, linux_sender_line, plain
 from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.transport import STANDARD
-from fairhaul.statistics.estimate import legend
+from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.comparison.answer import others_text
 from fairhaul.studies.comparison.question import Question
 from fairhaul.text.durations import duration_text, rough_duration_text
@@ -188,11 +189,11 @@ def _figure(done: Comparison) -> Figure:
         wanted.append(("Jain's index", "alone", "jain", 1.0))
     if done.question.others is not None:
         wanted.append(("Harm to the competing flows", "beside", "harm", 1.0))
-    intervals = ", with 95 % intervals of the mean" if done.seeds > 1 else ""
+    ends = f"; {reach('lines', exact=done.seeds >= LEAST_RUNS)}" if done.seeds > 1 else ""
     return side_by_side(
         "controllers",
         "The controllers side by side",
-        f"Means over the seeds{intervals}.",
+        f"Means over the seeds{ends}.",
         [row["controller"] for row in rows],
         {title: ([row[case][key] for row in rows], by) for title, case, key, by in wanted},
     )

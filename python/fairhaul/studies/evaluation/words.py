@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from fairhaul.figures.charts import Panel, Scale, panels
 from fairhaul.figures.figure import Figure
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.statistics.estimate import LEAST_RUNS, legend
+from fairhaul.statistics.estimate import legend
 from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
+from fairhaul.studies.expectations.words import few
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ def answer(done: Evaluation) -> str:
         kinds = (MET, NOT_MET, UNDECIDED, NOT_EVIDENCED)
         parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in kinds]
         counts.append(f"{name}: {', '.join(parts)}")
-    text = f"Of {len(HEADINGS)} criteria: {'; '.join(counts)}."
-    if done.seeds < LEAST_RUNS:
-        text = f"Fewer than {LEAST_RUNS} seeds decide nothing. {text}"
+    text = f"{few(done.seeds)}Of {len(HEADINGS)} criteria: {'; '.join(counts)}."
     if len(done.engines) > 1:
         text += f" A criterion is met if it is met in {' and in '.join(done.engines)}."
     return text

@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 def outcome_of(done: Check) -> Outcome:
     """Put the verdicts into words and tables."""
     counts = ", ".join(f"{done.count(v)} {v}" for v in (MET, NOT_MET, UNDECIDED))
-    few = f"Fewer than {LEAST_RUNS} seeds decide nothing. " if done.seeds < LEAST_RUNS else ""
     return Outcome(
         study="check",
         title=f"Check of {len(done.cases)} scenarios",
         question="Are the runs as their scenarios expect?",
-        answer=f"{few}Expectations: {counts}.",
+        answer=f"{few(done.seeds)}Expectations: {counts}.",
         evidence=lambda: [
             *(_section(case, done.engines) for case in done.cases),
             Section(heading="", text=[legend(done.seeds)]),
         ],
         values=done.values,
     )
+
+
+def few(seeds: int) -> str:
+    """Say with what an answer begins that so few seeds cannot give; nothing of enough seeds."""
+    return f"Fewer than {LEAST_RUNS} seeds decide nothing. " if seeds < LEAST_RUNS else ""
 
 
 def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:

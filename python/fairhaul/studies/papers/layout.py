@@ -50,11 +50,6 @@ class Layout:
         quoted = self._quoted(key, number)
         return None if quoted is None else quoted.numbers[number]
 
-    def within(self, key: Key, number: str) -> float:
-        """Give the part of the paper's number by which ours may differ."""
-        quoted = self._quoted(key, number)
-        return 0.0 if quoted is None else quoted.within
-
     def _quoted(self, key: Key, number: str) -> Quoted | None:
         for quoted in self.printed:
             if number in quoted.numbers and self.axes.matches(key, quoted.where):
@@ -83,13 +78,14 @@ class Layout:
     def cell(self, results: Results, keys: Sequence[Key], column: Column) -> Cell:
         """Put our numbers of a case beside the paper's; a dash where no such case was run."""
         numbers = [(key, number) for key in keys[:1] for number in column.numbers]
-        printed = [self.paper(key, number) for key, number in numbers]
-        paper = [value for value in printed if value is not None]
+        quoted = [(number, self._quoted(key, number)) for key, number in numbers]
+        printed = [(number, of) for number, of in quoted if of is not None]
+        paper = [of.numbers[number] for number, of in printed]
         estimates = [results.estimate(key, number) for key, number in numbers]
         return Cell(
             paper=paper,
             steps=list(map(step, paper)),
-            within=max((self.within(*of) for of in numbers), default=0.0),
+            within=max((of.within for _, of in printed), default=0.0),
             ours=[estimate for estimate in estimates if estimate is not None],
             form=column.form,
         )

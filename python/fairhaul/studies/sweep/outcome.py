@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from fairhaul.figures.axes import axes
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.words import TOO_SHORT
+from fairhaul.figures.words import too_short
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.summary import scenario_result
 from fairhaul.results.table import Row, grid, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
-from fairhaul.text.durations import duration_text
 from fairhaul.text.phrases import listed, value_text
 from fairhaul.text.table import Table
 
@@ -100,8 +99,7 @@ def _too_short(table: Sequence[Row]) -> str:
     runs = [run for row in short for run in row.runs if run["stationary"] is False]
     wanted = [run["wanted_duration_s"] for run in runs]
     known = [seconds for seconds in wanted if seconds is not None]
-    enough = f"; about {duration_text(max(known))} would suffice" if len(known) == len(runs) else ""
-    return f" {where} {TOO_SHORT}{enough}."
+    return f" {too_short(where, max(known) if len(known) == len(runs) else None)}"
 
 
 def _how(table: Sequence[Row]) -> str:
