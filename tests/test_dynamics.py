@@ -118,12 +118,6 @@ def test_overhead_and_variation_are_those_of_each_flow() -> None:
     assert r["variation"]["1"] == 0
 
 
-def test_percentiles_of_the_queueing_delay_are_over_the_measured_time() -> None:
-    # 0 to 500 bytes at 1000 bytes a second, a sixth of the time each.
-    (wire,) = dynamics(record())["links"]
-    assert wire == {"name": "wire", "p50_s": 0.2, "p95_s": 0.5, "p99_s": 0.5}
-
-
 def test_transfers_are_sorted_by_the_decade_of_their_size() -> None:
     hundreds, thousands = dynamics(record())["transfers"]
     assert hundreds == {
@@ -164,4 +158,3 @@ def test_two_flows_of_one_controller_converge_in_a_run() -> None:
     assert second["claim_s"] is not None
     assert first["claim_s"] < second["claim_s"] + 2
     assert 1.04 < (found["flows"][0]["overhead"] or 0) < 1.06
-    assert found["links"][0]["p50_s"] <= found["links"][0]["p99_s"] <= 0.021

@@ -4,6 +4,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use fairhaul_units::Span;
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
@@ -11,6 +12,8 @@ use netlink_packet_sock_diag::inet::nlas::{Nla, TcpInfo};
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
 use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
 use serde::Serialize;
+
+use crate::lab::tcp_info::{SenderLimits, in_flight};
 
 /// The maximum length of a message of a dump.
 const LONGEST: usize = 1 << 16;
@@ -44,6 +47,9 @@ pub struct KernelFlow {
     pub sent: u64,
     /// Retransmitted packets.
     pub retransmitted: u64,
+    /// What has kept it back so far.
+    #[serde(skip)]
+    pub limits: SenderLimits,
 }
 
 /// The connections of the namespace of this thread: all that are established, or that end and still may send.
@@ -134,5 +140,13 @@ fn flow(response: &InetResponse) -> Option<KernelFlow> {
         acked_bytes: info.bytes_acked,
         sent: info.data_segs_out.into(),
         retransmitted: info.total_retrans.into(),
+        limits: SenderLimits {
+            busy: Span::from_us(info.busy_time),
+            receive_window: Span::from_us(info.rwnd_limited),
+            send_buffer: Span::from_us(info.sndbuf_limited),
+            starved: info.notsent_bytes == 0
+                && in_flight(info.unacked, info.sacked, info.lost, info.retrans) < info.snd_cwnd,
+            pacing_cap: info.max_pacing_rate != u64::MAX && info.pacing_rate >= info.max_pacing_rate,
+        },
     })
 }

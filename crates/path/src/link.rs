@@ -34,6 +34,14 @@ impl Departure {
     pub fn began(&self) -> Time {
         Time::from_ps(self.departs.as_ps() - self.on_wire.as_ps())
     }
+
+    /// How long a packet that was offered at `offered` takes until its last bit leaves; the first packet of a train of
+    /// `packets`.
+    #[inline(always)]
+    pub fn delay(&self, offered: Time, packets: u8) -> Span {
+        let all = self.departs - offered;
+        if packets <= 1 { all } else { all - self.on_wire + self.on_wire / u64::from(packets) }
+    }
 }
 
 /// What a link has counted since the start; packets of every kind.

@@ -23,8 +23,15 @@ pub trait LinkLedger {
     /// The queue of `link` drops a packet of `size` that it had taken at `offered`.
     fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time);
 
-    /// A packet leaves the queue of `link`, which can send at that rate.
-    fn departed(&mut self, link: u32, packet: &LinkPacket, departure: Departure, rate: &LinkRate);
+    /// A packet that was offered at `offered` leaves the queue of `link`, which can send at that rate.
+    fn departed(
+        &mut self,
+        link: u32,
+        packet: &LinkPacket,
+        offered: Time,
+        departure: Departure,
+        rate: &LinkRate,
+    );
 
     /// Counts what `link` sends with that departure; called where the ledger counts bytes.
     fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate);

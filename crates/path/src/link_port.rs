@@ -250,7 +250,7 @@ impl<T: Packet> LinkPort<T> {
         if departure.marked {
             ledger.marked(self.number, offered, now);
         }
-        ledger.departed(self.number, packet, departure, &self.rate);
+        ledger.departed(self.number, packet, offered, departure, &self.rate);
         if !self.does_more {
             return departure;
         }
@@ -340,7 +340,7 @@ mod tests {
             self.dropped += 1;
         }
 
-        fn departed(&mut self, _: u32, _: &LinkPacket, _: Departure, _: &LinkRate) {
+        fn departed(&mut self, _: u32, _: &LinkPacket, _: Time, _: Departure, _: &LinkRate) {
             self.departed += 1;
         }
 

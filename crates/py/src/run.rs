@@ -8,6 +8,7 @@ use fairhaul_sim::{Control, RunError as Failure};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::guard;
 use crate::own;
@@ -138,18 +139,8 @@ pub struct Outcome {
     engine: &'static str,
     /// Distinct data packets delivered in the whole run.
     packets: u64,
-    /// One row per flow and bin.
-    flow_series: Py<Table>,
-    /// One row per link, direction and bin.
-    link_series: Py<Table>,
-    /// One row per link, direction, gauge of its queue and bin.
-    gauge: Py<Table>,
-    /// One row per flow, gauge of its controller and bin.
-    flow_gauge: Py<Table>,
-    /// One row per transfer.
-    transfer: Py<Table>,
-    /// One row per event.
-    event: Py<Table>,
+    /// The tables of the record, by name.
+    tables: Py<PyDict>,
     /// One row per packet of the traced flow and place; none without one.
     trace: Option<Py<Table>>,
     /// Whether the trace is incomplete, because it reached its limit of packets.
@@ -163,16 +154,15 @@ impl Outcome {
         tables: Tables,
         trace: Option<(Table, bool)>,
     ) -> PyResult<Outcome> {
+        let by_name = PyDict::new(py);
+        for (name, table) in tables {
+            by_name.set_item(name, Py::new(py, table)?)?;
+        }
         let (trace, trace_is_full) = trace.map_or((None, false), |(table, full)| (Some(table), full));
         Ok(Outcome {
             engine: record.engine,
             packets: record.packets,
-            flow_series: Py::new(py, tables.flow_series)?,
-            link_series: Py::new(py, tables.link_series)?,
-            gauge: Py::new(py, tables.gauge)?,
-            flow_gauge: Py::new(py, tables.flow_gauge)?,
-            transfer: Py::new(py, tables.transfer)?,
-            event: Py::new(py, tables.event)?,
+            tables: by_name.unbind(),
             trace: trace.map(|table| Py::new(py, table)).transpose()?,
             trace_is_full,
         })

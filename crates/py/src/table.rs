@@ -131,15 +131,8 @@ fn array(values: Values) -> Result<ArrayRef, ArrowError> {
     })
 }
 
-/// The tables of one run.
-pub struct Tables {
-    pub flow_series: Table,
-    pub link_series: Table,
-    pub gauge: Table,
-    pub transfer: Table,
-    pub event: Table,
-    pub flow_gauge: Table,
-}
+/// The tables of one run, by name.
+pub type Tables = Vec<(&'static str, Table)>;
 
 /// Turns the rows of `record` into tables while `goes_on` says so; `None`: it did not.
 pub fn tables(
@@ -148,14 +141,13 @@ pub fn tables(
     goes_on: impl Fn() -> bool,
 ) -> Result<Option<Tables>, ArrowError> {
     let mut made = Vec::new();
-    for table in fairhaul_experiment::tables(scenario, record).take_while(|_| goes_on()) {
-        made.push(Table::try_from(table)?);
+    for table in fairhaul_experiment::tables(scenario, record) {
+        if !goes_on() {
+            return Ok(None);
+        }
+        made.push((table.name, Table::try_from(table)?));
     }
-    let Ok([flow_series, link_series, gauge, transfer, event, flow_gauge]) = <[Table; 6]>::try_from(made)
-    else {
-        return Ok(None);
-    };
-    Ok(Some(Tables { flow_series, link_series, gauge, transfer, event, flow_gauge }))
+    Ok(Some(made))
 }
 
 /// The packet trace of a flow as a table.

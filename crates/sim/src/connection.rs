@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Builtin;
 use fairhaul_experiment::{
-    NextTransfer, PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer,
+    Limit, NextTransfer, PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer,
 };
 use fairhaul_path::{Admission, Wire};
 use fairhaul_units::{Ack, CongestionHeader, Data, Time, mix};
@@ -57,6 +57,8 @@ pub struct Connection {
     delayed_ack_at: Time,
     /// The window as the ledger has it.
     recorded_window: RecordedWindow,
+    /// What keeps it back, as the ledger has it.
+    limit: Option<Limit>,
     mode: Option<u8>,
     /// What its controller takes, bytes, and the copy that is kept for a spurious loss event.
     of_controller: u64,
@@ -85,6 +87,7 @@ impl Connection {
             start: transfer.start,
             end: None,
             recorded_window: RecordedWindow::default(),
+            limit: None,
             mode: None,
             of_controller: 2 * flow.controller.memory(),
             sender,
@@ -166,6 +169,9 @@ impl Connection {
             }
         }
         self.end_share(now, network);
+        if self.end.is_none() && self.limit != self.sender.limit() {
+            self.set_limit(self.sender.limit(), now, network);
+        }
         if self.application.is_some() {
             self.await_ready(network);
         }

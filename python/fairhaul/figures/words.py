@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fairhaul.measures.limits import is_limited_by_others
 from fairhaul.results.figure_rows import mean
 from fairhaul.text.durations import duration_text
 from fairhaul.text.phrases import listed, quantity
 
 Object = Mapping[str, Any]
+
+# Of more flows only the number is said.
+MOST_NAMES = 4
 
 TOO_SHORT = (
     "too short to say anything about the long term: a measured bulk flow had fewer than 20 loss "
@@ -68,10 +72,24 @@ def answer(figures: Object) -> str:
     if figures["stationary"] is False:
         wanted_s = figures["wanted_duration_s"]
         parts.append(too_short("The run is", mean(wanted_s) if wanted_s else None))
+    parts += _limited(flows)
     if figures["completed"] is False:
         parts.append("A measured transfer was not completed.")
     parts += [f"Warning: {warning}." for warning in figures.get("warnings", ())]
     return " ".join(parts)
+
+
+def _limited(flows: Sequence[Object]) -> Iterator[str]:
+    """Say which flows something else than the network limits, a sentence for each limit."""
+    by_limit: dict[str, list[str]] = {}
+    for flow in flows:
+        parts = {limit: mean(part) for limit, part in (flow.get("limits") or {}).items()}
+        if is_limited_by_others({"limits": parts}):
+            by_limit.setdefault(max(parts, key=parts.__getitem__), []).append(flow["name"])
+    for limit, names in by_limit.items():
+        who = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} flows"
+        its = "its" if len(names) == 1 else "their"
+        yield f"What limits {who} is {its} {limit}, not the congestion window."
 
 
 def too_short(runs_are: str, wanted_s: float | None) -> str:

@@ -93,6 +93,8 @@ class KernelFlow(TypedDict):
     """Bits that the receiver acknowledged per second, between two looks; None for a new one."""
     recent: SentCounts | None
     """The packets between the two looks."""
+    limits: dict[str, float] | None
+    """What kept it from sending more between the two looks, and in which part of the time."""
     bounds: Bounds | None
     """None without the tracepoints, or if no packet arrived between the two looks."""
 

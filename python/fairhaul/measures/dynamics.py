@@ -49,15 +49,6 @@ class GroupDynamics(TypedDict):
     """Its part of the goodput of itself and another group, by the name of the other."""
 
 
-class QueueDelays(TypedDict):
-    """The percentiles of the queueing delay at one direction of a link, over time."""
-
-    name: str
-    p50_s: float
-    p95_s: float
-    p99_s: float
-
-
 class Completions(TypedDict):
     """The completion times of transfers from `least_bytes` to below ten times that."""
 
@@ -80,7 +71,6 @@ class Dynamics(TypedDict):
     background_loss_rate: float | None
     flows: list[FlowDynamics]
     groups: list[GroupDynamics]
-    links: list[QueueDelays]
     transfers: list[Completions]
 
 
@@ -133,7 +123,6 @@ def dynamics(record: Record) -> Dynamics:
             }
             for name, group in groups.items()
         ],
-        "links": _queue_delays(record),
         "transfers": _transfers(record),
     }
 
@@ -282,27 +271,6 @@ def _background_loss_rate(measured: Series, flows: Sequence[Mapping[str, Any]]) 
     background = [place for place, flow in enumerate(flows) if flow["role"] == "background"]
     sent = float(measured.sent_with_copies()[background].sum())
     return float(measured.total("lost")[background].sum()) / sent if sent else None
-
-
-def _queue_delays(record: Record) -> list[QueueDelays]:
-    import numpy as np
-
-    scenario = record.meta["scenario"]
-    rows = series(record.raw("link_series"), len(scenario["links"]), scenario)
-    found: list[QueueDelays] = []
-    for place, (link, rate) in enumerate(
-        zip(scenario["links"], offered_bps(rows, scenario), strict=True)
-    ):
-        delays = rows.columns["backlog_bytes"][place] * 8 / rate if rate else rows.lengths_s * 0
-        order = np.argsort(delays)
-        passed = np.cumsum(rows.lengths_s[order]) / rows.lengths_s.sum()
-        last = len(order) - 1
-        p50, p95, p99 = (
-            float(delays[order[min(int(np.searchsorted(passed, part)), last)]])
-            for part in (0.50, 0.95, 0.99)
-        )
-        found.append({"name": link["name"], "p50_s": p50, "p95_s": p95, "p99_s": p99})
-    return found
 
 
 def _transfers(record: Record) -> list[Completions]:

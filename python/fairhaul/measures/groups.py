@@ -1,4 +1,4 @@
-"""Groups of flows: the connections of one transfer, and the groups that fairness is taken over."""
+"""Groups of flows: the connections of one transfer, groups of `group`, and those of `count`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     from fairhaul.record.series import Series
 
 # The figures of a group that are the sums of those of its flows.
-SUMMED = ("goodput_bps", "throughput_bps", "share")
+SUMMED = ("goodput_bps", "throughput_bps", "share", "transfer_bps")
 COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
+
+
+def class_of(flow: Mapping[str, Any]) -> str:
+    """Give what a flow has in common with the others of its `[[flow]]`: its group, or that name."""
+    # An older record does not have this.
+    return str(flow.get("class", flow["group"]))
 
 
 def connections(record: Record) -> dict[str, list[str]]:
@@ -50,7 +56,7 @@ def groups(
     flows: Sequence[FlowFigures[float]],
     bottlenecks: Mapping[str, tuple[int, float]],
 ) -> list[GroupFigures[float]]:
-    """Add up the figures of the flows of every group that has several flows.
+    """Add up the figures of the flows of every class that has several flows.
 
     `rows` are the series of all flows, in the order of `flows`; `bottlenecks` gives the link of
     each flow that has one, and its rate in bit/s. `cwnd_mean` is the sum of the mean windows of a
@@ -58,9 +64,9 @@ def groups(
     `link_share` is the payload that the bottlenecks of its flows sent, divided by what those links
     could send together.
     """
-    by_group: dict[str, list[int]] = {}
+    by_class: dict[str, list[int]] = {}
     for index, flow in enumerate(flows):
-        by_group.setdefault(flow["group"], []).append(index)
+        by_class.setdefault(flow["class"], []).append(index)
     sent, lost = rows.sent_with_copies(), rows.total("lost")
     return [
         _sums(
@@ -69,7 +75,7 @@ def groups(
             bottlenecks,
             _over(lost[members].sum(), sent[members].sum()),
         )
-        for name, members in by_group.items()
+        for name, members in by_class.items()
         if len(members) > 1
     ]
 

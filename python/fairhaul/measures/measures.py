@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures import grain
 from fairhaul.measures.fairness import entitlement, jain, max_min, max_min_ratio
-from fairhaul.measures.groups import groups, shared_completions
+from fairhaul.measures.groups import class_of, groups, shared_completions
+from fairhaul.measures.limits import is_limited_by_others, limits
 from fairhaul.measures.loss_sync import episodes
 from fairhaul.measures.losses import REDUCTIONS, Loss, not_undone
 from fairhaul.measures.modes import changes_per_s
+from fairhaul.measures.queue_delay import UNKNOWN, percentiles
 from fairhaul.measures.warnings import warnings
 from fairhaul.record.columns import columns_of
 from fairhaul.record.series import Series, series
@@ -76,7 +78,7 @@ def measure(record: Record) -> RunFigures:
         **({"grain": trains} if (trains := grain.of_scenario(scenario)) else {}),
         "flows": flows,
         **({"groups": several} if several else {}),
-        "links": _links(scenario, of_links, rates),
+        "links": _links(record, of_links, rates),
         "fairness": _fairness(scenario, of_flows, flows, rates),
         "loss_episodes": coincidence.to_dict(),
         "stationary": _stationary(scenario, flows),
@@ -97,10 +99,11 @@ def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]])
     """Whether every measured bulk flow had enough loss events; None without such a flow.
 
     Only an endless flow can forget its start. A finite transfer has a completion time, and loss
-    events say little about a flow that an application or a constant rate limits.
+    events say little about a flow that an application or a constant rate limits. A flow that its
+    buffers or its pacing limit is steady without them.
     """
     enough = [
-        flow["loss_events"] >= ENOUGH_LOSS_EVENTS
+        flow["loss_events"] >= ENOUGH_LOSS_EVENTS or is_limited_by_others(flow)
         for flow in _measured(scenario, flows, traffic="bulk")
     ]
     return all(enough) if enough else None
@@ -111,7 +114,11 @@ def _wanted_s(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -
 
     None if it is stationary, and if a flow had no loss event.
     """
-    events = [flow["loss_events"] for flow in _measured(scenario, flows, traffic="bulk")]
+    events = [
+        flow["loss_events"]
+        for flow in _measured(scenario, flows, traffic="bulk")
+        if not is_limited_by_others(flow)
+    ]
     fewest = min(events, default=ENOUGH_LOSS_EVENTS)
     if not 0 < fewest < ENOUGH_LOSS_EVENTS:
         return None
@@ -167,12 +174,14 @@ def _flows(
     reductions = _counts(losses, REDUCTIONS, warmup_s)
     timeouts = _counts(losses, ("timeout",), warmup_s)
     completions = _completions(record) | shared_completions(record)
+    rates_of, limited = _transfer_bps(record, completions), limits(record)
     all_goodput = float(goodput.sum())
     rates = [bottlenecks.get(flow["name"], (None, None))[1] for flow in scenario["flows"]]
     return [
         {
             "name": flow["name"],
             "group": flow["group"],
+            "class": class_of(flow),
             "role": flow["role"],
             "controller": flow["controller"],
             "profile": flow.get("profile", "plain"),
@@ -187,15 +196,16 @@ def _flows(
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
             "cwnd_mean": float(cwnd[i]),
             "completion_s": completions.get(flow["name"]),
+            "transfer_bps": rates_of.get(flow["name"]),
             "loss_sync": None,
+            "limits": limited.get(flow["name"], {}),
         }
         for i, flow in enumerate(scenario["flows"])
     ]
 
 
-def _links(
-    scenario: Mapping[str, Any], rows: Series, rates: Sequence[float]
-) -> list[LinkFigures[float]]:
+def _links(record: Record, rows: Series, rates: Sequence[float]) -> list[LinkFigures[float]]:
+    scenario, delays = record.meta["scenario"], percentiles(record)
     length = _measured_s(scenario)
     busy, arrived = rows.total("busy_s"), rows.total("arrived")
     dropped, marked = rows.total("dropped"), rows.total("marked")
@@ -214,6 +224,7 @@ def _links(
             "mark_rate": _over(marked[i], arrived[i]),
             "queue_mean_packets": float(packets[i]),
             "queue_mean_s": _over(float(size[i]) * 8, rates[i]),
+            **delays.get(link["name"], UNKNOWN),
             "capacity_packets": link["capacity_packets"],
             "capacity_s": link["capacity_s"],
         }
@@ -260,6 +271,24 @@ def _completions(record: Record) -> dict[str, float]:
         if start_s >= since_s.get(flow, math.inf) and not math.isnan(end_s):
             times.setdefault(flow, []).append(end_s - start_s)
     return {flow: math.fsum(took) / len(took) for flow, took in times.items()}
+
+
+def _transfer_bps(record: Record, completions: Mapping[str, float]) -> dict[str, float]:
+    """The rate of each complete transfer of a given size, from its start to its end, bit/s.
+
+    A connection that carries a transfer with others has its part of that rate.
+    """
+    sized = {
+        flow["name"]
+        for flow in record.meta["scenario"]["flows"]
+        if flow["traffic"]["kind"] == "sized"
+    }
+    rows = columns_of(record.raw("transfer")).rows("flow", "bytes")
+    return {
+        flow: size * 8 / completions[flow]
+        for flow, size in rows
+        if flow in sized and completions.get(flow)
+    }
 
 
 def bottlenecks_of(

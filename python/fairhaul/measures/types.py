@@ -29,11 +29,16 @@ class Mean(TypedDict):
     """What `low` and `high` are: the range with two to four runs; None after a single run."""
 
 
-class FlowFigures(TypedDict, Generic[N]):
+# What a flow has in common with the others of its `[[flow]]`: its group, or the name there.
+_Class = TypedDict("_Class", {"class": str})
+
+
+class FlowFigures(_Class, TypedDict, Generic[N]):
     """The figures of one flow, measured between the end of the warm-up and the end of the run."""
 
     name: str
     group: str
+    """The party of fairness that it belongs to."""
     role: str
     controller: str
     profile: str
@@ -57,6 +62,10 @@ class FlowFigures(TypedDict, Generic[N]):
     """The mean congestion window, packets."""
     completion_s: N | None
     """The mean time of a completed transfer; None if no transfer was completed."""
+    transfer_bps: N | None
+    """The rate of a complete transfer of a given size, from its start to its end, bit/s."""
+    limits: dict[str, N]
+    """The part of the time for which each limit kept it from sending more, 0 to 1, by the limit."""
     loss_sync: N | None
     """The part of the loss episodes in which the flow reduced its window; bulk flows only."""
     mode_changes_per_s: NotRequired[N]
@@ -64,7 +73,7 @@ class FlowFigures(TypedDict, Generic[N]):
 
 
 class GroupFigures(TypedDict, Generic[N]):
-    """The sums over the flows of a group that has several."""
+    """The sums over the flows of a `[[flow]]`, or of a `group`, that has several."""
 
     name: str
     role: str
@@ -82,6 +91,7 @@ class GroupFigures(TypedDict, Generic[N]):
     """The sum of the mean windows, packets."""
     completion_s: N | None
     """The completion time of the transfer that all flows of the group carry together."""
+    transfer_bps: N | None
     loss_rate: N | None
 
 
@@ -97,6 +107,10 @@ class LinkFigures(TypedDict, Generic[N]):
     """Marked packets over packets that arrived, 0 to 1."""
     queue_mean_packets: N
     queue_mean_s: N | None
+    queue_p50_s: N | None
+    """The median of the time from a packet's arrival until its last bit leaves, over packets."""
+    queue_p95_s: N | None
+    queue_p99_s: N | None
     capacity_packets: N | None
     capacity_s: N | None
 

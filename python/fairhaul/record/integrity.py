@@ -25,6 +25,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "event": ("kind", "flow"),
     "gauge": ("link", "gauge"),
     "flow_gauge": ("flow", "gauge"),
+    "queue_delay": ("link",),
+    "limit": ("flow", "limit"),
 }
 NUMBERS: Mapping[str, tuple[str, ...]] = {
     "flow_series": (
@@ -39,6 +41,8 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
     "event": ("t_s", "value"),
     "gauge": ("t_s", "value"),
     "flow_gauge": ("t_s", "value"),
+    "queue_delay": ("from_s", "below_s", "packets"),
+    "limit": ("time_s",),
 }
 
 Holds = Callable[[Any], bool]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairhaul import _core
-from fairhaul.record.record import SCHEMA, TABLES, Record
+from fairhaul.record.record import SCHEMA, Record
 from fairhaul.scenario.link import source_of
 from fairhaul.scenario.read import Scenario, variant
 
@@ -30,7 +30,7 @@ def record_of(
     }
     if not scenario.own():
         meta["source"] = source_of(scenario)
-    tables: dict[str, Any] = {name: getattr(outcome, name) for name in TABLES}
+    tables: dict[str, Any] = dict(outcome.tables)
     if outcome.trace is not None:
         import polars as pl
 

@@ -1,4 +1,4 @@
-"""The record of a run: `meta` and six tables in memory, seven files in a directory.
+"""The record of a run: `meta` and eight tables in memory, nine files in a directory.
 
 Tables are Parquet, `meta` is JSON. `drafts` writes a directory completely or not at all.
 """
@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul import _core
 from fairhaul.files.drafts import new_directory
-from fairhaul.record.integrity import check_digest, check_meta, check_tables, digest, digest_of_meta
+from fairhaul.record.integrity import (
+    NUMBERS,
+    WORDS,
+    check_digest,
+    check_meta,
+    check_tables,
+    digest,
+    digest_of_meta,
+)
 from fairhaul.text.table import Table as Printed
 from fairhaul.text.table import html
 
@@ -29,19 +37,19 @@ NOT_WRITTEN = frozenset({"cpu_s"})
 # The record of schema 1 had no digests, and counted a packet's loss where it was lost.
 SCHEMA = 2
 META = "meta.json"
-TABLES = ("flow_series", "link_series", "transfer", "event", "gauge", "flow_gauge")
+TABLES = (
+    *("flow_series", "link_series", "transfer", "event"),
+    *("gauge", "flow_gauge", "queue_delay", "limit"),
+)
 # What records of earlier versions do not have.
-LATER = frozenset({"flow_gauge"})
+LATER = frozenset({"flow_gauge", "queue_delay", "limit"})
 
 
-def no_gauges(owner: str) -> pl.DataFrame:
-    """Give the table of gauges of a run whose queues (`link`) or controllers (`flow`) have none."""
+def _empty(words: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
-    words = pl.Categorical()
-    return pl.DataFrame(
-        schema={"t_s": pl.Float64, owner: words, "gauge": words, "value": pl.Float64}
-    )
+    of_words = dict.fromkeys(words, pl.Categorical())
+    return pl.DataFrame(schema={**of_words, **dict.fromkeys(numbers, pl.Float64)})
 
 
 class Frame:
@@ -50,21 +58,22 @@ class Frame:
     Loading polars takes longer than a short run, whose figures need none of it.
     """
 
-    def __init__(self, gauges_of: str = "") -> None:
-        """Describe a field; gauges of an owner are optional, and there are none by default."""
-        self._owner = gauges_of
+    def __init__(self, *, optional: bool = False) -> None:
+        """Describe a field; an optional table has no rows by default."""
+        self._optional = optional
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, record: object | None, owner: type) -> pl.DataFrame:
         if record is None:  # the dataclass asks whether the field has a default
-            if not self._owner:
+            if not self._optional:
                 raise AttributeError(self._name)
             return cast("pl.DataFrame", None)
         table = vars(record)[self._name]
-        if table is None and self._owner:
-            table = vars(record)[self._name] = no_gauges(self._owner)
+        if table is None and self._optional:
+            table = _empty(WORDS[self._name], NUMBERS[self._name])
+            vars(record)[self._name] = table
         elif isinstance(table, _core.Table):
             import polars as pl
 
@@ -101,6 +110,14 @@ class Record:
       `value`: what the controller of the flow's newest open connection holds at the start of the
       bin, missing where none is open or the value is not known yet; names and units are on the
       controller's page and in `catalogue()["controllers"]`; no rows in the lab and in `linux`.
+    - `queue_delay`, a row for each link and span of time, by link, ascending: `link`, `from_s`,
+      `below_s`, `packets`: so many packets left the link in the measured time whose last bit left
+      it that long after they had arrived; a span is at most a 64th of its start. No rows with more
+      than 1000 links.
+    - `limit`, a row for each flow and what kept it from sending more: `flow`, `limit`, `time_s`,
+      of the measured time; of several connections the sum. `limit` is `congestion window` (or the
+      pacing of the controller or the host), `pacing cap`, `receive window`, `send buffer` or
+      `application`.
     - `transfer`, a row for each transfer: `flow`, `start_s`, `end_s` (null while unfinished),
       `bytes`.
     - `event`, a row for each event: `t_s`, `kind`, `flow`, `value`: `reduction` (the window after
@@ -114,8 +131,10 @@ class Record:
     link_series: Frame = Frame()
     transfer: Frame = Frame()
     event: Frame = Frame()
-    gauge: Frame = Frame(gauges_of="link")
-    flow_gauge: Frame = Frame(gauges_of="flow")
+    gauge: Frame = Frame(optional=True)
+    flow_gauge: Frame = Frame(optional=True)
+    queue_delay: Frame = Frame(optional=True)
+    limit: Frame = Frame(optional=True)
     trace: pl.DataFrame | None = None
     """The packet trace, if one was requested; `fairhaul.record.trace` writes it."""
 
@@ -125,8 +144,8 @@ class Record:
 
     def raw(self, name: str) -> Table:
         """The table `name` for `columns_of`: the engine's own, or a polars frame."""
-        table: Table = vars(self)[name]
-        return table
+        table: Table | None = vars(self)[name]
+        return getattr(self, name) if table is None else table
 
     def __getstate__(self) -> dict[str, Any]:
         # The engine's tables cannot be pickled.

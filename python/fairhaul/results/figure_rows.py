@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairhaul.measures.limits import limited_by
 from fairhaul.text.digits import Decimals, Scientific
 from fairhaul.text.table import Table
 
@@ -33,6 +34,7 @@ def plain(digits: int, scale: float = 1.0) -> Decimals:
 
 FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
     "goodput_bps": ("Mbit/s", plain(2, 1e-6)),
+    "transfer_bps": ("transfer Mbit/s", plain(2, 1e-6)),
     "link_share": ("% of link", plain(2, 100)),
     "loss_rate": ("loss", Scientific()),
     "loss_events": ("loss events", plain(0)),
@@ -55,6 +57,9 @@ LINK_COLUMNS: dict[str, tuple[str, Number]] = {
     "mark_rate": ("marks", Scientific()),
     "queue_mean_packets": ("queue packets", plain(1)),
     "queue_mean_s": ("queue ms", plain(2, 1000)),
+    "queue_p50_s": ("median ms", plain(2, 1000)),
+    "queue_p95_s": ("p95 ms", plain(2, 1000)),
+    "queue_p99_s": ("p99 ms", plain(2, 1000)),
     "capacity_packets": ("capacity packets", plain(0)),
 }
 
@@ -75,10 +80,10 @@ def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] =
     the flows in figures.
     """
     first = next(iter(engines.values()))
-    flows = _by_engine(engines, "flows")
+    flows = [_with_limit(flow) for flow in _by_engine(engines, "flows")]
     tables = [
         replace(
-            _table("Flows", engines, ["name", "controller"], flows, FLOW_COLUMNS),
+            _table("Flows", engines, _words_of(flows), flows, FLOW_COLUMNS),
             colours=[colour for colour in colours for _ in engines],
             bars=[min(1.0, mean(flow["link_share"])) for flow in flows],
             ends=AT_EACH_END if len(first["flows"]) > MOST_FLOWS else 0,
@@ -106,6 +111,17 @@ def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] =
             ],
         ),
     ]
+
+
+def _with_limit(flow: Mapping[str, Any]) -> dict[str, Any]:
+    parts = {limit: mean(part) for limit, part in (flow.get("limits") or {}).items()}
+    return {**flow, "limited by": limited_by(parts) or "-"}
+
+
+def _words_of(flows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the columns of words: what limits a flow only where it is not the congestion window."""
+    limited = any(flow["limited by"] != "-" for flow in flows)
+    return ["name", "controller", *(["limited by"] if limited else [])]
 
 
 def _by_engine(engines: Mapping[str, Mapping[str, Any]], key: str) -> list[dict[str, Any]]:

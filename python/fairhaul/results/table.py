@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 # What is said of each flow or group, and of all of them together.
 OF_FLOWS = ("goodput_bps", "share", "link_share", "loss_rate", "loss_events", "timeouts")
-OF_ONE = ("rtt_mean_s", "cwnd_mean", "completion_s")
-OF_LINKS = ("utilization", "drop_rate", "queue_mean_s")
+OF_ONE = ("rtt_mean_s", "cwnd_mean", "completion_s", "transfer_bps")
+OF_LINKS = (
+    *("utilization", "drop_rate", "mark_rate"),
+    *("queue_mean_s", "queue_p50_s", "queue_p95_s", "queue_p99_s"),
+)
 OF_ALL = ("jain", "max_min_ratio", "entitlement")
 # Flows or groups with a column each; of more only what all of them have together is shown.
 MOST_PARTIES = 4
-SHOWN = ("Jain", "% of link used", "queue ms", "runs", "stationary")
+SHOWN = ("Jain", "% of link used", "queue ms", "p99 ms", "runs", "stationary")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +82,9 @@ def rows_of(each: Sequence[Sequence[RunFigures]]) -> list[Row]:
 
 
 def parties(figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Give the figures of each group of several flows, and of each flow without such a group."""
+    """Give the figures of each class of several flows, and of each flow that is one alone."""
     groups = {group["name"]: group for group in figures.get("groups") or ()}
-    flows = {flow["group"]: groups.get(flow["group"], flow) for flow in figures["flows"]}
+    flows = {flow["class"]: groups.get(flow["class"], flow) for flow in figures["flows"]}
     return list(flows.values())
 
 
@@ -184,6 +187,7 @@ def _cells(row: Row, keys: Mapping[str, Sequence[Any]], names: Sequence[str]) ->
         cell(figures["fairness"]["jain"], plain(3)),
         cell(link["utilization"], plain(1, 100)),
         cell(link["queue_mean_s"], plain(1, 1000)),
+        cell(link["queue_p99_s"], plain(1, 1000)),
         str(len(row.runs)),
         f"{sum(row.stationary)} of {len(row.stationary)}" if row.stationary else "-",
     ]

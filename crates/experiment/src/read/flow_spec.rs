@@ -93,6 +93,7 @@ impl<'a> FlowSpec<'a> {
         let first = Flow {
             name: String::new(),
             group: String::new(),
+            class: keys.group.value.clone().unwrap_or_else(|| self.name.to_owned()),
             lead: None,
             role: keys.role.value,
             // What reads marks can do nothing without them.

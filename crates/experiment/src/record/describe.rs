@@ -172,6 +172,7 @@ fn flow(flow: &Flow) -> Value {
     let mut described = json!({
         "name": flow.name,
         "group": flow.group,
+        "class": flow.class,
         "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
         "controller": if controlled { flow.controller.name() } else { "none" },
         "parameters": if controlled { controller_parameters(&flow.controller) } else { json!({}) },

@@ -9,16 +9,18 @@
 
 mod binned_series;
 mod flow_counters;
+mod limit_times;
 mod link_counters;
 mod sparse_series;
 
-use crate::{EventRow, Grid, Record, TransferRow};
+use crate::{EventRow, Grid, Limit, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate};
-use fairhaul_units::{Gauge, Span, Time, real};
+use fairhaul_units::{Gauge, Histogram, Span, Time, real};
 use flow_counters::{FlowCounters, close_flow, in_units};
-use link_counters::{LinkCounters, close_link};
+use limit_times::LimitTimes;
+use link_counters::{LinkCounters, close_delays, close_link};
 use sparse_series::SparseSeries;
 
 /// What stands for the window of a connection that is not open.
@@ -64,9 +66,14 @@ pub struct Ledger {
     gauges: Vec<Vec<f64>>,
     /// The gauges of each flow's controller at the starts of bins.
     flow_gauges: Vec<Vec<f64>>,
+    /// What keeps each flow back, and how long.
+    limits: Vec<LimitTimes>,
     events: Vec<EventRow>,
     packets: u64,
 }
+
+/// With more links none has a histogram of its delays, each of which may take some kilobytes.
+const MOST_LINKS_WITH_DELAYS: usize = 1000;
 
 impl Ledger {
     /// Empty counters.
@@ -85,7 +92,15 @@ impl Ledger {
             rare_events,
         };
         let (arriving, leaving) = (BinnedSeries::new(&grid), BinnedSeries::new(&grid));
-        let link = LinkCounters { arriving, leaving, rare_events: vec![[0; 2]; bins], work: vec![0; bins] };
+        let link = LinkCounters {
+            arriving,
+            leaving,
+            rare_events: vec![[0; 2]; bins],
+            work: vec![0; bins],
+            // No time is as late as that.
+            delays_from: if links > MOST_LINKS_WITH_DELAYS { Time::NEVER } else { grid.measured },
+            delays: Histogram::default(),
+        };
         let flow_counters: Vec<FlowCounters> =
             (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
         let link_counters: Vec<LinkCounters> =
@@ -97,6 +112,7 @@ impl Ledger {
             links: link_counters,
             gauges: vec![Vec::new(); links],
             flow_gauges: vec![Vec::new(); flows],
+            limits: vec![LimitTimes::default(); flows],
             events: Vec::new(),
             packets: 0,
         })
@@ -192,6 +208,18 @@ impl Ledger {
         }
     }
 
+    /// Something else keeps a connection of `flow` back from `now` on, or nothing does before it is open and after its
+    /// end.
+    pub fn limited(&mut self, flow: u32, before: Option<Limit>, after: Option<Limit>, now: Time) {
+        let now = now.max(self.grid.measured).min(self.grid.end);
+        self.limits[flow as usize].change(before, after, now);
+    }
+
+    /// Something has kept `flow` back for that long, in the measured time.
+    pub fn limited_for(&mut self, flow: u32, by: Limit, span: Span) {
+        self.limits[flow as usize].add(by, span);
+    }
+
     /// Something happened to a flow.
     pub fn event(&mut self, kind: &'static str, flow: u32, value: f64, now: Time) {
         self.events.push(EventRow { t_s: now.as_secs(), kind, flow, value });
@@ -230,7 +258,8 @@ impl Ledger {
     /// Memory that grows with what happens: that of the events, and of what controllers show, bytes.
     pub fn memory(&self) -> u64 {
         let shown: usize = self.flow_gauges.iter().map(Vec::capacity).sum();
-        (self.events.capacity() * size_of::<EventRow>() + shown * size_of::<f64>()) as u64
+        let delays: u64 = self.links.iter().map(|link| link.delays.memory()).sum();
+        (self.events.capacity() * size_of::<EventRow>() + shown * size_of::<f64>()) as u64 + delays
     }
 
     /// Closes the ledger of a run of `engine` that made these transfers.
@@ -251,6 +280,7 @@ impl Ledger {
         let carried = |flow: usize| carried.iter().skip(flow).step_by(count).copied();
         let close = |(flow, counters)| goes_on().then(|| close_flow(counters, carried(flow), &length));
         let flows = self.flows.into_iter().enumerate().map(close).collect::<Option<Vec<_>>>()?;
+        let delays = self.links.iter().map(|link| close_delays(&link.delays)).collect();
         let close = |counters| goes_on().then(|| close_link(counters, &length));
         let links = self.links.into_iter().map(close).collect::<Option<Vec<_>>>()?;
         self.events.sort_by(|a, b| {
@@ -264,6 +294,8 @@ impl Ledger {
             links,
             gauges: self.gauges,
             flow_gauges: self.flow_gauges,
+            delays,
+            limits: self.limits.iter().map(|times| times.close(grid.end)).collect(),
             transfers,
             events: self.events,
             packets: self.packets,
@@ -303,9 +335,19 @@ impl LinkLedger for Ledger {
     }
 
     #[inline(always)]
-    fn departed(&mut self, link: u32, packet: &LinkPacket, departure: Departure, rate: &LinkRate) {
-        let series = &mut self.links[link as usize].leaving;
+    fn departed(
+        &mut self,
+        link: u32,
+        packet: &LinkPacket,
+        offered: Time,
+        departure: Departure,
+        rate: &LinkRate,
+    ) {
         let (began, departs) = (departure.began(), departure.departs);
+        let LinkCounters { leaving: series, delays, delays_from, .. } = &mut self.links[link as usize];
+        if *delays_from <= departs && departs < self.grid.end {
+            delays.add_many(departure.delay(offered, packet.packets), packet.packets.into());
+        }
         if series.from <= began && departs < series.to {
             series.open.busy_ps += departure.on_wire.as_ps();
             series.open.steps(packet.packets, packet.size, departs - series.from);
@@ -390,7 +432,8 @@ mod tests {
         };
         let departure = Departure { departs, arrives: departs, on_wire, marked: false, copies: 1 };
         let rate = Rate::from_bps(8_000_000).expect("not zero");
-        ledger.departed(0, &packet, departure, &LinkRate::new(rate, &Schedule::default()));
+        let rate = LinkRate::new(rate, &Schedule::default());
+        ledger.departed(0, &packet, departure.began(), departure, &rate);
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct Grid {
     /// Length of the first bin.
     #[serde(with = "json::span")]
     pub first: Span,
+    /// From when on figures are taken: the end of the warm-up.
+    #[serde(with = "json::time", default)]
+    pub measured: Time,
     /// End of the run.
     #[serde(with = "json::time")]
     pub end: Time,
@@ -87,6 +90,38 @@ pub struct LinkRow {
     pub sent_bytes: f64,
 }
 
+/// How many packets took that long from when they were offered to a link until their last bit had left it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DelayRow {
+    /// They took at least this, seconds.
+    pub from_s: f64,
+    /// And less than this, which is at most a 64th more, seconds.
+    pub below_s: f64,
+    /// How many.
+    pub packets: u64,
+}
+
+/// What keeps a sender from sending more than it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The congestion window, or the pacing of its controller or host.
+    CongestionWindow,
+    /// The upper bound of its pacing rate.
+    PacingCap,
+    /// What the receiver can store, or `max_window`.
+    ReceiveWindow,
+    /// What the sending socket can store.
+    SendBuffer,
+    /// The application has no more to send.
+    Application,
+}
+
+impl Limit {
+    /// As readers know them, in the order of the variants.
+    pub const WORDS: [&str; 5] =
+        ["congestion window", "pacing cap", "receive window", "send buffer", "application"];
+}
+
 /// A transfer from its first request to its last acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferRow {
@@ -141,6 +176,14 @@ pub struct Record {
     /// connection, not a number where none is open. Empty where an engine does not know it.
     #[serde(with = "json::gauges", default)]
     pub flow_gauges: Vec<Vec<f64>>,
+    /// `delays[l]`: the delays of the packets that left link `l` in the measured time, ascending. Empty with more than
+    /// a thousand links.
+    #[serde(default)]
+    pub delays: Vec<Vec<DelayRow>>,
+    /// `limits[f]`: how long each [`Limit`] has kept flow `f` back in the measured time, in their order, seconds; of
+    /// several connections the sum.
+    #[serde(default)]
+    pub limits: Vec<[f64; Limit::WORDS.len()]>,
     /// By flow, then start.
     pub transfers: Vec<TransferRow>,
     /// By time, then flow.
@@ -207,17 +250,17 @@ impl Grid {
 /// flows one bin for the warm-up and one for the rest.
 pub fn grid(duration: Span, warmup: Span, flows: usize, links: usize) -> Grid {
     const MOST_ROWS: u64 = 250_000;
-    let end = Time::ZERO + duration;
-    let measured = duration - warmup;
+    let (measured, end) = (Time::ZERO + warmup, Time::ZERO + duration);
     if flows > 1000 {
-        let first = if warmup.is_zero() { measured } else { warmup };
-        return Grid { tick: measured, first, end };
+        let tick = end - measured;
+        let first = if warmup.is_zero() { tick } else { warmup };
+        return Grid { tick, first, measured, end };
     }
     let most_bins = (MOST_ROWS / flows.max(links).max(1) as u64).saturating_sub(2).max(1);
     let least = Span::from_ps(duration.as_ps().div_ceil(most_bins));
     let tick = Span::from_ms(100).min(duration / 1000).max(least).max(Span::from_ps(1));
     let first = if (warmup % tick).is_zero() { tick.min(duration) } else { warmup % tick };
-    Grid { tick, first, end }
+    Grid { tick, first, measured, end }
 }
 
 #[cfg(test)]
@@ -259,6 +302,8 @@ mod tests {
             links: vec![vec![LinkRow { busy_s: 1.0 / 3.0, ..LinkRow::default() }]],
             gauges: vec![vec![0.25, f64::NAN]],
             flow_gauges: vec![vec![f64::NAN, 0.1]],
+            delays: vec![vec![DelayRow { from_s: 0.1, below_s: 0.101, packets: 3 }]],
+            limits: vec![[0.0, 0.25, 1.0 / 3.0, 0.0, 0.1]],
             transfers: vec![TransferRow { flow: 0, start_s: 0.125, end_s: f64::NAN, bytes: u64::MAX }],
             events: vec![EventRow { t_s: 0.7, kind: "timeout", flow: 0, value: 0.2 }],
             packets: 7,
@@ -270,11 +315,11 @@ mod tests {
 
     /// The records of the lab, and those of earlier versions.
     #[test]
-    fn a_record_without_gauges_of_flows_is_read() {
+    fn a_record_without_what_came_later_is_read() {
         let empty = r#"{"engine":"lab","grid":{"tick":1,"first":1,"end":1},"flows":[[]],"links":[],"gauges":[],
             "transfers":[],"events":[],"packets":0}"#;
         let record = Record::from_json(empty.as_bytes()).unwrap();
-        assert_eq!(record.flow_gauges, Vec::<Vec<f64>>::new());
+        assert!(record.flow_gauges.is_empty() && record.delays.is_empty() && record.limits.is_empty());
     }
 
     #[test]

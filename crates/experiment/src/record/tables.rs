@@ -1,12 +1,13 @@
 //! The tables of a record as plain columns: what every reader of a record receives, whatever form it gives them.
 //!
 //! `flow_series` and `link_series` have one row for each flow or link and bin, `gauge` one for each gauge of a queue
-//! and bin, `flow_gauge` one for each gauge of a flow's controller and bin, `transfer` one for each transfer and `event`
-//! one for each event.
+//! and bin, `flow_gauge` one for each gauge of a flow's controller and bin, `transfer` one for each transfer, `event`
+//! one for each event, `queue_delay` one for each link and bucket of its histogram, and `limit` one for each flow and
+//! limit that kept it back.
 
 use fairhaul_units::Gauge;
 
-use crate::{FlowRow, LinkRow, PacketRow, PacketWhat, Record, Scenario};
+use crate::{DelayRow, FlowRow, Limit, LinkRow, PacketRow, PacketWhat, Record, Scenario};
 
 /// A table: its columns, all of one length.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +47,7 @@ pub enum Values {
 /// Makes a table from a record of a scenario.
 type Maker = fn(&Scenario, &Record) -> Table;
 
-const MAKERS: [Maker; 6] = [flow_series, link_series, gauge, transfer, event, flow_gauge];
+const MAKERS: [Maker; 8] = [flow_series, link_series, gauge, transfer, event, flow_gauge, queue_delay, limit];
 
 /// The tables of `record`, made one by one.
 pub fn tables(scenario: &Scenario, record: &Record) -> impl Iterator<Item = Table> {
@@ -189,6 +190,39 @@ fn link_series(scenario: &Scenario, record: &Record) -> Table {
         columns = columns.real("sent_bytes", level(|row| row.sent_bytes)).real("capacity_bytes", offered);
     }
     columns.table("link_series")
+}
+
+/// By link, then delay.
+fn queue_delay(scenario: &Scenario, record: &Record) -> Table {
+    let rows = || record.delays.iter().flatten();
+    let owners =
+        record.delays.iter().enumerate().flat_map(|(link, rows)| std::iter::repeat_n(link, rows.len()));
+    let names = scenario.links.iter().map(|link| link.name.as_str());
+    let real = |of: fn(&DelayRow) -> f64| rows().map(of);
+    Columns::new()
+        .words("link", names, owners)
+        .real("from_s", real(|row| row.from_s))
+        .real("below_s", real(|row| row.below_s))
+        .whole("packets", rows().map(|row| row.packets))
+        .table("queue_delay")
+}
+
+/// By flow, then limit.
+fn limit(scenario: &Scenario, record: &Record) -> Table {
+    let rows = || {
+        record.limits.iter().enumerate().flat_map(|(flow, times)| {
+            times
+                .iter()
+                .enumerate()
+                .filter(|(_, time)| **time > 0.0)
+                .map(move |(limit, time)| (flow, limit, *time))
+        })
+    };
+    Columns::new()
+        .words("flow", flow_names(scenario), rows().map(|row| row.0))
+        .words("limit", Limit::WORDS, rows().map(|row| row.1))
+        .real("time_s", rows().map(|row| row.2))
+        .table("limit")
 }
 
 /// By link, then gauge, then time.

@@ -278,6 +278,8 @@ pub struct Flow {
     pub name: String,
     /// The party of fairness that it belongs to.
     pub group: String,
+    /// What it has in common with the other flows of its `[[flow]]`: its `group`, or the name there.
+    pub class: String,
     /// The first of the connections that carry one transfer together, as an index into
     /// [`Scenario::flows`]; `None`: it carries its transfers alone.
     pub lead: Option<u32>,

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use fairhaul_units::hint;
+use fairhaul_experiment::Limit;
+use fairhaul_units::{Span, hint};
 use serde::{Deserialize, Serialize};
 
 use super::flow_probe::{Bounds, EndedFlow, FlowProbe};
@@ -40,6 +41,8 @@ pub struct SendingFlow {
     pub rate_bps: Option<f64>,
     /// The packets that it has sent between the two looks.
     pub recent: Option<SentCounts>,
+    /// What has kept it back between the two looks, and in which part of the time, 0 to 1.
+    pub limits: Option<BTreeMap<&'static str, f64>>,
     /// The bounds of its window and round-trip times between the two looks; `None` without the tracepoints, or if no
     /// packet arrived.
     pub bounds: Option<Bounds>,
@@ -234,7 +237,19 @@ fn sender(before: Option<&LocatedFlow>, now: LocatedFlow, bounds: Option<Bounds>
         acked as f64 * 8.0 / (now.at - then.at).as_secs_f64()
     });
     let recent = before.map(|then| sent_counts(&now.flow).since(sent_counts(&then.flow)));
-    SendingFlow { located: now, rate_bps, recent, bounds }
+    let limits = before.map(|then| limits(&now, then));
+    SendingFlow { located: now, rate_bps, recent, limits, bounds }
+}
+
+fn limits(now: &LocatedFlow, then: &LocatedFlow) -> BTreeMap<&'static str, f64> {
+    let ago = Span::from_secs((now.at - then.at).as_secs_f64());
+    let mut parts = BTreeMap::new();
+    for (limit, span) in now.flow.limits.since(then.flow.limits, ago, false) {
+        if !span.is_zero() {
+            *parts.entry(Limit::WORDS[limit as usize]).or_default() += span.as_secs() / ago.as_secs();
+        }
+    }
+    parts
 }
 
 /// The connections of all namespaces that can be found.
@@ -271,6 +286,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::lab::tcp_info::SenderLimits;
 
     fn located(cookie: u64, at: Instant, acked_bytes: u64, sent: u64) -> LocatedFlow {
         let end = "10.0.0.1:5001".parse().expect("it is an address");
@@ -288,6 +304,7 @@ mod tests {
             acked_bytes,
             sent,
             retransmitted: sent / 10,
+            limits: SenderLimits::default(),
         };
         LocatedFlow { namespace: String::new(), at, flow }
     }
@@ -321,11 +338,15 @@ mod tests {
     fn the_rate_of_a_flow_is_of_the_bytes_acknowledged_between_two_looks() {
         let start = Instant::now();
         let then = located(7, start, 1_000_000, 900);
-        let now = located(7, start + Duration::from_millis(500), 2_250_000, 1900);
+        let mut now = located(7, start + Duration::from_millis(500), 2_250_000, 1900);
+        let [busy, receive_window] = [400, 300].map(Span::from_ms);
+        now.flow.limits = SenderLimits { busy, receive_window, ..SenderLimits::default() };
         let seen = sender(Some(&then), now, None);
         assert_eq!(seen.rate_bps, Some(20e6));
         assert_eq!(seen.recent, Some(SentCounts { sent: 1000, retransmitted: 100 }));
-        // A connection with only one look has neither.
+        let limits = [("application", 0.2), ("congestion window", 0.2), ("receive window", 0.6)];
+        assert_eq!(seen.limits, Some(limits.into()));
+        // A connection with only one look has none of them.
         assert_eq!(sender(None, then.clone(), None).rate_bps, None);
         assert_eq!(sender(Some(&then), then.clone(), None).recent, None);
     }

@@ -13,7 +13,6 @@ pub mod device;
 mod event_queue;
 pub mod flow_controller;
 pub mod headers;
-pub mod histogram;
 pub mod host_settings;
 pub mod interface;
 mod kernel_limits;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use fairhaul_experiment::{Grid, Ledger};
 use fairhaul_units::{Span, Time};
 
-use super::tcp_info::{CaState, Info, TcpState};
+use super::tcp_info::{CaState, Info, SenderLimits, TcpState};
 use super::traffic::POLL_INTERVAL;
 
 /// Records samples and polls.
@@ -20,6 +20,12 @@ pub struct Observer {
     ledger: Ledger,
     /// By connection.
     senders: BTreeMap<u32, SenderState>,
+    /// Of each flow, whether its application always has more to send.
+    endless: Vec<bool>,
+    /// From when on figures are taken.
+    measured: Time,
+    /// When each connection was last polled in the measured time, and what had kept it back by then.
+    limits: BTreeMap<u32, (Time, SenderLimits)>,
     /// The shortest round-trip time of each flow so far.
     shortest: Vec<Option<Span>>,
 }
@@ -38,12 +44,17 @@ struct SenderState {
 }
 
 impl Observer {
-    /// For a run that is about to start; `flows`: the flow of each connection.
-    pub fn new(grid: Grid, flows: Vec<u32>, count: usize) -> Observer {
+    /// For a run that is about to start; `flows`: the flow of each connection; `endless`: of each flow, whether its
+    /// application always has more to send.
+    pub fn new(grid: Grid, flows: Vec<u32>, endless: Vec<bool>) -> Observer {
+        let count = endless.len();
         Observer {
             flows,
             ledger: Ledger::new(grid, count, 0),
             senders: BTreeMap::new(),
+            endless,
+            measured: grid.measured,
+            limits: BTreeMap::new(),
             shortest: vec![None; count],
         }
     }
@@ -68,6 +79,7 @@ impl Observer {
         }
         let shortest = &mut self.shortest[self.flows[connection as usize] as usize];
         *shortest = shortest.iter().copied().chain(info.min_rtt).min();
+        self.record_limits(now, connection, info.limits);
         let sampled_at = self.senders.get(&connection).and_then(|sender| sender.sampled_at);
         // A poll may be older than a sample taken since.
         if sampled_at.is_none_or(|sampled_at| sampled_at + POLL_INTERVAL < now) {
@@ -98,6 +110,18 @@ impl Observer {
             }
         }
         (self.ledger, self.shortest)
+    }
+
+    /// What has kept `connection` back since the last poll.
+    fn record_limits(&mut self, now: Time, connection: u32, limits: SenderLimits) {
+        if now < self.measured {
+            return;
+        }
+        let Some((since, before)) = self.limits.insert(connection, (now, limits)) else { return };
+        let flow = self.flows[connection as usize];
+        for (limit, span) in limits.since(before, now.since(since), self.endless[flow as usize]) {
+            self.ledger.limited_for(flow, limit, span);
+        }
     }
 
     /// `sampled`: whether the probe samples every packet of this connection.
@@ -193,6 +217,7 @@ mod tests {
             timeout: Span::from_ms(220),
             timeouts: 0,
             mss: 1448,
+            limits: SenderLimits::default(),
             closes: false,
         }
     }
@@ -204,7 +229,7 @@ mod tests {
     #[test]
     fn a_recovery_is_a_reduction_and_its_end_and_one_between_two_polls_shows_in_its_threshold() {
         let grid = grid(Span::from_s(1), Span::ZERO, 1, 1);
-        let mut observer = Observer::new(grid, vec![0], 1);
+        let mut observer = Observer::new(grid, vec![0], vec![false]);
         observer.on_poll(at(10), 0, &info(20, None, CaState::Open));
         observer.on_poll(at(20), 0, &info(10, Some(10), CaState::Recovery));
         observer.on_poll(at(30), 0, &info(11, Some(10), CaState::Open));
@@ -229,10 +254,31 @@ mod tests {
         assert!((record.flows[0][20].rtt_s - 0.02).abs() < 1e-9);
     }
 
+    /// From 100 ms on: in 100 ms of each, half the time idle; half in the receive window; capped; without data.
+    #[test]
+    fn what_keeps_a_sender_back_is_counted_from_poll_to_poll() {
+        let grid = grid(Span::from_ms(500), Span::from_ms(100), 1, 1);
+        let mut observer = Observer::new(grid, vec![0], vec![false]);
+        let polls = [(50, 0, 0, false, false), (100, 0, 0, false, false), (200, 50, 0, false, false)];
+        let others = [(300, 150, 50, false, false), (400, 250, 50, false, true), (499, 349, 50, true, false)];
+        for (ms, busy, receive_window, starved, pacing_cap) in polls.into_iter().chain(others) {
+            let limits = SenderLimits {
+                busy: Span::from_ms(busy),
+                receive_window: Span::from_ms(receive_window),
+                starved,
+                pacing_cap,
+                ..SenderLimits::default()
+            };
+            observer.on_poll(at(ms), 0, &Info { limits, ..info(20, None, CaState::Open) });
+        }
+        let record = observer.close().0.close("lab", Vec::new());
+        assert_eq!(record.limits[0].map(|s| (s * 1e3).round()), [100.0, 100.0, 50.0, 0.0, 149.0]);
+    }
+
     /// The probe samples the modes; a poll, which does not know them, changes nothing.
     #[test]
     fn a_mode_that_differs_from_the_one_before_is_an_event() {
-        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], vec![false]);
         let open = info(20, None, CaState::Open);
         for (ms, mode) in [(10, Some(0)), (20, Some(0)), (30, Some(1)), (60, Some(3))] {
             observer.on_sample(at(ms), 0, &TcpState { mode, ..open.tcp_state() });
@@ -247,7 +293,7 @@ mod tests {
     #[test]
     fn a_threshold_that_falls_within_a_recovery_is_the_end_of_one_and_the_beginning_of_the_next() {
         let events = |steps: [TcpState; 4]| {
-            let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+            let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], vec![false]);
             for (ms, state) in (10..).step_by(10).zip(steps) {
                 observer.on_sample(at(ms), 0, &state);
             }
@@ -272,7 +318,7 @@ mod tests {
     /// No packet arrives for 10 ms after the one that begins a recovery.
     #[test]
     fn a_recovery_that_a_poll_detects_first_is_one() {
-        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], vec![false]);
         let state = |ssthresh, state, end| {
             let state = info(20, Some(ssthresh), state);
             (TcpState { recovery_end: Some(end), ..state.tcp_state() }, state)
@@ -290,7 +336,8 @@ mod tests {
     #[test]
     fn the_last_window_lasts_until_the_end_and_what_comes_then_does_not_count() {
         let record = |polls_at_end: bool| {
-            let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0, 0], 1);
+            let mut observer =
+                Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0, 0], vec![false]);
             let [open, lost] = [CaState::Open, CaState::Recovery].map(|state| info(20, Some(9), state));
             // One of two connections has ended long before.
             observer.on_poll(at(500), 1, &open);
@@ -311,7 +358,7 @@ mod tests {
 
     #[test]
     fn every_packet_is_sampled_and_polls_count_only_while_none_arrives() {
-        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], vec![false]);
         let open = |cwnd, ssthresh| info(cwnd, ssthresh, CaState::Open);
         let mut sample = |ms, info: &Info| observer.on_sample(at(ms), 0, &info.tcp_state());
         sample(10, &open(20, None));

@@ -13,13 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use fairhaul_experiment::{Grid, PacketTrace, Record};
-use fairhaul_units::{Sending, Span, Time};
+use fairhaul_units::{Histogram, Sending, Span, Time};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 use super::clock::Clock;
 use super::device::DeviceKind;
-use super::histogram::Histogram;
 use super::kernel_queue::KernelQueue;
 use super::layout::{Layout, Mode};
 use super::network::Network;

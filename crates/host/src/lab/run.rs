@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, Traffic, TransferRow};
+use fairhaul_experiment::{Flow, FlowRow, PacketTrace, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
@@ -48,7 +48,9 @@ pub fn run(scenario: &Scenario, kernel_names: &KernelNames, traced: Option<u32>)
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
     let (as_root, devices) = (capabilities::lacking().is_empty(), lab.devices());
     let mut samples = SampleSource::of(devices, as_root, &senders);
-    let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
+    let has_more = |flow: &Flow| matches!(flow.traffic, Traffic::Bulk | Traffic::Sized { .. });
+    let endless = scenario.flows.iter().map(has_more).collect();
+    let mut observer = Observer::new(grid, flows.clone(), endless);
     let mut traced = TracedWindows::new(traced, flows.clone());
     let before = MachineCounters::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
@@ -79,6 +81,7 @@ pub fn run(scenario: &Scenario, kernel_names: &KernelNames, traced: Option<u32>)
     let observed = observed.close(record.engine, Vec::new());
     record.flows.iter_mut().zip(observed.flows).for_each(|(rows, observed)| complete(rows, &observed));
     record.events = observed.events;
+    record.limits = observed.limits;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
     passed.trace.iter_mut().for_each(|trace| traced.complete(trace));

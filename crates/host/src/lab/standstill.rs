@@ -8,10 +8,9 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Histogram, Span, Time};
 
 use super::headers::reaches;
-use super::histogram::Histogram;
 
 /// How long hosts let packets wait.
 #[derive(Clone, Debug, Default)]

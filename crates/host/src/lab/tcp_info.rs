@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use fairhaul_experiment::Limit;
 use fairhaul_units::{Rate, Span};
 
 use crate::sys;
@@ -34,8 +35,26 @@ pub struct Info {
     pub timeouts: u16,
     /// Payload of a full packet.
     pub mss: u32,
+    /// What has kept the sender back so far.
+    pub limits: SenderLimits,
     /// Whether one end has closed the connection. The probe is silent from then on.
     pub closes: bool,
+}
+
+/// How long a sender has been kept back so far, and by what now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderLimits {
+    /// How long it had data that were not acknowledged.
+    pub busy: Span,
+    /// Of that, how long the receive window kept it back.
+    pub receive_window: Span,
+    /// And the send buffer.
+    pub send_buffer: Span,
+    /// Whether it has nothing to send that the window would let go.
+    // The kernel's own count of the send buffer is cautious: it begins only where several things come together.
+    pub starved: bool,
+    /// Whether it is paced by the upper bound of its pacing rate.
+    pub pacing_cap: bool,
 }
 
 /// The state of a sender's congestion control: `icsk_ca_state`.
@@ -82,6 +101,30 @@ pub struct TcpState {
     pub recovery_end: Option<u32>,
 }
 
+impl SenderLimits {
+    /// How long each limit has kept the sender back since it was `before`, which is that long ago; the longest times
+    /// that these fields allow. The kernel counts a sender as busy while anything is unacknowledged. `endless`: its
+    /// application always has more to send, so that a starved sender has too small a buffer.
+    pub fn since(self, before: SenderLimits, ago: Span, endless: bool) -> [(Limit, Span); 4] {
+        let more = |now: Span, before: Span, most: Span| now.saturating_sub(before).min(most);
+        let busy = more(self.busy, before.busy, ago);
+        let receive_window = more(self.receive_window, before.receive_window, busy);
+        let send_buffer = more(self.send_buffer, before.send_buffer, busy - receive_window);
+        let others = match self {
+            SenderLimits { starved: true, .. } if endless => Limit::SendBuffer,
+            SenderLimits { starved: true, .. } => Limit::Application,
+            SenderLimits { pacing_cap: true, .. } => Limit::PacingCap,
+            _ => Limit::CongestionWindow,
+        };
+        [
+            (Limit::ReceiveWindow, receive_window),
+            (Limit::SendBuffer, send_buffer),
+            (others, busy - receive_window - send_buffer),
+            (Limit::Application, ago - busy),
+        ]
+    }
+}
+
 impl Info {
     /// The part that goes into the record, with the smoothed round-trip time.
     pub fn tcp_state(&self) -> TcpState {
@@ -108,7 +151,16 @@ impl Info {
         let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
         let span =
             |at| Some(word(at)).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
+        let (pacing, most) = (long(104), long(112));
+        let in_flight = in_flight(word(24), word(28), word(32), word(36));
         Info {
+            limits: SenderLimits {
+                busy: Span::from_us(long(168)),
+                receive_window: Span::from_us(long(176)),
+                send_buffer: Span::from_us(long(184)),
+                starved: word(144) == 0 && in_flight < word(80),
+                pacing_cap: most != u64::MAX && pacing >= most,
+            },
             closes: bytes[0] != ESTABLISHED,
             ca_state: CaState::of(bytes[1]),
             timeout: Span::from_us(word(8).into()),
@@ -118,7 +170,7 @@ impl Info {
             ssthresh: threshold(word(76)),
             cwnd: word(80),
             retransmitted: word(100),
-            pacing_rate: Some(long(104))
+            pacing_rate: Some(pacing)
                 .filter(|bytes| *bytes != u64::MAX)
                 .and_then(|bytes| Rate::from_bps(bytes.saturating_mul(8))),
             min_rtt: span(148),
@@ -126,6 +178,11 @@ impl Info {
             timeouts: u16::from_ne_bytes([bytes[240], bytes[241]]),
         }
     }
+}
+
+/// The packets in flight, by the fields of the kernel [LINUX, tcp_packets_in_flight].
+pub fn in_flight(unacknowledged: u32, reported: u32, lost: u32, retransmitted: u32) -> u32 {
+    unacknowledged.saturating_sub(reported.saturating_add(lost)).saturating_add(retransmitted)
 }
 
 /// Reads a threshold as the kernel stores it.

@@ -1,7 +1,7 @@
 //! What a connection records in the ledger of the run and in the packet trace of its flow.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{NO_WINDOW, NextTransfer, PacketRecorder, PacketWhat, TransferRow};
+use fairhaul_experiment::{Limit, NO_WINDOW, NextTransfer, PacketRecorder, PacketWhat, TransferRow};
 use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
@@ -111,7 +111,15 @@ impl Connection {
         }
         if outcome.finishes() {
             self.end = Some(now);
+            self.set_limit(None, now, network);
         }
+    }
+
+    /// Records that something else keeps the connection back.
+    #[inline(never)]
+    pub(super) fn set_limit(&mut self, limit: Option<Limit>, now: Time, network: &mut Network) {
+        let before = std::mem::replace(&mut self.limit, limit);
+        network.ledger.limited(self.flow, before, limit, now);
     }
 
     /// Records a new window.

@@ -1,6 +1,6 @@
 //! The limits of the socket buffers: what the sender may keep unacknowledged, and the receiver store.
 
-use fairhaul_experiment::{Flow, Sockbuf};
+use fairhaul_experiment::{Flow, Limit, Sockbuf};
 use fairhaul_units::Bytes;
 
 /// What a packet takes of memory beside its payload: its descriptor, and the room for its headers. By `ss -tm` of
@@ -48,6 +48,11 @@ impl BufferLimits {
     #[inline(always)]
     pub fn end(&self) -> u64 {
         self.end
+    }
+
+    /// Which of the buffers it is that nothing more fits.
+    pub fn shortage(&self) -> Limit {
+        if self.end < self.written { Limit::ReceiveWindow } else { Limit::SendBuffer }
     }
 
     /// All packets below `una` are acknowledged. Where every packet fits, that changes nothing.

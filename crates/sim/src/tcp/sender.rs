@@ -27,7 +27,7 @@ mod usage;
 mod validation;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
-use fairhaul_experiment::{OnTimeout, Restart, Rto};
+use fairhaul_experiment::{Limit, OnTimeout, Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time};
 use frto::Frto;
 pub use outcome::Outcome;
@@ -78,6 +78,8 @@ pub struct Sender<C> {
     window: Window,
     /// Whether the window is what limits the sender.
     usage: Usage,
+    /// What kept the next packet back the last time; nothing before that.
+    limit: Option<Limit>,
     /// When a packet last left; never: none has since the end of the last pause.
     last_sent: Time,
     /// When what the last acknowledgement is for arrived, its time stamp.
@@ -138,6 +140,7 @@ impl<C: Controller + Clone> Sender<C> {
             longest_train: 1,
             window: config.window(),
             usage: Usage::NEW,
+            limit: None,
             last_sent: Time::NEVER,
             newest_ack: Time::ZERO,
             validation: (config.restart == Restart::Rfc7661).then(Box::default),
@@ -269,6 +272,12 @@ impl<C: Controller + Clone> Sender<C> {
             }
             _ => self.poll_data(now),
         }
+    }
+
+    /// What keeps the next packet back, as the last poll found.
+    #[inline(always)]
+    pub fn limit(&self) -> Option<Limit> {
+        self.limit
     }
 
     /// What the last poll gave leaves with that stamp.

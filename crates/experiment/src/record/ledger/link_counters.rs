@@ -1,10 +1,10 @@
 //! The counters of one link in the ledger, by bin, and the integrals of its backlog.
 
 use fairhaul_path::WORK_PER_BYTE;
-use fairhaul_units::Span;
+use fairhaul_units::{Histogram, Span, Time};
 
 use super::binned_series::BinnedSeries;
-use crate::LinkRow;
+use crate::{DelayRow, LinkRow};
 
 /// The counters of one direction of a link.
 #[derive(Clone, Debug)]
@@ -15,6 +15,9 @@ pub(super) struct LinkCounters {
     pub(super) rare_events: Vec<[u64; 2]>,
     /// By bin: what was sent, in the unit of [`WORK_PER_BYTE`].
     pub(super) work: Vec<u128>,
+    /// Of the packets that left since then: how long they took.
+    pub(super) delays: Histogram,
+    pub(super) delays_from: Time,
 }
 
 /// What is offered to a link in a bin.
@@ -65,6 +68,15 @@ pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Sp
     *level = *level + up.sum - down.sum;
     let length = u128::from(length.as_ps());
     (u128::from(*level) * length + down.moment - up.moment) as f64 / length as f64
+}
+
+pub(super) fn close_delays(delays: &Histogram) -> Vec<DelayRow> {
+    let row = |(from, below, packets): (Span, Span, u64)| DelayRow {
+        from_s: from.as_secs(),
+        below_s: below.as_secs(),
+        packets,
+    };
+    delays.buckets().map(row).collect()
 }
 
 pub(super) fn close_link(counters: LinkCounters, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {

@@ -37,7 +37,7 @@ impl<C: Controller + Clone> Sender<C> {
             if free <= buffer - outstanding {
                 self.stopped_by_window();
             } else {
-                self.stopped_otherwise();
+                self.stopped_otherwise(self.config.buffers.shortage());
             }
             return None;
         }

@@ -1,6 +1,7 @@
 //! Chooses the next packet to send, when the pacer allows one: lost packets first [RFC 6675, NextSeg], then new data.
 
 use fairhaul_cc::{Controller, Pacing, Request};
+use fairhaul_experiment::Limit;
 use fairhaul_units::{CongestionHeader, Data, Ecn, Sending, Time, real};
 
 use super::frto::Frto;
@@ -22,7 +23,8 @@ impl<C: Controller + Clone> Sender<C> {
         if let Err(until) = self.pacer.ready(now) {
             // Not the window holds it, so the window must not grow.
             self.urgent = urgent;
-            self.stopped_otherwise();
+            let capped = self.config.max_pacing_rate.is_some();
+            self.stopped_otherwise(if capped { Limit::PacingCap } else { Limit::CongestionWindow });
             return Poll::Hold(until);
         }
         let poll = self.next_data(train, now);
@@ -51,7 +53,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.may_send_new() {
             return self.send_new(train, now);
         }
-        self.stopped_otherwise();
+        self.stopped_otherwise(self.shortage());
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
@@ -85,6 +87,17 @@ impl<C: Controller + Clone> Sender<C> {
 
     pub(super) fn may_send_new(&self) -> bool {
         self.board.next() < self.end_of_ready()
+    }
+
+    /// What there is too little of: data, or room in a buffer. At the end of a transfer it is what it was before.
+    pub(super) fn shortage(&self) -> Limit {
+        if self.board.next() >= self.total {
+            self.limit.unwrap_or(Limit::CongestionWindow)
+        } else if self.board.next() >= self.ready {
+            Limit::Application
+        } else {
+            self.config.buffers.shortage()
+        }
     }
 
     fn end_of_ready(&self) -> u64 {
@@ -157,7 +170,7 @@ impl<C: Controller + Clone> Sender<C> {
         let admitted = self.pacer.admit(self.pacing_of_new(), self.window.cwnd, now);
         match admitted {
             Ok(()) => {}
-            Err(_) if self.is_paced_by_host() => self.stopped_otherwise(),
+            Err(_) if self.is_paced_by_host() => self.stopped_otherwise(Limit::CongestionWindow),
             Err(_) => self.stopped_by_window(),
         }
         admitted

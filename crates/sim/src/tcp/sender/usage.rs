@@ -1,6 +1,7 @@
 //! Whether the sender uses its window, without which the window must not grow.
 
 use fairhaul_cc::Controller;
+use fairhaul_experiment::Limit;
 
 use super::Sender;
 
@@ -26,15 +27,18 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     pub(super) fn stopped_by_window(&mut self) {
         self.usage.limited = true;
+        let below = self.window.cwnd < self.config.max_window;
+        self.limit = Some(if below { Limit::CongestionWindow } else { Limit::ReceiveWindow });
         if self.config.slow_start.is_full() {
             (self.usage.most, self.usage.end) = (self.board.outstanding(), self.board.next());
         }
     }
 
-    /// The pacer, the application or a buffer keeps the next packet back. Linux does not forget for that
+    /// The pacer, the application or a buffer, `limit`, keeps the next packet back. Linux does not forget for that
     /// that the window did so before, in this window of data [LINUX, tcp_cwnd_validate].
     #[inline(always)]
-    pub(super) fn stopped_otherwise(&mut self) {
+    pub(super) fn stopped_otherwise(&mut self, limit: Limit) {
+        self.limit = Some(limit);
         self.usage.limited &= self.config.slow_start.is_full();
     }
 

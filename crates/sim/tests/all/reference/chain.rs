@@ -243,6 +243,7 @@ impl ChainFlow {
         Flow {
             name: "drawn".into(),
             group: "drawn".into(),
+            class: "drawn".into(),
             lead: None,
             role: Role::Measured,
             // Datagrams have none, as the reader has it.

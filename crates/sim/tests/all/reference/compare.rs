@@ -37,15 +37,28 @@ pub fn difference(fast: &Record, plain: &Record) -> Option<String> {
         difference_of("flows with gauges", &fast.len(), &plain.len(), |&flows| flows)
             .or_else(|| (0..fast.len()).find_map(of))
     };
+    let delays = || {
+        let of = |l: usize| {
+            list_difference(&format!("delays of link {l},"), &fast.delays[l], &plain.delays[l], |row| {
+                (bits(row.from_s), bits(row.below_s), row.packets)
+            })
+        };
+        difference_of("links with delays", &fast.delays.len(), &plain.delays.len(), |&links| links)
+            .or_else(|| (0..fast.delays.len()).find_map(of))
+    };
     let rest = || {
         list_difference("event", &fast.events, &plain.events, event)
             .or_else(|| list_difference("transfer", &fast.transfers, &plain.transfers, transfer))
+            .or_else(|| {
+                list_difference("limits of flow", &fast.limits, &plain.limits, |times| times.map(bits))
+            })
             .or_else(|| difference_of("packets", &fast.packets, &plain.packets, |&n| n))
     };
     difference_of("shape", &whole(fast), &whole(plain), |&shape| shape)
         .or_else(series)
         .or_else(gauges)
         .or_else(flow_gauges)
+        .or_else(delays)
         .or_else(rest)
 }
 

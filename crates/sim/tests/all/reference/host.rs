@@ -1,7 +1,9 @@
 //! The two hosts of a connection: each processes its events at its own time.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Hop, Recovery, Rto, Scenario, Source, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{
+    Flow, Hop, Limit, Recovery, Rto, Scenario, Source, Traffic, Transfer, TransferRow,
+};
 use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Sending, Span, Time};
 
@@ -44,6 +46,8 @@ pub struct Host {
     /// The window, and since when it has been that.
     window: Window,
     since: Time,
+    /// What keeps it back, and since when.
+    limit: Option<(Limit, Time)>,
     /// The last mode of its controller.
     mode: Option<u8>,
     end: Option<Time>,
@@ -65,6 +69,7 @@ impl Host {
             reverse: link_indices(&flow.reverse, &mut shared.links),
             window: sender.window(),
             since: transfer.start,
+            limit: None,
             mode: None,
             sender,
             receiver,
@@ -297,6 +302,7 @@ impl Host {
     pub fn close(&mut self, ledger: &mut Ledger) {
         if self.end.is_none() && self.datagrams.is_none() {
             self.record_window(ledger.end(), ledger);
+            self.record_limit(None, ledger.end(), ledger);
         }
     }
 
@@ -317,6 +323,9 @@ impl Host {
         }
         if self.lead.is_some() && self.sender.is_done() {
             self.note(Outcome::Finished, now, &mut shared.ledger);
+        }
+        if self.end.is_none() {
+            self.record_limit(self.sender.limit(), now, &mut shared.ledger);
         }
         if self.sender.timer() != Time::NEVER {
             shared.calendar.add(self.sender.timer(), Event::Timer(self.serial));
@@ -396,7 +405,19 @@ impl Host {
         }
         if outcome.finishes() {
             self.end = Some(now);
+            self.record_limit(None, now, ledger);
         }
+    }
+
+    /// Notes what has kept it back until `now`, where something else does from now on.
+    fn record_limit(&mut self, limit: Option<Limit>, now: Time, ledger: &mut Ledger) {
+        if let Some((before, since)) = self.limit {
+            if Some(before) == limit {
+                return;
+            }
+            ledger.note(now, Fact::Limited { flow: self.flow, limit: before, since });
+        }
+        self.limit = limit.map(|limit| (limit, now));
     }
 
     /// Notes that the window has been as it was until `now`.

@@ -1,7 +1,9 @@
 //! The ledger: a list of all that happened, sorted into bins when the run is over.
 
+use std::collections::BTreeMap;
+
 use fairhaul_cc::Window;
-use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, Scenario, TransferRow};
+use fairhaul_experiment::{DelayRow, EventRow, FlowRow, Grid, Limit, LinkRow, Record, Scenario, TransferRow};
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Span, Time};
 
@@ -36,6 +38,10 @@ pub enum Fact {
     DroppedAfterQueue { link: usize, offered: Time },
     /// A link sent a packet from then until now.
     Occupied { link: usize, began: Time },
+    /// That many packets have left a link, and took so long until then.
+    Left { link: usize, packets: u64, delay: Span },
+    /// That kept a connection back from then until now.
+    Limited { flow: u32, limit: Limit, since: Time },
     /// The backlog of a link until now.
     Backlog { link: usize, packets: u64, bytes: u64, since: Time },
 }
@@ -86,6 +92,10 @@ struct Integrals {
 struct Tables {
     flows: Vec<Vec<(FlowRow, Windows)>>,
     links: Vec<Vec<(LinkRow, Integrals)>>,
+    /// How often which delay was, by link.
+    delays: Vec<BTreeMap<u64, u64>>,
+    /// Picoseconds.
+    limits: Vec<[u64; Limit::WORDS.len()]>,
     events: Vec<EventRow>,
     packets: u64,
 }
@@ -141,6 +151,8 @@ impl Ledger {
         let mut tables = Tables {
             flows: vec![vec![Default::default(); bins]; self.flows],
             links: vec![vec![Default::default(); bins]; self.rates.len()],
+            delays: vec![BTreeMap::new(); self.rates.len()],
+            limits: vec![Default::default(); self.flows],
             events: Vec::new(),
             packets: 0,
         };
@@ -148,6 +160,10 @@ impl Ledger {
             match fact {
                 Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } | Fact::Occupied { .. } => {
                     self.add_level(time, fact, &mut tables)
+                }
+                Fact::Limited { flow, limit, since } => {
+                    let within = |time: Time| time.max(self.grid.measured).min(self.end());
+                    tables.limits[flow as usize][limit as usize] += (within(time) - within(since)).as_ps();
                 }
                 _ if time < self.end() => self.add_count(time, fact, &mut tables),
                 _ => {} // a packet that a sender would have let go after the end
@@ -168,6 +184,8 @@ impl Ledger {
             links: tables.links.into_iter().map(mean_link).collect(),
             gauges: self.gauges,
             flow_gauges: self.flow_gauges.into_iter().map(|(_, values)| values).collect(),
+            delays: tables.delays.iter().map(buckets).collect(),
+            limits: tables.limits.into_iter().map(|times| times.map(|ps| ps as f64 * 1e-12)).collect(),
             transfers,
             events: tables.events,
             packets: tables.packets,
@@ -247,9 +265,16 @@ impl Ledger {
             }
             Fact::Marked { link, offered } => tables.links[link][self.bin(offered)].0.marked += 1,
             Fact::DroppedAfterQueue { link, offered } => tables.links[link][self.bin(offered)].0.dropped += 1,
-            Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } | Fact::Occupied { .. } => {
-                unreachable!("these last")
+            Fact::Left { link, packets, delay } => {
+                if time >= self.grid.measured {
+                    *tables.delays[link].entry(delay.as_ps()).or_default() += packets;
+                }
             }
+            Fact::Window { .. }
+            | Fact::Backlog { .. }
+            | Fact::Carried { .. }
+            | Fact::Occupied { .. }
+            | Fact::Limited { .. } => unreachable!("these last"),
         }
     }
 
@@ -297,6 +322,22 @@ impl Ledger {
             _ => unreachable!("only levels last"),
         }
     }
+}
+
+/// Sorts delays into buckets, of which a doubling has 64 and each begins at a whole number of picoseconds.
+fn buckets(delays: &BTreeMap<u64, u64>) -> Vec<DelayRow> {
+    let mut rows: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for (ps, packets) in delays {
+        let mut width = 1;
+        while ps / width >= 128 {
+            width *= 2;
+        }
+        let from = ps / width * width;
+        *rows.entry((from, from + width)).or_default() += packets;
+    }
+    let seconds = |ps: u64| Span::from_ps(ps).as_secs();
+    let row = |((from, below), packets)| DelayRow { from_s: seconds(from), below_s: seconds(below), packets };
+    rows.into_iter().map(row).collect()
 }
 
 /// See [`Ledger::rates`].

@@ -155,6 +155,11 @@ fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Share
     let began = links[link].began;
     ledger.note(now, Fact::Occupied { link, began });
     let (mut packet, dropped) = links[link].depart(now, link, calendar, ledger);
+    if links[link].recorded {
+        let packets = link::packets(&packet);
+        let first = (now - packet.offered) - (now - began) + (now - began) / packets;
+        ledger.note(now, Fact::Left { link, packets, delay: first });
+    }
     drop_all(&dropped, now, hosts, ledger);
     let host = host(hosts, packet.serial);
     host.crossed(&packet, link, began, now, ledger);

@@ -1,0 +1,46 @@
+"""What keeps flows from sending more, and for which part of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.record.columns import columns_of
+
+if TYPE_CHECKING:
+    from fairhaul.record.record import Record
+
+CONGESTION_WINDOW = "congestion window"
+LIMITS = (CONGESTION_WINDOW, "pacing cap", "receive window", "send buffer", "application")
+# A flow whose congestion window keeps it back for less of the time is limited by other things.
+SELDOM = 0.05
+
+
+def limits(record: Record) -> dict[str, dict[str, float]]:
+    """Give the part of the time, 0 to 1, for which each limit kept each flow back, by its name."""
+    times: dict[str, dict[str, float]] = {}
+    for flow, limit, time_s in columns_of(record.raw("limit")).rows("flow", "limit", "time_s"):
+        times.setdefault(flow, {})[limit] = time_s
+    return {
+        flow: {limit: mine.get(limit, 0.0) / sum(mine.values()) for limit in LIMITS}
+        for flow, mine in times.items()
+    }
+
+
+def is_limited_by_others(flow: Mapping[str, Any]) -> bool:
+    """Whether something else than its congestion window limits a flow, by its figures."""
+    parts: Mapping[str, float] = flow.get("limits") or {}
+    return bool(parts) and parts[CONGESTION_WINDOW] < SELDOM
+
+
+def limited_by(parts: Mapping[str, float] | None) -> str:
+    """Name the limit that kept a flow back for longest, and its part of the time if not nearly all.
+
+    Nothing where the congestion window did, which is what congestion control is for.
+    """
+    if not parts:
+        return ""
+    limit = max(parts, key=parts.__getitem__)
+    if limit == CONGESTION_WINDOW:
+        return ""
+    return limit if parts[limit] > 1 - SELDOM else f"{limit} {parts[limit]:.0%}"
