@@ -15,7 +15,7 @@ from fairhaul.studio import lessons as folder
 from fairhaul.studio.lessons import Lesson, lessons
 
 if TYPE_CHECKING:
-    from fairhaul.answers.answer import Answer
+    from fairhaul.answers.answers import Answer
     from fairhaul.record.record import Record
 
 HOME = Path(str(folder.HOME))

@@ -6,7 +6,6 @@ import base64
 import time
 import zlib
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -14,20 +13,9 @@ import pytest
 from fairhaul import studio
 from fairhaul.scenario.read import read, read_one
 from fairhaul.studio.lessons import HOME, lessons
-from tests.studio.browser import CHROMIUM, Page
+from tests.studio.browser import Page, choose
 
 FIGURES = "[...document.querySelectorAll('.rate')].map((cell) => cell.textContent)"
-ENGINE = files("fairhaul.studio") / "engine.wasm.gz"
-
-
-@pytest.fixture(scope="module")
-def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page on disk."""
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium")
-    if not ENGINE.is_file():
-        pytest.skip("the engine as WebAssembly is not built: make studio")
-    return studio.write(tmp_path_factory.mktemp("studio") / "studio.html")
 
 
 @pytest.fixture
@@ -38,14 +26,6 @@ def page(html: Path) -> Iterator[Page]:
     choose(opened, "slow-start")
     yield opened
     opened.close()
-
-
-def choose(page: Page, lesson: str) -> None:
-    page.evaluate(
-        f"(() => {{ const list = document.getElementById('lessons'); list.value = '{lesson}';"
-        "document.body.dataset.state = 'chosen'; list.dispatchEvent(new Event('change')); })()"
-    )
-    page.until_ready()
 
 
 def test_the_page_is_one_file_below_1500_kilobytes_that_loads_nothing(html: Path) -> None:

@@ -1,4 +1,5 @@
 // What the charts show of a record: columns by flow, rates, shares and Jain's index.
+import { tooShort } from "./stationary.mjs";
 
 /** A table of an answer with its columns by name. */
 function columnsOf(answer, name) {
@@ -31,19 +32,20 @@ export function seriesOf(answer, scenario) {
   const delivered = partsOf(rows.delivered_bytes.values, bins);
   const links = columnsOf(answer, "link_series");
   const queues = partsOf(links.backlog_packets.values, bins);
-  const series = {
+  const events = eventsOf(answer, scenario);
+  return {
     at,
     windows: partsOf(rows.cwnd_packets.values, bins).map((part) => Array.from(part)),
     rtts: partsOf(rows.rtt_s.values, bins).map((part) => Array.from(part, (x) => (Number.isNaN(x) ? null : x * 1e3))),
     queues: scenario.links.map((link, index) => ({ name: link.name, packets: Array.from(queues[index]) })),
     dropped: total(links.dropped.values),
-    events: eventsOf(answer, scenario),
+    events,
+    tooShort: tooShort(events, scenario),
     gauges: gaugesOf(answer, scenario),
     flowGauges: flowGaugesOf(answer, scenario),
     ...rates(delivered, at, ends, scenario),
     ...figures(goodput, rows, at, scenario),
   };
-  return series;
 }
 
 const total = (counts) => Number(counts.reduce((sum, count) => sum + count, 0n));
