@@ -64,6 +64,34 @@ def test_every_lesson_is_drawn_without_an_error(html: Path, width: int, dark: bo
     page.close()
 
 
+def test_both_set_ups_are_side_by_side_on_a_projector(html: Path) -> None:
+    page = Page(1024)
+    page.open(html)
+    for lesson in ("rtt", "synchronised"):
+        choose(page, lesson)
+        sides = "[...document.getElementById('results').children]"
+        tops = page.evaluate(f"{sides}.map((it) => it.getBoundingClientRect().top)")
+        assert tops[0] == tops[1]
+        tables = "[...document.querySelectorAll('.table')]"
+        assert page.evaluate(f"{tables}.every((it) => it.scrollWidth <= it.clientWidth)")
+    # The header is one row.
+    assert page.evaluate("document.querySelector('header').offsetHeight") < 64
+    page.close()
+
+
+def test_targets_are_large_enough_for_fingers_on_a_narrow_page(html: Path) -> None:
+    page = Page(400)
+    page.open(html)
+    page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+    small = page.evaluate(
+        "[...document.querySelectorAll('button, select, input, summary')]"
+        ".filter((it) => it.offsetParent && (it.offsetHeight < 44 || it.offsetWidth < 44))"
+        ".map((it) => it.outerHTML)"
+    )
+    assert small == []
+    page.close()
+
+
 def test_a_slider_changes_the_scenario_and_the_figures(page: Page) -> None:
     before = page.evaluate(FIGURES)
     page.evaluate(

@@ -128,10 +128,10 @@ function tableOf(setup, mostRate) {
     return element(
       "tr", {}, element("th", { scope: "row" }, spot, flow.name), element("td", {}, flow.controller ?? flow.traffic.kind),
       element("td", {}, `${short(flow.rtt_s * 1e3)}`), element("td", { class: "rate" }, short(mbps)),
-      element("td", { class: "bar" }, bar), element("td", {}, loss === 0 ? "0" : `${short(loss * 100)} %`),
+      element("td", { class: "bar" }, bar), element("td", {}, short(loss * 100)),
     );
   });
-  const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss"].map((text) => element("th", text ? { scope: "col" } : { class: "bar" }, text));
+  const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss, %"].map((text) => element("th", text ? { scope: "col" } : { class: "bar" }, text));
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
   const doubt = isDraft ? "" : doubtOf(setup);
   return element("div", { class: "table" }, element("p", { class: "headline" }, headlineOf(setup)), doubt, table);
