@@ -142,9 +142,12 @@ def test_every_control_has_a_name_for_screen_readers(page: Page) -> None:
 def test_time_is_scrubbed_stepped_and_played(page: Page) -> None:
     page.evaluate("document.querySelector('[aria-label=\"Next loss event\"]').click()")
     at_loss = page.evaluate("document.querySelector('#transport output').textContent")
-    page.evaluate("document.querySelector('[aria-label=\"Step forward\"]').click()")
+    page.evaluate("document.querySelector('[aria-label=\"One round trip forward\"]').click()")
     stepped = page.evaluate("document.querySelector('#transport output').textContent")
-    assert float(stepped.split()[0]) == pytest.approx(float(at_loss.split()[0]) + 0.1, abs=0.02)
+    assert float(stepped.split()[0]) == pytest.approx(float(at_loss.split()[0]) + 0.1)
+    page.evaluate("document.querySelector('#transport input').focus()")
+    page.press("ArrowLeft")
+    assert page.evaluate("document.querySelector('#transport output').textContent") == at_loss
     page.evaluate("document.querySelector('.play').click()")
     page.until(f"document.querySelector('#transport output').textContent !== '{stepped}'")
     assert page.evaluate("document.querySelector('.play').textContent") == "Pause"
@@ -152,10 +155,26 @@ def test_time_is_scrubbed_stepped_and_played(page: Page) -> None:
 
 def test_packets_are_followed(page: Page) -> None:
     page.evaluate("document.querySelector('[aria-label=\"Next loss event\"]').click()")
-    page.evaluate("document.querySelector('#packets button').click()")
+    loading = "document.querySelector('#packets button')"
+    at = page.evaluate("document.querySelector('#transport output').textContent")
+    assert page.evaluate(f"{loading}.textContent") == f"Load at {at}"
+    page.evaluate(f"{loading}.click()")
     page.until("/packets wait in the queue/.test(document.querySelector('#packets').textContent)")
     assert page.evaluate("document.querySelector('.wire canvas').hidden") is False
     assert page.errors == []
+
+
+def test_with_the_whole_run_packets_are_followed_before_the_first_loss(page: Page) -> None:
+    loading = "document.querySelector('#packets button')"
+    assert page.evaluate(f"{loading}.textContent") == "Load before the first loss event"
+    page.evaluate(f"{loading}.click()")
+    page.until("/packets wait in the queue/.test(document.querySelector('#packets').textContent)")
+    note = page.evaluate("document.querySelector('#packets .note').textContent")
+    # The queue has overflowed, and the sender does not know it yet.
+    page.evaluate("document.querySelector('[aria-label=\"Next loss event\"]').click()")
+    at_loss = page.evaluate("document.querySelector('#transport output').textContent")
+    assert float(note.split()[0]) == pytest.approx(float(at_loss.split()[0]) - 0.2, abs=0.01)
+    assert int(note.split("s: ")[1].split()[0]) > 10
 
 
 def test_a_mistake_is_shown_with_its_line(page: Page) -> None:

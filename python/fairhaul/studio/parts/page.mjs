@@ -4,6 +4,7 @@ import { openEngine } from "./engine.mjs";
 import { drawForm } from "./form.mjs";
 import { packed, unpacked, unzipped } from "./link.mjs";
 import { makePacketView } from "./packetview.mjs";
+import { secondsOf } from "./quantity.mjs";
 import { drawResults } from "./results.mjs";
 import { makeSetup } from "./setup.mjs";
 import { makeTransport } from "./transport.mjs";
@@ -25,7 +26,7 @@ async function begin() {
   const page = { module, workerUrl, ask: answered, words: answered({ ask: "catalogue" }).words, setups: [], selected: 0, lesson: null };
   page.view = { at: null, isPlaying: false, redraw: () => drawAll(page), onPick: (time) => page.transport.pick(time) };
   page.transport = makeTransport(at("transport"), { timeline: () => timelineOf(page), onTime: (time, isPlaying) => showTime(page, time, isPlaying) });
-  page.packets = makePacketView(at("packets"), { current: () => ({ setup: page.setups[page.selected], at: page.view.at }) });
+  page.packets = makePacketView(at("packets"), { current: () => packetTime(page) });
   prepare(page);
   await load(page, (await unpacked(location.hash)) ?? given.start);
   addEventListener("hashchange", async () => {
@@ -70,6 +71,7 @@ function drawAll(page) {
   while (at("results").children.length > page.setups.length) at("results").lastChild.remove();
   at("results").dataset.count = page.setups.length;
   drawResults(places, page.setups, page.view);
+  page.packets.announce();
 }
 
 async function remember(page) {
@@ -111,6 +113,7 @@ function select(page, index) {
   page.selected = index;
   drawTabs(page);
   drawPanel(page);
+  page.packets.announce();
 }
 
 function addSecond(page) {
@@ -140,6 +143,16 @@ function timelineOf(page) {
 function showTime(page, time, isPlaying) {
   Object.assign(page.view, { at: time, isPlaying });
   for (const plot of page.view.plots ?? []) plot.redraw(false, true);
+  page.packets.announce();
+}
+
+/** Where the packet view starts: at the time above, and with the whole run two round trips before the first loss event. */
+function packetTime(page) {
+  const setup = page.setups[page.selected];
+  const { step, events } = timelineOf(page);
+  const { at } = page.view;
+  if (at !== null) return { setup, at, name: `at ${secondsOf(at, step)} s` };
+  return events.length ? { setup, at: Math.max(0, events[0] - 2 * step), name: "before the first loss event" } : { setup, at: 0, name: "at the start" };
 }
 
 function showLesson(page) {

@@ -17,6 +17,8 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   };
   const input = () => ({ text: setup.text, file: setup.file, variant: setup.variant, settings: setup.settings });
 
+  const checkWith = (more) => ask({ ask: "check", ...input(), settings: [...setup.settings, ...more] });
+
   /** The text of the chosen variant alone, and the settings that it leaves. */
   const single = () => settled(setup.text, [...setup.settings, ...setup.variants[setup.variant]], ask);
   const isSweep = () => setup.variants.length > 1;
@@ -38,7 +40,7 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
       return;
     }
     const part = isDraft ? Math.min(1, DRAFT_SECONDS / checked.estimate.seconds) : 1;
-    const { scenario, shorter } = shortened(checked.scenario, part, (more) => ask({ ask: "check", ...input(), settings: [...setup.settings, ...more] }));
+    const { scenario, shorter } = shortened(checked.scenario, part, checkWith);
     setup.isRunning = true;
     onChange(setup);
     const answer = await runner.ask({ ask: "run", ...input(), settings: [...setup.settings, ...shorter], is_draft: shorter.length > 0 });
@@ -71,7 +73,10 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   };
 
   /** What happens to the packets of some flows in a part of the run. */
-  setup.follow = (flows, from, until) => runner.ask({ ask: "trace", ...input(), flows, from_s: from, until_s: until });
+  setup.follow = (flows, from, until) => {
+    const { shorter } = shortened(setup.resolved, Math.min(1, until / setup.resolved.duration_s), checkWith);
+    return runner.ask({ ask: "trace", ...input(), settings: [...setup.settings, ...shorter], flows, from_s: from, until_s: until });
+  };
 
   return setup;
 }
