@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul._core import ScenarioError
 from fairhaul.scenario.read import toml
+from fairhaul.text.phrases import listed
 
 if TYPE_CHECKING:
     from fairhaul._core import Scenario
@@ -19,9 +21,25 @@ def link(scenario: Scenario) -> str:
     """Give the fragment of an address with which the studio opens `scenario`.
 
     The scenario has to be one that its text and its settings describe: files beside it, such as
-    capacity traces, and controllers of one's own are not part of the fragment.
+    capacity traces, are not part of the fragment.
+
+    Raises:
+        ScenarioError: a controller of one's own is in it, which the studio cannot run.
     """
+    refuse_own(scenario)
     return link_to(source_of(scenario))
+
+
+def refuse_own(scenario: Scenario) -> None:
+    """Refuse a scenario with controllers of one's own.
+
+    Raises:
+        ScenarioError: it names them.
+    """
+    if names := sorted(scenario.own()):
+        raise ScenarioError(
+            f"{scenario.title}: the studio cannot run controllers of your own: {listed(names)}"
+        )
 
 
 def link_to(source: Mapping[str, Any]) -> str:

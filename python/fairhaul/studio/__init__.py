@@ -18,6 +18,7 @@ def write(file: Path, scenario: Scenario | None = None) -> Path:
 
     Raises:
         FileNotFoundError: the engine for pages has not been built.
+        ScenarioError: a controller of one's own is in the scenario.
     """
     from fairhaul.files.files import replace
     from fairhaul.studio.page import page

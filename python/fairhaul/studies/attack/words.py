@@ -60,7 +60,7 @@ def _worst(done: Attack) -> Section | None:
         text=lines,
         commands=[f"fairhaul run {shlex.quote(str(done.file))}"] if done.file else [],
         figures=lambda: for_each([run], lambda _, of: drawn.of_run(of, "worst-"), jobs=1)[0],
-        studio=link(run),
+        studio="" if run.own() else link(run),
     )
 
 

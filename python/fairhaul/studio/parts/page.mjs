@@ -28,12 +28,20 @@ async function begin() {
   page.transport = makeTransport(at("transport"), { timeline: () => timelineOf(page), onTime: (time, isPlaying) => showTime(page, time, isPlaying) });
   page.packets = makePacketView(at("packets"), { current: () => packetTime(page) });
   prepare(page);
-  await load(page, (await unpacked(location.hash)) ?? given.start);
+  await load(page, (await stateIn(location.hash)) ?? given.start);
   addEventListener("hashchange", async () => {
-    const state = await unpacked(location.hash);
+    const state = await stateIn(location.hash);
     if (state && location.hash !== page.hash) await load(page, state);
   });
 }
+
+/** The state that a fragment has, or that of the lesson which it names. */
+async function stateIn(fragment) {
+  const lesson = given.lessons.find((it) => fragment === `#lesson=${it.name}`);
+  return lesson ? stateOf(lesson) : unpacked(fragment);
+}
+
+const stateOf = ({ texts, files, name }) => ({ texts, files, lesson: name });
 
 /** Shows a state: texts of one or two set-ups, and the lesson that they belong to. */
 async function load(page, { texts, files = [], settings = [], lesson = null }) {
@@ -78,6 +86,7 @@ async function remember(page) {
   const state = { texts: page.setups.map((setup) => setup.text), files: page.setups.map((setup) => setup.file), settings: page.setups.map((setup) => setup.settings), lesson: page.lesson };
   page.hash = `#s=${await packed(state)}`;
   history.replaceState(null, "", page.hash);
+  at("whole").href = location.pathname + page.hash;
 }
 
 function drawPanel(page) {
@@ -168,7 +177,7 @@ function prepare(page) {
   at("lessons").append(element("option", { value: "" }, "Own scenario"), ...given.lessons.map((it) => element("option", { value: it.name }, it.title)));
   at("lessons").addEventListener("change", (event) => {
     const lesson = given.lessons.find((it) => it.name === event.target.value);
-    if (lesson) load(page, { texts: lesson.texts, files: lesson.files, lesson: lesson.name });
+    if (lesson) load(page, stateOf(lesson));
   });
   const current = () => page.setups[page.selected];
   at("text").addEventListener("change", () => current().replace(at("text").value));
@@ -193,6 +202,7 @@ function prepare(page) {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(page));
   if (innerWidth < 760) at("panel").open = false;
+  document.body.classList.toggle("embedded", new URLSearchParams(location.search).has("embed"));
 }
 
 /** A command for a shell that runs a text without a file. */

@@ -26,7 +26,7 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   /** Reads the text and runs it; a draft is a shorter run. */
   setup.run = async (isDraft = false) => {
     const checked = ask({ ask: "check", ...input() });
-    setup.mistakes = checked.mistakes ?? (checked.failure ? [checked.failure] : []);
+    setup.mistakes = (checked.mistakes ?? (checked.failure ? [checked.failure] : [])).flatMap(explained);
     if (setup.mistakes.length) {
       onChange(setup);
       return;
@@ -79,6 +79,13 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   };
 
   return setup;
+}
+
+/** A mistake, and what the studio cannot do where that may be its cause. */
+function explained(mistake) {
+  const [, name] = /unknown controller "(.+?)"/.exec(mistake) ?? [];
+  if (name) return [mistake, `The studio cannot run a controller of your own (Python, eBPF, a shared library). "fairhaul run" can, with "--controller ${name}=FILE".`];
+  return [mistake.replace("operation not supported on this platform", 'the studio cannot read files beside the scenario; "fairhaul run" can')];
 }
 
 /** A part of a run from its start, where the scenario allows a shorter one. */
