@@ -13,9 +13,10 @@ import pytest
 
 import fairhaul
 from fairhaul import studio
+from fairhaul.scenario.own import known
 from fairhaul.scenario.read import read_one
 from fairhaul.studio.lessons import lessons
-from tests.conftest import SMALL
+from tests.conftest import SMALL, Fairhaul
 from tests.studio.browser import Page
 
 DOCS = (Path(__file__).parent.parent / "docs" / "studio.md").read_text(encoding="utf-8")
@@ -79,18 +80,31 @@ def test_a_fragment_opens_the_lesson_that_it_names(html: Path) -> None:
 def test_a_controller_of_ones_own_is_refused(tmp_path: Path) -> None:
     text = SMALL.replace('"reno"', '"still"', 1)
     scenario = read_one(text, controllers={"still": Still})
-    refusal = "the studio cannot run controllers of your own: still"
+    refusal = "the studio has only the controllers of the catalogue, and not still"
     with pytest.raises(fairhaul.ScenarioError, match=refusal):
         studio.link(scenario)
     with pytest.raises(fairhaul.ScenarioError, match=refusal):
         studio.write(tmp_path / "studio.html", scenario)
     assert not list(tmp_path.iterdir())
+    # That a controller is known does not matter where no flow has it.
+    with known({"still": Still}):
+        assert studio.link(read_one(SMALL)).startswith("#s=")
+
+
+def test_the_command_says_that_it_cannot_open_a_controller_of_ones_own(
+    small: Path, fairhaul: Fairhaul
+) -> None:
+    small.write_text(SMALL.replace('"reno"', '"still"', 1))
+    done = fairhaul("studio", small, "--no-open")
+    assert done.returncode == 2
+    assert 'unknown controller "still"' in done.stderr
+    assert done.stderr.endswith("The studio cannot run controllers of your own.\n")
 
 
 @pytest.mark.parametrize(
     ("one", "other", "sentence"),
     [
-        ('"reno"', '"still"', "The studio cannot run a controller of your own"),
+        ('"reno"', '"still"', "The studio cannot run controllers of your own"),
         ('"10 Mbit/s"', '{ trace = "x.csv" }', "x.csv: the studio cannot read files beside"),
     ],
 )

@@ -83,9 +83,9 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
 
 /** A mistake, and what the studio cannot do where that may be its cause. */
 function explained(mistake) {
-  const [, name] = /unknown controller "(.+?)"/.exec(mistake) ?? [];
-  if (name) return [mistake, `The studio cannot run a controller of your own (Python, eBPF, a shared library). "fairhaul run" can, with "--controller ${name}=FILE".`];
-  return [mistake.replace("operation not supported on this platform", 'the studio cannot read files beside the scenario; "fairhaul run" can')];
+  const files = mistake.replace("operation not supported on this platform", 'the studio cannot read files beside the scenario; "fairhaul run" can');
+  if (!mistake.includes("unknown controller")) return [files];
+  return [mistake, 'The studio cannot run controllers of your own (Python, eBPF, shared libraries); "fairhaul run" can.'];
 }
 
 /** A part of a run from its start, where the scenario allows a shorter one. */
