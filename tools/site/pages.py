@@ -55,7 +55,8 @@ def studio_lessons(page: str) -> str:
     if page != "docs/studio":
         return ""
     parts = [
-        f"<details class='lesson'><summary>{escape(lesson.title)}</summary><p>{escape(lesson.text)} "
+        f"<details class='lesson'><summary>{escape(lesson.title)}</summary>"
+        f"<p>{escape(lesson.text)} "
         f"<a href='../{STUDIO}#lesson={lesson.name}'>The whole page</a></p>"
         f"<iframe loading='lazy' title='{escape(lesson.title)}' "
         f"src='../{STUDIO}?embed#lesson={lesson.name}'></iframe></details>\n"
