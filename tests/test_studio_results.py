@@ -68,6 +68,17 @@ def test_a_preview_has_no_figures(page: Page) -> None:
     assert page.evaluate("document.querySelectorAll('.preview').length") == 0
 
 
+def test_packets_that_were_dropped_in_the_warm_up_do_not_count(page: Page) -> None:
+    # BBR overflows the queue once, in its start.
+    choose(page, "bbr")
+    series = fairhaul.run(Path(str(HOME)) / "bbr.toml").records[0].link_series
+    assert series["dropped"].sum() > 0
+    assert page.evaluate(HEADLINES) == ["0 packets dropped"]
+    assert "measured from 5 s on" in page.evaluate(
+        "document.querySelector('#results .status').textContent"
+    )
+
+
 def test_a_run_that_is_too_short_says_so_with_the_duration_that_would_do(page: Page) -> None:
     choose(page, "cubic-reno")
     figures = fairhaul.run(Path(str(HOME)) / "cubic-reno-droptail.toml").measures[0]

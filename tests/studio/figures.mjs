@@ -10,7 +10,7 @@ const figures = {};
 for (const [name, input] of Object.entries(JSON.parse(readFileSync(0, "utf8")))) {
   const ask = openEngine(module);
   const { scenario } = ask({ ask: "check", ...input });
-  const { tooShort, flows, jain } = seriesOf(ask({ ask: "run", ...input }), scenario);
-  figures[name] = { too_short: tooShort, mbps: flows.map((flow) => flow.mbps), jain };
+  const { tooShort, flows } = seriesOf(ask({ ask: "run", ...input }), scenario);
+  figures[name] = { too_short: tooShort, mbps: flows.map((flow) => flow.mbps) };
 }
 console.log(JSON.stringify(figures));

@@ -32,14 +32,21 @@ function highest(lines) {
 }
 
 function drawOne(place, setup, { view, limits, end, name, isAlone }) {
-  const { series, scenario } = setup;
   place.replaceChildren();
   place.classList.toggle("preview", setup.isDraft);
-  if (!isAlone) place.append(element("h2", {}, `${name}: ${setup.resolved?.title ?? ""}`));
-  place.append(element("p", { class: "status", role: "status" }, statusOf(setup)));
-  if (setup.mistakes.length) place.append(element("ul", { class: "mistakes" }, ...setup.mistakes.map((line) => element("li", {}, line))));
-  if (!series) return;
-  place.append(tableOf(setup, limits.goodput));
+  const head = element("div");
+  place.append(head);
+  if (!isAlone) head.append(element("h2", {}, `${name}: ${setup.resolved?.title ?? ""}`));
+  head.append(element("p", { class: "status", role: "status" }, statusOf(setup)));
+  if (setup.mistakes.length) head.append(element("ul", { class: "mistakes" }, ...setup.mistakes.map((line) => element("li", {}, line))));
+  if (!setup.series) return;
+  const charts = element("div");
+  place.append(tableOf(setup, limits.goodput), charts);
+  drawCharts(charts, setup, { view, limits, end });
+}
+
+function drawCharts(place, setup, { view, limits, end }) {
+  const { series, scenario } = setup;
   const flows = scenario.flows.map((_, index) => index).slice(0, MOST_LINES);
   const isShared = measuredOf(scenario).length > 1;
   for (const kind of KINDS.filter((it) => isShared || !it.isFairness)) {
@@ -114,6 +121,7 @@ function statusOf(setup) {
   if (setup.isRunning) return "Running";
   if (!setup.series) return "";
   const parts = [`${short(setup.packets / 1e3)} thousand packets simulated in ${short(setup.tookMs)} ms`];
+  if (!setup.isDraft && setup.scenario.warmup_s) parts.push(`measured from ${asTime(setup.scenario.warmup_s)} on`);
   if (setup.digest) parts.push(`record ${setup.digest}`);
   return parts.join(" · ");
 }
@@ -152,8 +160,8 @@ function headlineOf({ series, scenario, resolved, isDraft }) {
 function doubtOf({ series, scenario }) {
   if (!series.tooShort) return "";
   const { flow, fewest, wanted_s: wanted } = series.tooShort;
-  const events = `${fewest || "no"} loss event${fewest === 1 ? "" : "s"}`;
+  const events = fewest ? `${fewest} loss event${fewest === 1 ? "" : "s"}, fewer than ${ENOUGH_LOSS_EVENTS}` : "no loss event";
   const enough = wanted === null ? "" : `; a duration of about ${asTime(wanted)} would suffice`;
-  const reason = `after the warm-up ${scenario.flows[flow].name} had ${events}, fewer than ${ENOUGH_LOSS_EVENTS}${enough}.`;
+  const reason = `after the warm-up ${scenario.flows[flow].name} had ${events}${enough}.`;
   return element("p", { class: "doubt" }, element("strong", {}, "Not stationary: "), `too short to say anything about the long term, because ${reason}`);
 }
