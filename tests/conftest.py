@@ -89,3 +89,17 @@ def fairhaul(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fairhaul:
         return subprocess.CompletedProcess(["fairhaul", *words], status, *texts)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The studio on disk."""
+    from fairhaul import studio
+    from tests.studio.browser import CHROMIUM
+
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium")
+    try:
+        return studio.write(tmp_path_factory.mktemp("studio") / "studio.html")
+    except FileNotFoundError:
+        pytest.skip("the engine as WebAssembly is not built: make studio")

@@ -420,6 +420,8 @@ def test_classes_of_users_are_attacked(tmp_path: Path) -> None:
     with own.known({"timid": Timid}):
         done = attack(read_question("timid", "starve", within=box, budget="2 s"), out=tmp_path)
         _, place = found(done)
+        smallest = done.outcome().evidence()[0]
+    assert (smallest.heading, smallest.studio) == ("The smallest scenario", "")
     assert place.rate_mbps == 10
     assert done.archive.cells.keys() == {(0, cell) for cell in range(CELLS)}
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,25 +19,35 @@ if TYPE_CHECKING:
 ENGINE = Path(str(files("fairhaul.studio"))) / "engine.wasm.gz"
 # Most scenarios of the repository have fewer, and all of these together run within seconds.
 MOST_PACKETS = 300_000
-DRIVER = Path(__file__).parent / "studio" / "digests.mjs"
+DRIVERS = Path(__file__).parent / "studio"
+# With losses, marks, many undone reductions, enough loss events, and no endless flow.
+JUDGED = (
+    "conformance/bbr/18-spurious-fast-recovery.toml 0",
+    "evaluation/incast.toml 0",
+    "examples/ecn.toml 0",
+    "examples/ecn.toml 1",
+    "examples/late.toml 0",
+    "examples/lossy.toml 0",
+    "examples/rough.toml 0",
+)
 
 
-def in_wasm(inputs: dict[str, dict[str, object]]) -> dict[str, object]:
-    """Run scenarios in WebAssembly and give their digests, or what the engine says instead."""
+def in_wasm(inputs: dict[str, dict[str, object]], driver: str = "digests.mjs") -> dict[str, Any]:
+    """Run scenarios in WebAssembly; give their digests, or what the engine says instead."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("there is no node, which runs WebAssembly")
     if not ENGINE.exists():
         pytest.skip("the engine as WebAssembly is not built: make studio")
     done = subprocess.run(
-        [node, str(DRIVER), str(ENGINE)],
+        [node, str(DRIVERS / driver), str(ENGINE)],
         input=json.dumps(inputs),
         capture_output=True,
         text=True,
         check=True,
         timeout=600,
     )
-    answers: dict[str, object] = json.loads(done.stdout)
+    answers: dict[str, Any] = json.loads(done.stdout)
     return answers
 
 
@@ -78,6 +88,24 @@ def test_a_run_in_steps_has_the_same_record() -> None:
     answers = in_wasm({"whole": one, "steps": {**one, "in_steps": True}})
     assert isinstance(answers["whole"], str)
     assert answers["steps"] == answers["whole"]
+
+
+def test_the_page_judges_runs_as_the_measures_do() -> None:
+    from fairhaul.measures.measures import measure
+    from fairhaul.runs.runs import for_each
+
+    scenarios = {name: digests.scenarios()[name] for name in JUDGED}
+    shown = in_wasm({name: input_of(of) for name, of in scenarios.items()}, "figures.mjs")
+    runs = for_each(list(scenarios.values()), lambda _, record: measure(record))
+    measured = dict(zip(JUDGED, runs, strict=True))
+    for name, run in measured.items():
+        short = shown[name]["too_short"]
+        assert (short is not None) == (run["stationary"] is False), name
+        assert (short or {}).get("wanted_s") == pytest.approx(run["wanted_duration_s"]), name
+        goodputs = [flow["goodput_bps"] / 1e6 for flow in run["flows"]]
+        assert shown[name]["mbps"] == pytest.approx(goodputs), name
+    assert {run["stationary"] for run in measured.values()} == {True, False, None}
+    assert sum(run["wanted_duration_s"] is not None for run in measured.values()) >= 3
 
 
 def test_mistakes_have_their_lines() -> None:

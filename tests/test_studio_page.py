@@ -6,7 +6,6 @@ import base64
 import time
 import zlib
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -14,20 +13,9 @@ import pytest
 from fairhaul import studio
 from fairhaul.scenario.read import read, read_one
 from fairhaul.studio.lessons import HOME, lessons
-from tests.studio.browser import CHROMIUM, Page
+from tests.studio.browser import Page, choose
 
 FIGURES = "[...document.querySelectorAll('.rate')].map((cell) => cell.textContent)"
-ENGINE = files("fairhaul.studio") / "engine.wasm.gz"
-
-
-@pytest.fixture(scope="module")
-def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page on disk."""
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium")
-    if not ENGINE.is_file():
-        pytest.skip("the engine as WebAssembly is not built: make studio")
-    return studio.write(tmp_path_factory.mktemp("studio") / "studio.html")
 
 
 @pytest.fixture
@@ -38,14 +26,6 @@ def page(html: Path) -> Iterator[Page]:
     choose(opened, "slow-start")
     yield opened
     opened.close()
-
-
-def choose(page: Page, lesson: str) -> None:
-    page.evaluate(
-        f"(() => {{ const list = document.getElementById('lessons'); list.value = '{lesson}';"
-        "document.body.dataset.state = 'chosen'; list.dispatchEvent(new Event('change')); })()"
-    )
-    page.until_ready()
 
 
 def test_the_page_is_one_file_below_1500_kilobytes_that_loads_nothing(html: Path) -> None:
@@ -81,6 +61,37 @@ def test_every_lesson_is_drawn_without_an_error(html: Path, width: int, dark: bo
     ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert ground == ("rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)")
     assert page.errors == []
+    page.close()
+
+
+def test_both_set_ups_are_side_by_side_on_a_projector(html: Path) -> None:
+    page = Page(1024)
+    page.open(html)
+    # Of the last lesson A is not stationary, and B is.
+    for lesson in ("rtt", "synchronised", "loss"):
+        choose(page, lesson)
+        sides = "[...document.getElementById('results').children]"
+        for part in ("h2", ".table", "[data-chart=windows]", "[data-chart=rtt]"):
+            top = f"it.querySelector('{part}').getBoundingClientRect().top"
+            tops = page.evaluate(f"{sides}.map((it) => {top})")
+            assert tops[0] == tops[1]
+        tables = "[...document.querySelectorAll('.table')]"
+        assert page.evaluate(f"{tables}.every((it) => it.scrollWidth <= it.clientWidth)")
+    # The header is one row.
+    assert page.evaluate("document.querySelector('header').offsetHeight") < 64
+    page.close()
+
+
+def test_targets_are_large_enough_for_fingers_on_a_narrow_page(html: Path) -> None:
+    page = Page(400)
+    page.open(html)
+    page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+    small = page.evaluate(
+        "[...document.querySelectorAll('button, select, input, summary')]"
+        ".filter((it) => it.offsetParent && (it.offsetHeight < 44 || it.offsetWidth < 44))"
+        ".map((it) => it.outerHTML)"
+    )
+    assert small == []
     page.close()
 
 
@@ -134,9 +145,12 @@ def test_every_control_has_a_name_for_screen_readers(page: Page) -> None:
 def test_time_is_scrubbed_stepped_and_played(page: Page) -> None:
     page.evaluate("document.querySelector('[aria-label=\"Next loss event\"]').click()")
     at_loss = page.evaluate("document.querySelector('#transport output').textContent")
-    page.evaluate("document.querySelector('[aria-label=\"Step forward\"]').click()")
+    page.evaluate("document.querySelector('[aria-label=\"One round trip forward\"]').click()")
     stepped = page.evaluate("document.querySelector('#transport output').textContent")
-    assert float(stepped.split()[0]) == pytest.approx(float(at_loss.split()[0]) + 0.1, abs=0.02)
+    assert float(stepped.split()[0]) == pytest.approx(float(at_loss.split()[0]) + 0.1)
+    page.evaluate("document.querySelector('#transport input').focus()")
+    page.press("ArrowLeft")
+    assert page.evaluate("document.querySelector('#transport output').textContent") == at_loss
     page.evaluate("document.querySelector('.play').click()")
     page.until(f"document.querySelector('#transport output').textContent !== '{stepped}'")
     assert page.evaluate("document.querySelector('.play').textContent") == "Pause"
@@ -144,10 +158,26 @@ def test_time_is_scrubbed_stepped_and_played(page: Page) -> None:
 
 def test_packets_are_followed(page: Page) -> None:
     page.evaluate("document.querySelector('[aria-label=\"Next loss event\"]').click()")
-    page.evaluate("document.querySelector('#packets button').click()")
+    loading = "document.querySelector('#packets button')"
+    at = page.evaluate("document.querySelector('#transport output').textContent")
+    assert page.evaluate(f"{loading}.textContent") == f"Load at {at}"
+    page.evaluate(f"{loading}.click()")
     page.until("/packets wait in the queue/.test(document.querySelector('#packets').textContent)")
     assert page.evaluate("document.querySelector('.wire canvas').hidden") is False
     assert page.errors == []
+
+
+def test_with_the_whole_run_packets_are_followed_before_the_first_loss(page: Page) -> None:
+    loading = "document.querySelector('#packets button')"
+    assert page.evaluate(f"{loading}.textContent") == "Load before the first loss event"
+    page.evaluate(f"{loading}.click()")
+    page.until("/packets wait in the queue/.test(document.querySelector('#packets').textContent)")
+    note = page.evaluate("document.querySelector('#packets .note').textContent")
+    # The queue has overflowed, and the sender does not know it yet.
+    page.evaluate("document.querySelector('[aria-label=\"Next loss event\"]').click()")
+    at_loss = page.evaluate("document.querySelector('#transport output').textContent")
+    assert float(note.split()[0]) == pytest.approx(float(at_loss.split()[0]) - 0.2, abs=0.01)
+    assert int(note.split("s: ")[1].split()[0]) > 10
 
 
 def test_a_mistake_is_shown_with_its_line(page: Page) -> None:

@@ -133,3 +133,12 @@ class Page:
         report = reports.get(event["method"], lambda _: None)(event["params"])
         if report is not None:
             self.errors.append(report)
+
+
+def choose(page: Page, lesson: str) -> None:
+    """Choose a lesson, and wait until its runs are done."""
+    page.evaluate(
+        f"(() => {{ const list = document.getElementById('lessons'); list.value = '{lesson}';"
+        "document.body.dataset.state = 'chosen'; list.dispatchEvent(new Event('change')); })()"
+    )
+    page.until_ready()

@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 
 import fairhaul
-from fairhaul.scenario.link import fragment
 from fairhaul.studio.lessons import lessons
 
 NAVIGATION = Path(__file__).with_name("navigation.toml")
@@ -55,17 +54,15 @@ def studio_lessons(page: str) -> str:
     """Each lesson of the studio, which runs in the page when it is opened."""
     if page != "docs/studio":
         return ""
-    parts = ["\n\n## The lessons, here\n\n```{raw} html\n"]
-    for lesson in lessons():
-        state = {"texts": lesson.texts, "files": lesson.files, "lesson": lesson.name}
-        address = f"../{STUDIO}{fragment(state)}"
-        parts.append(
-            f"<details class='lesson'><summary>{escape(lesson.title)}</summary>"
-            f"<p>{escape(lesson.text)} <a href='{address}'>The whole page</a></p>"
-            f"<iframe loading='lazy' title='{escape(lesson.title)}' src='{address}'></iframe>"
-            "</details>\n"
-        )
-    return "".join([*parts, "```\n"])
+    parts = [
+        f"<details class='lesson'><summary>{escape(lesson.title)}</summary>"
+        f"<p>{escape(lesson.text)} "
+        f"<a href='../{STUDIO}#lesson={lesson.name}'>The whole page</a></p>"
+        f"<iframe loading='lazy' title='{escape(lesson.title)}' "
+        f"src='../{STUDIO}?embed#lesson={lesson.name}'></iframe></details>\n"
+        for lesson in lessons()
+    ]
+    return "".join(["\n\n## The lessons, here\n\n```{raw} html\n", *parts, "```\n"])
 
 
 def python() -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fairhaul._core import ScenarioError
 from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.options import Overrides, set_option
 
@@ -33,7 +34,12 @@ def studio(file: str | None, out: Path, overrides: Overrides, open_: bool) -> No
 
     if overrides and file is None:
         raise click.BadParameter("it requires a FILE", param_hint="--set")
-    scenario = read_as_typed(Path(file), overrides)[0] if file is not None else None
+    try:
+        scenario = read_as_typed(Path(file), overrides)[0] if file is not None else None
+    except ScenarioError as error:
+        own = any("unknown controller" in mistake for mistake in error.args)
+        more = ["The studio cannot run controllers of your own."] if own else []
+        raise ScenarioError(*error.args, *more) from None
     if not out.parent.is_dir():
         raise click.BadParameter(f"{out.parent}: no such directory", param_hint="--out")
     try:

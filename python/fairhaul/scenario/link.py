@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul._core import ScenarioError
+from fairhaul.scenario.listings import catalogue
 from fairhaul.scenario.read import toml
+from fairhaul.text.phrases import listed
 
 if TYPE_CHECKING:
     from fairhaul._core import Scenario
@@ -19,9 +22,33 @@ def link(scenario: Scenario) -> str:
     """Give the fragment of an address with which the studio opens `scenario`.
 
     The scenario has to be one that its text and its settings describe: files beside it, such as
-    capacity traces, and controllers of one's own are not part of the fragment.
+    capacity traces, are not part of the fragment.
+
+    Raises:
+        ScenarioError: a controller is in it that the studio cannot run, such as one of one's own.
     """
+    refuse_unknown(scenario)
     return link_to(source_of(scenario))
+
+
+def refuse_unknown(scenario: Scenario) -> None:
+    """Refuse a scenario whose controllers the studio cannot run.
+
+    Raises:
+        ScenarioError: it names them.
+    """
+    if names := not_in_studio(scenario):
+        raise ScenarioError(
+            f"{scenario.title}: the studio has only the controllers of the catalogue, and not "
+            f"{listed(names)}"
+        )
+
+
+def not_in_studio(scenario: Scenario) -> list[str]:
+    """Give the names of the controllers of one's own and of controllers that only kernels have."""
+    flows = json.loads(scenario.describe())["flows"]
+    known = {entry["name"] for entry in catalogue()["controllers"]}
+    return sorted({flow["controller"] for flow in flows if flow.get("controller")} - known)
 
 
 def link_to(source: Mapping[str, Any]) -> str:

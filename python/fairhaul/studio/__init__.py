@@ -18,6 +18,7 @@ def write(file: Path, scenario: Scenario | None = None) -> Path:
 
     Raises:
         FileNotFoundError: the engine for pages has not been built.
+        ScenarioError: a controller is in the scenario that the studio cannot run.
     """
     from fairhaul.files.files import replace
     from fairhaul.studio.page import page

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures import look
+from fairhaul.scenario.link import refuse_unknown
 from fairhaul.studio.bundle import bundle
 from fairhaul.studio.lessons import lessons
 
@@ -22,6 +23,10 @@ def page(scenario: Scenario | None = None) -> str:
     """Give the page, which opens with `scenario` or with the first lesson.
 
     Of a sweep it opens the first variant, and offers the others.
+
+    Raises:
+        FileNotFoundError: the engine for pages has not been built.
+        ScenarioError: a controller is in the scenario that the studio cannot run.
     """
     import jinja2
 
@@ -33,6 +38,7 @@ def page(scenario: Scenario | None = None) -> str:
         "lesson": first["name"],
     }
     if scenario is not None:
+        refuse_unknown(scenario)
         text, file, overrides = scenario.source()
         start = {"texts": [text], "files": [file], "settings": [overrides]}
     environment = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined)

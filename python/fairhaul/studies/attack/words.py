@@ -15,7 +15,7 @@ from fairhaul.figures.charts.fields import heat
 from fairhaul.figures.figure import Figure
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.link import link
+from fairhaul.scenario.link import link, not_in_studio
 from fairhaul.statistics.estimate import Estimate, estimate, legend, text
 from fairhaul.studies.attack.box import Range
 from fairhaul.studies.attack.objectives import ATTACKED, REFERENCE, shares
@@ -60,7 +60,7 @@ def _worst(done: Attack) -> Section | None:
         text=lines,
         commands=[f"fairhaul run {shlex.quote(str(done.file))}"] if done.file else [],
         figures=lambda: for_each([run], lambda _, of: drawn.of_run(of, "worst-"), jobs=1)[0],
-        studio=link(run),
+        studio="" if not_in_studio(run) else link(run),
     )
 
 

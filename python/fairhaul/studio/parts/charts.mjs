@@ -1,4 +1,4 @@
-// Charts over time with uPlot, and the phase plot of two windows.
+// Charts over time with uPlot, and the phase plot of two flows.
 import { short } from "./quantity.mjs";
 
 const COLOURS = 8;
@@ -88,7 +88,7 @@ function compact(value) {
   return size >= 1e6 ? `${short(value / 1e6)} M` : size >= 1e4 ? `${short(value / 1e3)} k` : short(value);
 }
 
-/** Draws window against window on a canvas, up to a time. */
+/** Draws one flow against another on a canvas, up to a time. */
 export function phasePlot(canvas, { x, y, at, until, labels, colour, highest }) {
   const most = rounded(highest);
   const side = Math.min(420, Math.max(220, canvas.parentElement.clientWidth));
@@ -113,17 +113,18 @@ export function phasePlot(canvas, { x, y, at, until, labels, colour, highest }) 
     ctx.fillText(compact(value), left - 6, py(value) + 4);
   }
   ctx.textAlign = "center";
-  ctx.fillText(`window of ${labels[0]}, packets`, left + size / 2, side - 4);
+  ctx.fillText(labels[0], left + size / 2, side - 4);
   ctx.textAlign = "left";
-  ctx.fillText(`window of ${labels[1]}, packets`, left, 14);
+  ctx.fillText(labels[1], left, 14);
   ctx.strokeStyle = css("line");
   ctx.setLineDash([4, 4]);
   line(ctx, [[px(0), py(0)], [px(most), py(most)]]);
   ctx.setLineDash([]);
   ctx.strokeStyle = colour;
   ctx.globalAlpha = 0.75;
-  const points = [];
-  at.forEach((time, row) => time <= until && points.push([px(x[row]), py(y[row])]));
+  const rows = at.filter((time) => time <= until).length;
+  const points = Array.from({ length: rows }, (_, row) => [px(x[row]), py(y[row])]);
+  canvas.dataset.last = JSON.stringify(rows ? [x[rows - 1], y[rows - 1]] : null);
   line(ctx, points);
   ctx.globalAlpha = 1;
   ctx.fillStyle = css("ink");

@@ -8,7 +8,7 @@ const ROUND_TRIPS = 6;
 /** Seconds of a wall clock for one round trip. */
 const SLOWEST = 20;
 
-/** Makes the view in `place`; `current()` gives the set-up and the time that it starts from. */
+/** Makes the view in `place`; `current()` gives the set-up, the time that it starts from, and the name of that time. */
 export function makePacketView(place, { current }) {
   let shown = null;
   let frame = null;
@@ -16,6 +16,7 @@ export function makePacketView(place, { current }) {
   const canvas = element("canvas", { hidden: true, role: "img", "aria-label": "Packets on the wire, in the queue, and acknowledgements" });
   const note = element("p", { class: "note", role: "status" }, "");
   const scrub = element("input", { type: "range", min: 0, max: 1000, value: 0, "aria-label": "Time in the packet view", input: () => showAt(scrub.value / 1000) });
+  const loading = button("", () => load());
   const play = button("Play packets", () => (frame ? pause() : begin()));
 
   const load = async () => {
@@ -25,9 +26,10 @@ export function makePacketView(place, { current }) {
     const { scenario } = setup;
     const flows = scenario.flows.map((_, index) => index).slice(0, MOST_FLOWS);
     const length = Math.max(...flows.map((flow) => scenario.flows[flow].rtt_s));
-    const from = Math.min(at ?? 0, setup.resolved.duration_s);
-    note.textContent = "Following the packets";
-    const answer = await setup.follow(flows, Math.max(0, from - 2 * length), from + (ROUND_TRIPS + 2) * length);
+    const from = Math.min(at, setup.resolved.duration_s);
+    const until = from + (ROUND_TRIPS + 2) * length;
+    note.textContent = `The run is simulated again up to ${short(until)} s, once for each flow.`;
+    const answer = await setup.follow(flows, Math.max(0, from - 2 * length), until);
     if (!answer?.tables) {
       note.textContent = answer?.failure ?? answer?.mistakes?.join(" ") ?? "";
       return;
@@ -77,7 +79,7 @@ export function makePacketView(place, { current }) {
     label: "Seconds for a round trip", key: "pace", min: 1, max: SLOWEST, value: pace, textOf: (value) => `${value} s`, onMove: (value) => { pace = value; },
   });
   place.append(
-    element("div", { class: "transport" }, button("Load at the time above", load), play, button("◂", () => step(-1), { "aria-label": "Step packets back" }),
+    element("div", { class: "transport" }, loading, play, button("◂", () => step(-1), { "aria-label": "Step packets back" }),
       button("▸", () => step(1), { "aria-label": "Step packets forward" }), scrub),
     speed, note, element("div", { class: "wire" }, canvas),
     element("p", { class: "note" }, "Squares are data packets, a frame marks a retransmission, bars on the dotted line are acknowledgements, crosses are drops. Positions on a wire are drawn from the times of the packet trace."),
@@ -89,7 +91,10 @@ export function makePacketView(place, { current }) {
       canvas.hidden = true;
       note.textContent = "";
     },
-    load,
+    /** Says on the button what it loads. */
+    announce: () => {
+      loading.textContent = `Load ${current().name}`;
+    },
     redraw: () => showAt(scrub.value / 1000),
   };
 }

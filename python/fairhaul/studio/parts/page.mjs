@@ -4,6 +4,7 @@ import { openEngine } from "./engine.mjs";
 import { drawForm } from "./form.mjs";
 import { packed, unpacked, unzipped } from "./link.mjs";
 import { makePacketView } from "./packetview.mjs";
+import { secondsOf } from "./quantity.mjs";
 import { drawResults } from "./results.mjs";
 import { makeSetup } from "./setup.mjs";
 import { makeTransport } from "./transport.mjs";
@@ -25,14 +26,22 @@ async function begin() {
   const page = { module, workerUrl, ask: answered, words: answered({ ask: "catalogue" }).words, setups: [], selected: 0, lesson: null };
   page.view = { at: null, isPlaying: false, redraw: () => drawAll(page), onPick: (time) => page.transport.pick(time) };
   page.transport = makeTransport(at("transport"), { timeline: () => timelineOf(page), onTime: (time, isPlaying) => showTime(page, time, isPlaying) });
-  page.packets = makePacketView(at("packets"), { current: () => ({ setup: page.setups[page.selected], at: page.view.at }) });
+  page.packets = makePacketView(at("packets"), { current: () => packetTime(page) });
   prepare(page);
-  await load(page, (await unpacked(location.hash)) ?? given.start);
+  await load(page, (await stateIn(location.hash)) ?? given.start);
   addEventListener("hashchange", async () => {
-    const state = await unpacked(location.hash);
+    const state = await stateIn(location.hash);
     if (state && location.hash !== page.hash) await load(page, state);
   });
 }
+
+/** The state that a fragment has, or that of the lesson which it names. */
+async function stateIn(fragment) {
+  const lesson = given.lessons.find((it) => fragment === `#lesson=${it.name}`);
+  return lesson ? stateOf(lesson) : unpacked(fragment);
+}
+
+const stateOf = ({ texts, files, name }) => ({ texts, files, lesson: name });
 
 /** Shows a state: texts of one or two set-ups, and the lesson that they belong to. */
 async function load(page, { texts, files = [], settings = [], lesson = null }) {
@@ -70,12 +79,14 @@ function drawAll(page) {
   while (at("results").children.length > page.setups.length) at("results").lastChild.remove();
   at("results").dataset.count = page.setups.length;
   drawResults(places, page.setups, page.view);
+  page.packets.announce();
 }
 
 async function remember(page) {
   const state = { texts: page.setups.map((setup) => setup.text), files: page.setups.map((setup) => setup.file), settings: page.setups.map((setup) => setup.settings), lesson: page.lesson };
   page.hash = `#s=${await packed(state)}`;
   history.replaceState(null, "", page.hash);
+  at("whole").href = location.pathname + page.hash;
 }
 
 function drawPanel(page) {
@@ -111,6 +122,7 @@ function select(page, index) {
   page.selected = index;
   drawTabs(page);
   drawPanel(page);
+  page.packets.announce();
 }
 
 function addSecond(page) {
@@ -140,6 +152,16 @@ function timelineOf(page) {
 function showTime(page, time, isPlaying) {
   Object.assign(page.view, { at: time, isPlaying });
   for (const plot of page.view.plots ?? []) plot.redraw(false, true);
+  page.packets.announce();
+}
+
+/** Where the packet view starts: at the time above, and with the whole run two round trips before the first loss event. */
+function packetTime(page) {
+  const setup = page.setups[page.selected];
+  const { step, events } = timelineOf(page);
+  const { at } = page.view;
+  if (at !== null) return { setup, at, name: `at ${secondsOf(at, step)} s` };
+  return events.length ? { setup, at: Math.max(0, events[0] - 2 * step), name: "before the first loss event" } : { setup, at: 0, name: "at the start" };
 }
 
 function showLesson(page) {
@@ -155,7 +177,7 @@ function prepare(page) {
   at("lessons").append(element("option", { value: "" }, "Own scenario"), ...given.lessons.map((it) => element("option", { value: it.name }, it.title)));
   at("lessons").addEventListener("change", (event) => {
     const lesson = given.lessons.find((it) => it.name === event.target.value);
-    if (lesson) load(page, { texts: lesson.texts, files: lesson.files, lesson: lesson.name });
+    if (lesson) load(page, stateOf(lesson));
   });
   const current = () => page.setups[page.selected];
   at("text").addEventListener("change", () => current().replace(at("text").value));
@@ -180,6 +202,7 @@ function prepare(page) {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(page));
   if (innerWidth < 760) at("panel").open = false;
+  document.body.classList.toggle("embedded", new URLSearchParams(location.search).has("embed"));
 }
 
 /** A command for a shell that runs a text without a file. */

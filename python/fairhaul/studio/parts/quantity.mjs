@@ -23,6 +23,9 @@ export function short(value) {
   return String(Number(value.toPrecision(Math.abs(value) >= 1000 ? 4 : 3)));
 }
 
+/** A time with the digits that a step of so many seconds changes. */
+export const secondsOf = (time, step) => time.toFixed(Math.max(0, 1 - Math.floor(Math.log10(step))));
+
 function inUnits(value, units) {
   const found = units.find(([, size]) => value >= size) ?? units.at(-1);
   return `${short(value / found[1])} ${found[0]}`;

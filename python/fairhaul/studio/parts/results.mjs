@@ -1,8 +1,9 @@
 // The results of a set-up: its headline, its table and its charts.
 import { MOST_LINES, colourOf, phasePlot, timeChart } from "./charts.mjs";
 import { element } from "./controls.mjs";
-import { short } from "./quantity.mjs";
+import { asTime, short } from "./quantity.mjs";
 import { measuredOf } from "./series.mjs";
+import { ENOUGH_LOSS_EVENTS } from "./stationary.mjs";
 
 const KINDS = [
   { name: "windows", title: "Congestion window, packets", at: "at", lines: (series) => series.windows },
@@ -18,7 +19,8 @@ export function drawResults(places, setups, view) {
   view.plots = [];
   const shown = setups.filter((setup) => setup.series);
   const limits = Object.fromEntries(KINDS.map((kind) => [kind.name, kind.most ?? highest(shown.flatMap((setup) => kind.lines(setup.series)))]));
-  limits.phase = highest(shown.flatMap(({ series }) => [series.windows[0], series.windows.at(-1)]));
+  limits.phase = highest(shown.flatMap(({ series }) => [series.rates[0], series.rates.at(-1)]));
+  limits.goodput = highest(shown.filter((setup) => !setup.isDraft).map(({ series }) => series.flows.map((flow) => flow.mbps)));
   const end = Math.max(...shown.map((setup) => setup.resolved.duration_s), 0);
   setups.forEach((setup, index) => drawOne(places[index], setup, { view, limits, end, name: "AB"[index], isAlone: setups.length === 1 }));
 }
@@ -30,13 +32,21 @@ function highest(lines) {
 }
 
 function drawOne(place, setup, { view, limits, end, name, isAlone }) {
-  const { series, scenario } = setup;
   place.replaceChildren();
-  if (!isAlone) place.append(element("h2", {}, `${name}: ${setup.resolved?.title ?? ""}`));
-  place.append(element("p", { class: "status", role: "status" }, statusOf(setup)));
-  if (setup.mistakes.length) place.append(element("ul", { class: "mistakes" }, ...setup.mistakes.map((line) => element("li", {}, line))));
-  if (!series) return;
-  place.append(tableOf(setup));
+  place.classList.toggle("preview", setup.isDraft);
+  const head = element("div");
+  place.append(head);
+  if (!isAlone) head.append(element("h2", {}, `${name}: ${setup.resolved?.title ?? ""}`));
+  head.append(element("p", { class: "status", role: "status" }, statusOf(setup)));
+  if (setup.mistakes.length) head.append(element("ul", { class: "mistakes" }, ...setup.mistakes.map((line) => element("li", {}, line))));
+  if (!setup.series) return;
+  const charts = element("div");
+  place.append(tableOf(setup, limits.goodput), charts);
+  drawCharts(charts, setup, { view, limits, end });
+}
+
+function drawCharts(place, setup, { view, limits, end }) {
+  const { series, scenario } = setup;
   const flows = scenario.flows.map((_, index) => index).slice(0, MOST_LINES);
   const isShared = measuredOf(scenario).length > 1;
   for (const kind of KINDS.filter((it) => isShared || !it.isFairness)) {
@@ -54,8 +64,8 @@ function drawOne(place, setup, { view, limits, end, name, isAlone }) {
       onPick: view.onPick,
     }));
   }
-  drawGauges(place, setup, view, end);
   if (scenario.flows.length >= 2) drawPhase(place, setup, view, limits);
+  drawGauges(place, setup, view, end);
 }
 
 /** What the queue and the controllers report of themselves, such as the average of RED; drawn when it is opened. */
@@ -94,49 +104,64 @@ function drawFolded(place, summary, gauges, key, view, end) {
 
 function drawPhase(place, setup, view, limits) {
   const { series, scenario } = setup;
-  const canvas = element("canvas", { role: "img", "aria-label": "Window of the first flow against the window of the last flow over time" });
   const last = scenario.flows.length - 1;
-  const figure = element("figure", { "data-chart": "phase" }, element("figcaption", {}, "Phase plot: the two windows; equal on the dashed line"), canvas);
+  const names = [scenario.flows[0].name, scenario.flows[last].name];
+  const canvas = element("canvas", { role: "img", "aria-label": `Throughput of ${names[0]} against that of ${names[1]} over time` });
+  const figure = element("figure", { "data-chart": "phase" }, element("figcaption", {}, "Phase plot: throughputs, equal on the dashed line"), canvas);
   place.append(figure);
   const draw = () => phasePlot(canvas, {
-    x: series.windows[0], y: series.windows[last], at: series.at, until: view.at ?? Infinity,
-    labels: [scenario.flows[0].name, scenario.flows[last].name], colour: colourOf(0), highest: limits.phase,
+    x: series.rates[0], y: series.rates[last], at: series.rateAt, until: view.at ?? Infinity,
+    labels: names.map((name) => `${name}, Mbit/s`), colour: colourOf(0), highest: limits.phase,
   });
   draw();
   view.plots.push({ redraw: draw, destroy: () => {} });
 }
 
 function statusOf(setup) {
-  if (setup.isRunning) return setup.isDraft ? "Shorter run while the slider moves" : "Running";
+  if (setup.isRunning) return "Running";
   if (!setup.series) return "";
   const parts = [`${short(setup.packets / 1e3)} thousand packets simulated in ${short(setup.tookMs)} ms`];
-  if (setup.isDraft) parts.push(`first ${short(setup.scenario.duration_s)} s only`);
+  if (!setup.isDraft && setup.scenario.warmup_s) parts.push(`measured from ${asTime(setup.scenario.warmup_s)} on`);
   if (setup.digest) parts.push(`record ${setup.digest}`);
   return parts.join(" · ");
 }
 
-function tableOf({ series, scenario }) {
-  const mostRate = Math.max(...series.flows.map((flow) => flow.mbps), 1e-9);
+function tableOf(setup, mostRate) {
+  const { series, scenario, isDraft } = setup;
   const rows = scenario.flows.slice(0, MOST_LINES).map((flow, index) => {
-    const { mbps, loss } = series.flows[index];
+    // A preview ends before the time in which figures are taken.
+    const { mbps, loss } = isDraft ? { mbps: NaN, loss: NaN } : series.flows[index];
     const spot = element("span", { class: "spot", style: `background: ${colourOf(index)}` });
-    const bar = element("i", { style: `width: ${(mbps / mostRate) * 100}%; background: ${colourOf(index)}` });
+    const bar = element("i", { style: `width: ${(100 * (mbps || 0)) / mostRate}%; background: ${colourOf(index)}` });
     return element(
       "tr", {}, element("th", { scope: "row" }, spot, flow.name), element("td", {}, flow.controller ?? flow.traffic.kind),
       element("td", {}, `${short(flow.rtt_s * 1e3)}`), element("td", { class: "rate" }, short(mbps)),
-      element("td", { class: "bar" }, bar), element("td", {}, loss ? `${short(loss * 100)} %` : "0"),
+      element("td", { class: "bar" }, bar), element("td", {}, short(loss * 100)),
     );
   });
-  const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss"].map((text) => element("th", text ? { scope: "col" } : { class: "bar" }, text));
+  const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss, %"].map((text) => element("th", text ? { scope: "col" } : { class: "bar" }, text));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+  const doubt = isDraft ? "" : doubtOf(setup);
+  return element("div", { class: "table" }, element("p", { class: "headline" }, headlineOf(setup)), doubt, table);
+}
+
+function headlineOf({ series, scenario, resolved, isDraft }) {
+  if (isDraft) return `Preview: the first ${asTime(scenario.duration_s)} of ${asTime(resolved.duration_s)}. The figures follow after the whole run.`;
   const parts = [`${series.dropped} packets dropped`];
   const measured = measuredOf(scenario).map((flow) => series.flows[flow].mbps);
   if (measured.length > 1) {
     parts.unshift(`Jain's index ${short(series.jain)}`, `largest / smallest ${short(Math.max(...measured) / Math.min(...measured))}`);
   }
   if (scenario.flows.length > MOST_LINES) parts.push(`${scenario.flows.length - MOST_LINES} more flows are not drawn`);
-  return element(
-    "div", { class: "table" },
-    element("p", { class: "headline" }, parts.join(" · ")),
-    element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)),
-  );
+  return parts.join(" · ");
+}
+
+/** Says that the run is too short for its figures, and the duration that would suffice, if it is known. */
+function doubtOf({ series, scenario }) {
+  if (!series.tooShort) return "";
+  const { flow, fewest, wanted_s: wanted } = series.tooShort;
+  const events = fewest ? `${fewest} loss event${fewest === 1 ? "" : "s"}, fewer than ${ENOUGH_LOSS_EVENTS}` : "no loss event";
+  const enough = wanted === null ? "" : `; a duration of about ${asTime(wanted)} would suffice`;
+  const reason = `after the warm-up ${scenario.flows[flow].name} had ${events}${enough}.`;
+  return element("p", { class: "doubt" }, element("strong", {}, "Not stationary: "), `too short to say anything about the long term, because ${reason}`);
 }

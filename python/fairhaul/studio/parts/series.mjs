@@ -1,4 +1,5 @@
 // What the charts show of a record: columns by flow, rates, shares and Jain's index.
+import { tooShort } from "./stationary.mjs";
 
 /** A table of an answer with its columns by name. */
 function columnsOf(answer, name) {
@@ -27,26 +28,23 @@ export function seriesOf(answer, scenario) {
   const bins = rows.t_s.values.length / flows;
   const at = Array.from(rows.t_s.values.subarray(0, bins));
   const ends = [...at.slice(1), scenario.duration_s];
-  const goodput = partsOf(rows.goodput_bytes.values, bins);
   const delivered = partsOf(rows.delivered_bytes.values, bins);
   const links = columnsOf(answer, "link_series");
   const queues = partsOf(links.backlog_packets.values, bins);
-  const series = {
+  const events = eventsOf(answer, scenario);
+  return {
     at,
     windows: partsOf(rows.cwnd_packets.values, bins).map((part) => Array.from(part)),
     rtts: partsOf(rows.rtt_s.values, bins).map((part) => Array.from(part, (x) => (Number.isNaN(x) ? null : x * 1e3))),
     queues: scenario.links.map((link, index) => ({ name: link.name, packets: Array.from(queues[index]) })),
-    dropped: total(links.dropped.values),
-    events: eventsOf(answer, scenario),
+    events,
+    tooShort: tooShort(events, scenario),
     gauges: gaugesOf(answer, scenario),
     flowGauges: flowGaugesOf(answer, scenario),
     ...rates(delivered, at, ends, scenario),
-    ...figures(goodput, rows, at, scenario),
+    ...figures(rows, links, at, scenario),
   };
-  return series;
 }
-
-const total = (counts) => Number(counts.reduce((sum, count) => sum + count, 0n));
 
 /** Throughput in Mbit/s over stretches that are long enough to be read, and the fairness of the measured flows in them. */
 function rates(delivered, at, ends, scenario) {
@@ -80,19 +78,20 @@ export const measuredOf = (scenario) =>
   scenario.flows.map((flow, index) => (flow.role === "measured" ? index : -1)).filter((index) => index >= 0);
 
 /** The figures of the whole run after the warm-up. */
-function figures(goodput, rows, at, scenario) {
+function figures(rows, links, at, scenario) {
   const from = at.findIndex((start) => start >= scenario.warmup_s);
   const span = scenario.duration_s - scenario.warmup_s;
-  const sum = (column, flow) => {
+  const sum = (column, part) => {
     let all = 0;
-    for (let bin = from; bin < at.length; bin += 1) all += Number(column.values[flow * at.length + bin]);
+    for (let bin = from; bin < at.length; bin += 1) all += Number(column.values[part * at.length + bin]);
     return all;
   };
-  const flows = goodput.map((_, flow) => {
+  const flows = scenario.flows.map((_, flow) => {
     const sent = sum(rows.sent, flow);
     return { mbps: (sum(rows.goodput_bytes, flow) * 8) / span / 1e6, loss: sent ? sum(rows.lost, flow) / sent : 0 };
   });
-  return { flows, jain: jain(measuredOf(scenario).map((flow) => flows[flow].mbps)) };
+  const dropped = scenario.links.reduce((all, _, link) => all + sum(links.dropped, link), 0);
+  return { flows, dropped, jain: jain(measuredOf(scenario).map((flow) => flows[flow].mbps)) };
 }
 
 /** Reductions, timeouts and changes of mode, by time. */

@@ -17,6 +17,8 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   };
   const input = () => ({ text: setup.text, file: setup.file, variant: setup.variant, settings: setup.settings });
 
+  const checkWith = (more) => ask({ ask: "check", ...input(), settings: [...setup.settings, ...more] });
+
   /** The text of the chosen variant alone, and the settings that it leaves. */
   const single = () => settled(setup.text, [...setup.settings, ...setup.variants[setup.variant]], ask);
   const isSweep = () => setup.variants.length > 1;
@@ -24,7 +26,7 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   /** Reads the text and runs it; a draft is a shorter run. */
   setup.run = async (isDraft = false) => {
     const checked = ask({ ask: "check", ...input() });
-    setup.mistakes = checked.mistakes ?? (checked.failure ? [checked.failure] : []);
+    setup.mistakes = (checked.mistakes ?? (checked.failure ? [checked.failure] : [])).flatMap(explained);
     if (setup.mistakes.length) {
       onChange(setup);
       return;
@@ -38,7 +40,7 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
       return;
     }
     const part = isDraft ? Math.min(1, DRAFT_SECONDS / checked.estimate.seconds) : 1;
-    const { scenario, shorter } = shortened(checked.scenario, part, (more) => ask({ ask: "check", ...input(), settings: [...setup.settings, ...more] }));
+    const { scenario, shorter } = shortened(checked.scenario, part, checkWith);
     setup.isRunning = true;
     onChange(setup);
     const answer = await runner.ask({ ask: "run", ...input(), settings: [...setup.settings, ...shorter], is_draft: shorter.length > 0 });
@@ -71,9 +73,19 @@ export function makeSetup({ text, file, settings = [], ask, module, workerUrl, o
   };
 
   /** What happens to the packets of some flows in a part of the run. */
-  setup.follow = (flows, from, until) => runner.ask({ ask: "trace", ...input(), flows, from_s: from, until_s: until });
+  setup.follow = (flows, from, until) => {
+    const { shorter } = shortened(setup.resolved, Math.min(1, until / setup.resolved.duration_s), checkWith);
+    return runner.ask({ ask: "trace", ...input(), settings: [...setup.settings, ...shorter], flows, from_s: from, until_s: until });
+  };
 
   return setup;
+}
+
+/** A mistake, and what the studio cannot do where that may be its cause. */
+function explained(mistake) {
+  const files = mistake.replace("operation not supported on this platform", 'the studio cannot read files beside the scenario; "fairhaul run" can');
+  if (!mistake.includes("unknown controller")) return [files];
+  return [mistake, 'The studio cannot run controllers of your own (Python, eBPF, shared libraries); "fairhaul run" can.'];
 }
 
 /** A part of a run from its start, where the scenario allows a shorter one. */

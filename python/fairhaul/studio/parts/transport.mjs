@@ -1,6 +1,6 @@
 // The time of the page: play, pause, step and scrub.
 import { button, element } from "./controls.mjs";
-import { short } from "./quantity.mjs";
+import { secondsOf } from "./quantity.mjs";
 
 const PLAY_SECONDS = 20;
 
@@ -15,11 +15,11 @@ export function makeTransport(place, { timeline, onTime }) {
   const play = button("Play", () => (frame ? pause() : begin()), { "aria-label": "Play", class: "play" });
 
   const show = (time, fromScrub = true) => {
-    const { end } = timeline();
+    const { end, step } = timeline();
     at = Math.max(0, Math.min(end, time));
     if (!fromScrub) scrub.value = Math.round((at / end) * 1000);
     const isWhole = at >= end;
-    output.textContent = isWhole ? "whole run" : `${short(at)} s`;
+    output.textContent = isWhole ? "whole run" : `${secondsOf(at, step)} s`;
     scrub.setAttribute("aria-valuetext", output.textContent);
     onTime(isWhole ? null : at, frame !== null);
   };
@@ -51,8 +51,15 @@ export function makeTransport(place, { timeline, onTime }) {
     const found = direction > 0 ? events.find((time) => time > now + 1e-9) : events.findLast((time) => time < now - 1e-9);
     if (found !== undefined) show(found, false);
   };
+  const stepButton = (text, direction, label) => button(text, () => step(direction), { "aria-label": label, title: `${label} (arrow keys)` });
+  place.addEventListener("keydown", (event) => {
+    const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!direction) return;
+    event.preventDefault();
+    step(direction);
+  });
   place.append(
-    play, button("◂", () => step(-1), { "aria-label": "Step back" }), button("▸", () => step(1), { "aria-label": "Step forward" }),
+    play, stepButton("◂", -1, "One round trip back"), stepButton("▸", 1, "One round trip forward"),
     button("⇤ loss", () => toEvent(-1), { "aria-label": "Previous loss event" }), button("loss ⇥", () => toEvent(1), { "aria-label": "Next loss event" }),
     scrub, output,
   );
