@@ -113,12 +113,14 @@ def test_the_keys_are_those_of_the_design() -> None:
         *("wanted_duration_s", "completed"),
     ]
     assert list(found["flows"][0]) == [
-        *("name", "group", "role", "controller", "profile", "goodput_bps", "throughput_bps"),
+        *("name", "group", "class", "role", "controller", "profile"),
+        *("goodput_bps", "throughput_bps"),
         *("share", "link_share", "loss_rate", "retransmits", "loss_events", "timeouts"),
-        *("rtt_mean_s", "cwnd_mean", "completion_s", "loss_sync"),
+        *("rtt_mean_s", "cwnd_mean", "completion_s", "transfer_bps", "loss_sync", "limits"),
     ]
     assert list(found["links"][0]) == [
         *("name", "utilization", "drop_rate", "mark_rate", "queue_mean_packets", "queue_mean_s"),
+        *("queue_p50_s", "queue_p95_s", "queue_p99_s"),
         *("capacity_packets", "capacity_s"),
     ]
     assert list(found["fairness"]) == ["jain", "jain_by_window", "max_min_ratio", "entitlement"]

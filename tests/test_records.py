@@ -35,12 +35,11 @@ def _address(column: pl.Series) -> int:
 
 def test_polars_takes_the_columns_of_the_engine_without_a_copy() -> None:
     outcome = _core.Run(package.read(SMALL, PIE)[0]).run()
-    tables = (outcome.flow_series, outcome.link_series, outcome.transfer, outcome.event)
-    for table in (*tables, outcome.gauge):
+    for table in outcome.tables.values():
         # Had either frame copied, they could not lie at the same place.
         one, other = pl.DataFrame(table), pl.DataFrame(table)
         numbers = [c.name for c in one if c.dtype.is_numeric() and not c.null_count()]
-        assert numbers
+        assert numbers or not len(one)
         for name in numbers:
             assert _address(one[name]) == _address(other[name]), name
 

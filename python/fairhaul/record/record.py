@@ -48,8 +48,9 @@ LATER = frozenset({"flow_gauge", "queue_delay", "limit"})
 def _empty(words: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
-    of_words = dict.fromkeys(words, pl.Categorical())
-    return pl.DataFrame(schema={**of_words, **dict.fromkeys(numbers, pl.Float64)})
+    columns = sorted((*words, *numbers), key=lambda column: column != "t_s")
+    kinds = {column: pl.Categorical() if column in words else pl.Float64 for column in columns}
+    return pl.DataFrame(schema=kinds)
 
 
 class Frame:
@@ -111,9 +112,9 @@ class Record:
       bin, missing where none is open or the value is not known yet; names and units are on the
       controller's page and in `catalogue()["controllers"]`; no rows in the lab and in `linux`.
     - `queue_delay`, a row for each link and span of time, by link, ascending: `link`, `from_s`,
-      `below_s`, `packets`: so many packets left the link in the measured time whose last bit left
-      it that long after they had arrived; a span is at most a 64th of its start. No rows with more
-      than 1000 links.
+      `below_s`, `packets`: the number of packets that left the link in the measured time and whose
+      last bit left it that long after they had arrived; a span is at most a 64th of its start. No
+      rows with more than 1000 links.
     - `limit`, a row for each flow and what kept it from sending more: `flow`, `limit`, `time_s`,
       of the measured time; of several connections the sum. `limit` is `congestion window` (or the
       pacing of the controller or the host), `pacing cap`, `receive window`, `send buffer` or

@@ -11,12 +11,12 @@ mod binned_series;
 mod flow_counters;
 mod limit_times;
 mod link_counters;
+mod ports;
 mod sparse_series;
 
 use crate::{EventRow, Grid, Limit, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
-use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate};
 use fairhaul_units::{Gauge, Histogram, Span, Time, real};
 use flow_counters::{FlowCounters, close_flow, in_units};
 use limit_times::LimitTimes;
@@ -303,115 +303,11 @@ impl Ledger {
     }
 }
 
-impl LinkLedger for Ledger {
-    fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time) {
-        let next = self.next_start(now);
-        (&mut self.gauges[link as usize], next)
-    }
-
-    fn refused(&mut self, link: u32, now: Time) {
-        if let Some(cell) = self.links[link as usize].arriving.at(&self.grid, now) {
-            cell.refused += 1;
-        }
-    }
-
-    #[inline(always)]
-    fn enqueued(&mut self, link: u32, size: u32, packets: u8, now: Time) {
-        let series = &mut self.links[link as usize].arriving;
-        if series.at(&self.grid, now).is_some() {
-            let after = now - series.from;
-            series.open.packets.step(packets.into(), after);
-            series.open.bytes.step(size, after);
-        }
-    }
-
-    fn marked(&mut self, link: u32, offered: Time, now: Time) {
-        self.count_rare(link, 1, offered, now);
-    }
-
-    fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time) {
-        self.leaves(link, 1, size, now);
-        self.lost_after_queue(link, offered, now);
-    }
-
-    #[inline(always)]
-    fn departed(
-        &mut self,
-        link: u32,
-        packet: &LinkPacket,
-        offered: Time,
-        departure: Departure,
-        rate: &LinkRate,
-    ) {
-        let (began, departs) = (departure.began(), departure.departs);
-        let LinkCounters { leaving: series, delays, delays_from, .. } = &mut self.links[link as usize];
-        if *delays_from <= departs && departs < self.grid.end {
-            delays.add_many(departure.delay(offered, packet.packets), packet.packets.into());
-        }
-        if series.from <= began && departs < series.to {
-            series.open.busy_ps += departure.on_wire.as_ps();
-            series.open.steps(packet.packets, packet.size, departs - series.from);
-            if let Some((flow, payload)) = packet.counted_payload() {
-                self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
-            }
-        } else {
-            // A copy, so that a packet that stays within a bin never has to be written to memory.
-            self.departed_in_parts(link, *packet, departure, rate);
-        }
-    }
-
-    fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate) {
-        for (bin, from, to) in self.grid.parts(departure.began(), departure.departs) {
-            self.links[link as usize].work[bin] += rate.work_between(from, to);
-        }
-    }
-
-    fn lost_after_queue(&mut self, link: u32, offered: Time, now: Time) {
-        self.count_rare(link, 0, offered, now);
-    }
-}
-
-/// What the records of links are made from.
-impl Ledger {
-    #[inline(never)]
-    fn departed_in_parts(&mut self, link: u32, packet: LinkPacket, departure: Departure, rate: &LinkRate) {
-        let series = &mut self.links[link as usize].leaving;
-        let (began, departs) = (departure.began(), departure.departs);
-        series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
-        self.leaves(link, packet.packets, packet.size, departs);
-        if let Some((flow, payload)) = packet.counted_payload() {
-            self.carried_in_parts(flow, payload, began, departs, rate);
-        }
-    }
-
-    fn carried_in_parts(&mut self, flow: u32, payload: u32, began: Time, departs: Time, rate: &LinkRate) {
-        let whole = if departs == Time::NEVER { return } else { rate.work_between(began, departs) as f64 };
-        for (bin, from, to) in self.grid.parts(began, departs) {
-            self.carried[bin * self.flows.len() + flow as usize] +=
-                f64::from(payload) * (rate.work_between(from, to) as f64 / whole);
-        }
-    }
-
-    /// A packet of `size`, or a train, is no longer in a link's queue.
-    fn leaves(&mut self, link: u32, packets: u8, size: u32, now: Time) {
-        let series = &mut self.links[link as usize].leaving;
-        if series.at(&self.grid, now).is_some() {
-            series.open.steps(packets, size, now - series.from);
-        }
-    }
-
-    fn count_rare(&mut self, link: u32, which: usize, offered: Time, now: Time) {
-        if now < self.grid.end {
-            self.links[link as usize].rare_events[self.grid.bin(offered)][which] += 1;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grid;
-    use fairhaul_path::{PacketKind, Schedule};
+    use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate, PacketKind, Schedule};
     use fairhaul_units::{Ecn, Rate, Sending};
 
     fn at(ms: u64) -> Time {

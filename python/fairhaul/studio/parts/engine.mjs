@@ -48,7 +48,7 @@ export function buffersOf(answer) {
   return [...new Set(columns.map((column) => column.values.buffer).filter(Boolean))];
 }
 
-const TABLES = ["flow_series", "link_series", "transfer", "event", "gauge", "flow_gauge"];
+const TABLES = ["flow_series", "link_series", "transfer", "event", "gauge", "flow_gauge", "queue_delay", "limit"];
 
 /** The digest of all values of all tables, as `python -m tests.digests` computes it. */
 export async function digestOf(tables) {

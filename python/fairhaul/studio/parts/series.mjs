@@ -1,5 +1,5 @@
 // What the charts show of a record: columns by flow, rates, shares and Jain's index.
-import { tooShort } from "./stationary.mjs";
+import { limitsOf, tooShort } from "./stationary.mjs";
 
 /** A table of an answer with its columns by name. */
 function columnsOf(answer, name) {
@@ -38,7 +38,7 @@ export function seriesOf(answer, scenario) {
     rtts: partsOf(rows.rtt_s.values, bins).map((part) => Array.from(part, (x) => (Number.isNaN(x) ? null : x * 1e3))),
     queues: scenario.links.map((link, index) => ({ name: link.name, packets: Array.from(queues[index]) })),
     events,
-    tooShort: tooShort(events, scenario),
+    tooShort: tooShort(events, scenario, limitsOf(answer, scenario)),
     gauges: gaugesOf(answer, scenario),
     flowGauges: flowGaugesOf(answer, scenario),
     ...rates(delivered, at, ends, scenario),

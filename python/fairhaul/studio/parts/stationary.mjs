@@ -5,11 +5,26 @@ export const ENOUGH_LOSS_EVENTS = 20;
 /** Loss events are not evenly spaced: a duration estimated from them is longer by this factor. */
 const MARGIN = 1.25;
 const REDUCTIONS = ["reduction", "marked"];
+/** A flow whose congestion window keeps it back for less of the time is limited by other things. */
+const SELDOM = 0.05;
+
+/** The part of the time for which the congestion window kept each flow back; nothing for a flow without a window. */
+export function limitsOf({ tables }, scenario) {
+  const [flows, limits, times] = tables.find((table) => table.name === "limit").columns;
+  const sums = scenario.flows.map(() => ({ window: 0, all: 0 }));
+  times.values.forEach((time, row) => {
+    const sum = sums[scenario.flows.findIndex((flow) => flow.name === flows.words[flows.values[row]])];
+    sum.all += time;
+    if (limits.words[limits.values[row]] === "congestion window") sum.window += time;
+  });
+  return sums.map(({ window, all }) => (all ? window / all : null));
+}
 
 /** Of the measured bulk flow with the fewest loss events after the warm-up: its index, their number, and the duration of a run with enough of them, if it had any. Nothing, if every such flow had enough. */
-export function tooShort(events, scenario) {
+export function tooShort(events, scenario, limits) {
   const counts = new Map();
-  scenario.flows.forEach((flow, index) => flow.role === "measured" && flow.traffic.kind === "bulk" && counts.set(index, 0));
+  const needsLosses = (flow, index) => flow.role === "measured" && flow.traffic.kind === "bulk" && (limits[index] ?? 1) >= SELDOM;
+  scenario.flows.forEach((flow, index) => needsLosses(flow, index) && counts.set(index, 0));
   for (const { at, flow } of reductions(events)) if (at >= scenario.warmup_s && counts.has(flow)) counts.set(flow, counts.get(flow) + 1);
   const [flow, fewest] = [...counts].reduce((least, entry) => (entry[1] < least[1] ? entry : least), [null, ENOUGH_LOSS_EVENTS]);
   if (flow === null) return null;

@@ -89,7 +89,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.board.next() < self.end_of_ready()
     }
 
-    /// What there is too little of: data, or room in a buffer. At the end of a transfer it is what it was before.
+    /// Whether data are lacking, or room in a buffer. At the end of a transfer the limit is what it was before.
     pub(super) fn shortage(&self) -> Limit {
         if self.board.next() >= self.total {
             self.limit.unwrap_or(Limit::CongestionWindow)
