@@ -63,6 +63,20 @@ def reshaped(chart: Mapping[str, Any], drawn: str, style: Style) -> dict[str, An
     ):
         if key in chart:
             return {**chart, key: _shared(chart[key], grows, stays)}
+    if "concat" in chart:
+        across = chart["columns"]
+        down = -(-len(chart["concat"]) // across)
+        return {
+            **chart,
+            "concat": [
+                {
+                    **view,
+                    "width": max(LEAST_HEIGHT, view["width"] + wider / across),
+                    "height": max(LEAST_HEIGHT, view["height"] + higher / down),
+                }
+                for view in chart["concat"]
+            ],
+        }
     (view,) = _shared([chart], ("height", higher), ("width", wider))
     return view
 

@@ -34,6 +34,7 @@ from fairhaul.figures.charts.parts import TIME as TIME
 from fairhaul.figures.charts.parts import WIDTH as WIDTH
 from fairhaul.figures.charts.parts import Look as Look
 from fairhaul.figures.charts.parts import Span as Span
+from fairhaul.figures.charts.parts import case_looks as case_looks
 from fairhaul.figures.charts.parts import head as head
 from fairhaul.figures.charts.parts import hover as hover
 from fairhaul.figures.charts.parts import labels as labels

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairhaul.figures.charts.vega import Spec, column, mark, words
-from fairhaul.figures.look import colour, dash
+from fairhaul.figures.look import case_colour, colour, dash, shape
 
 WIDTH = 740
 HEIGHT = 320
@@ -23,11 +23,20 @@ class Look:
     colour: str
     dash: Sequence[int] = (1, 0)
     thin: bool = False
+    shape: str = "circle"
 
 
 def looks(labels: Iterable[str]) -> list[Look]:
-    """Give labels a colour each, and dashes where the colours begin again."""
+    """Give flows a colour each, and dashes where the colours begin again."""
     return [Look(label=label, colour=colour(i), dash=dash(i)) for i, label in enumerate(labels)]
+
+
+def case_looks(labels: Iterable[str]) -> list[Look]:
+    """Give cases or controllers the colours that no flow has, and shapes of their points."""
+    return [
+        Look(label=label, colour=case_colour(i), dash=dash(i), shape=shape(i))
+        for i, label in enumerate(labels)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

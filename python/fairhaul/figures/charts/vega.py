@@ -62,3 +62,8 @@ def vertical(charts: Sequence[Spec], spacing: int) -> Spec:
 def horizontal(charts: Sequence[Spec], spacing: int) -> Spec:
     """Put charts beside each other."""
     return {"hconcat": list(charts), "spacing": spacing}
+
+
+def rows_of(charts: Sequence[Spec], across: int, spacing: int) -> Spec:
+    """Put charts into rows of `across`."""
+    return {"concat": list(charts), "columns": across, "spacing": spacing}

@@ -62,16 +62,20 @@ class Sweep(StudyResult):
         """
         return points_frame(self.rows) if of == "points" else flows_frame(self.rows)
 
-    def chart(self, name: str = "jain") -> Chart:
-        """Draw a figure over the swept keys, such as `share`, `jain` or `bottleneck-utilization`.
+    def chart(self, name: str = "jain", *, x: str | None = None, facet: str | None = None) -> Chart:
+        """Draw a figure over the swept keys, such as `share`, `jain` or `bottleneck.utilization`.
+
+        Args:
+            name: a column of the table, or what each flow has.
+            x: the key of the horizontal axis.
+            facet: the key of the panels.
 
         Raises:
-            ScenarioError: there is no figure of that name.
+            ScenarioError: there is no figure or key of that name.
         """
-        from fairhaul.figures.chart import chosen
-        from fairhaul.figures.swept import figures
+        from fairhaul.figures.swept import chart
 
-        return chosen(figures(self.rows), name)
+        return chart(self.rows, name, x=x, facet=facet)
 
     def outcome(self) -> Outcome:
         """Put the results into words and tables."""
