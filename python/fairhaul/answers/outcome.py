@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from fairhaul.answers.cases import Case, by_scenario, labels_of
 from fairhaul.figures import words
 from fairhaul.figures.look import colours_of
+from fairhaul.figures.view import DEFAULT, View
 from fairhaul.measures import grain
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.figure_rows import linux_sender_line, overview, tables_of
 from fairhaul.results.summary import scenario_result
+from fairhaul.results.table import rows_of
 from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.link import link_to
 from fairhaul.scenario.read import ScenarioError
@@ -34,14 +36,16 @@ MOST_IN_FULL = 8
 MOST_ROWS = 24
 
 
-def outcome_of(cases: Sequence[Case]) -> Outcome:
+def outcome_of(cases: Sequence[Case], view: View = DEFAULT) -> Outcome:
     """Put runs into words and tables, and into figures those whose records are there.
 
     Raises:
-        ScenarioError: there are no runs.
+        ScenarioError: there are no runs, or the view has a key that was not swept.
     """
     if not cases:
         raise ScenarioError("a directory with a record is required")
+    if view != DEFAULT:
+        view.check(rows_of([case.runs for case in cases]))
     figures, labels, first = [case.figures for case in cases], labels_of(cases), cases[0].scenario
     titles = list(dict.fromkeys(case.scenario["title"] for case in cases))
     if len(cases) == 1:
@@ -56,7 +60,7 @@ def outcome_of(cases: Sequence[Case]) -> Outcome:
         title="; ".join(titles[:3]) + ("; …" if len(titles) > 3 else ""),
         question=question,
         answer=answer,
-        evidence=lambda: _one(cases[0]) if len(cases) == 1 else _several(cases, labels),
+        evidence=lambda: _one(cases[0]) if len(cases) == 1 else _several(cases, labels, view),
         values=lambda: {"scenarios": [scenario_result(case.runs) for case in cases]},
     )
 
@@ -78,9 +82,9 @@ def _one(case: Case) -> list[Section]:
     ]
 
 
-def _several(cases: Sequence[Case], labels: Sequence[str]) -> list[Section]:
+def _several(cases: Sequence[Case], labels: Sequence[str], view: View) -> list[Section]:
     many = len(cases) > MOST_IN_FULL
-    swept = cache(lambda: _swept(cases))
+    swept = cache(lambda: _swept(cases, view))
     goodput = cache(lambda: _goodput(cases[:MOST_ROWS], labels))
     most = max(len(case.valid) for case in cases)
     text = [legend(most)] if most > 1 else []
@@ -249,11 +253,10 @@ def _together(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
     return [figure for figure in (delay, slider) if figure is not None]
 
 
-def _swept(cases: Sequence[Case]) -> list[Figure]:
+def _swept(cases: Sequence[Case], view: View) -> list[Figure]:
     """Draw the runs over a number that was swept, if there is one."""
     from fairhaul.figures.axes import axes
     from fairhaul.figures.swept import figures
-    from fairhaul.results.table import rows_of
 
     keys = {tuple(case.meta["variant"]) for case in cases}
     titles = {case.scenario["title"] for case in cases}
@@ -261,5 +264,5 @@ def _swept(cases: Sequence[Case]) -> list[Figure]:
         return []
     table = rows_of([case.runs for case in cases])
     numbers = [axis for axis in axes(table) if axis.numbers is not None and len(axis.values) > 1]
-    drawn = figures(table) if numbers else []
+    drawn = figures(table, view) if numbers else []
     return [replace(figure, name=f"swept-{figure.name}") for figure in drawn]

@@ -29,12 +29,12 @@ from fairhaul.figures.clouds import MOST_SIDES, clouds_over
 from fairhaul.figures.columns import Measure, by_default, measure_of, of_parties
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.select import part
+from fairhaul.figures.view import DEFAULT, View, key_of
 from fairhaul.figures.words import reach
 from fairhaul.results.figure_rows import estimated
 from fairhaul.results.table import Row, named, parties
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import LEAST_RUNS
-from fairhaul.text.nearest import hint
 from fairhaul.text.phrases import value_text
 
 # More lines than this cannot be told apart.
@@ -48,51 +48,6 @@ DRAWN = 0.8
 
 # The rows of each line, by its name; lines by the name of their panel.
 Lines = dict[str, list[dict[str, Any]]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class View:
-    """What a reader asks to see of a sweep; what is None suits the keys.
-
-    `x` is the key of the horizontal axis, `facet` that of the panels, and `y` what is drawn: a
-    column of the table, such as `jain`, or what each flow has, such as `share`.
-    """
-
-    x: str | None = None
-    y: str | None = None
-    facet: str | None = None
-
-    def check(self, table: Sequence[Row]) -> None:
-        """Refuse keys that were not swept; `y` is known only when there are results.
-
-        Raises:
-            ScenarioError: there is no such key, or one is not suitable.
-        """
-        keys = axes(table)
-        x, facet = _key(self.x, "x", keys), _key(self.facet, "facet", keys)
-        if x is not None and x.numbers is None:
-            numbers = [axis.name for axis in keys if axis.numbers is not None]
-            raise ScenarioError(f"x: {x.name} has no numbers; {hint(x.name, numbers)}")
-        if x is not None and x is facet:
-            raise ScenarioError(f"x and facet are both {x.name}")
-
-
-DEFAULT = View()
-
-
-def _key(word: str | None, what: str, keys: Sequence[SweptAxis]) -> SweptAxis | None:
-    """Find a swept key by its path, or by the end of it that is shown."""
-    if word is None:
-        return None
-    for axis in keys:
-        if word in (axis.key, axis.name):
-            return axis
-    known = [axis.name for axis in keys]
-    raise ScenarioError(
-        f"{what}: {word!r} is not a swept key; {hint(word, known)}"
-        if known
-        else f"{what}: {word!r} is not a swept key, because nothing was swept"
-    )
 
 
 def chart(table: Sequence[Row], name: str, *, x: str | None, facet: str | None) -> Chart:
@@ -140,13 +95,13 @@ class _Sweep:
     @cached_property
     def x(self) -> SweptAxis:
         """The number with most values, or the requested one."""
-        asked = _key(self.view.x, "x", self.keys)
+        asked = key_of(self.view.x, "x", self.keys)
         free = [axis for axis in self.numeric if axis is not self.facet] or self.numeric
         return asked or max(free, key=lambda axis: len(axis.values))
 
     @cached_property
     def facet(self) -> SweptAxis | None:
-        return _key(self.view.facet, "facet", self.keys)
+        return key_of(self.view.facet, "facet", self.keys)
 
     @cached_property
     def others(self) -> list[SweptAxis]:
@@ -179,13 +134,7 @@ class _Sweep:
         first, y = self.table[0].summary, self.view.y
         if y is None:
             return [*by_default(first)]
-        known = [name for name, value in self.summaries[0].items() if value is not None]
-        files = {_file(name): name for name in known}
-        if y not in known and y not in files:
-            raise ScenarioError(f"unknown figure {y!r}; {hint(y, [*of_parties(), *known])}")
-        column = files.get(y, y)
-        owner = column.rpartition(".")[0]
-        return [measure_of(column, owner=owner)]
+        return [measure_of(y, owner=y.rpartition(".")[0])]
 
     def of_each(self, kind: str) -> list[Measure]:
         """Give a measure of each flow or group.
