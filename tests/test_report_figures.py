@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import fairhaul as package
-from fairhaul.figures import distributions, figures, look, relations, slide, steps
+from fairhaul.figures import distributions, figures, goodputs, look, relations, slide, steps
 from fairhaul.figures.bins import whole_run
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
 from fairhaul.text.phrases import rate_unit
@@ -178,3 +178,63 @@ def test_many_flows_are_quantiles_and_a_folded_table(tmp_path: Path) -> None:
     assert folded[1] == "Flows: 30 rows"
     assert "far[28]" in folded[2]
     assert {"flows-boxes", "flows-cdf"} <= set(re.findall(r'<figure id="([^"]+)"', text))
+
+
+def many_flows() -> package.Answer:
+    counts = {"flow.near.count": 40, "flow.far.count": 6, "duration": "4 s", "warmup": "1 s"}
+    return package.run(SMALL, {**counts, "flow.near.rtt": "40 ms..80 ms"})
+
+
+def test_of_many_flows_the_extremes_and_quantiles_of_each_table_are_drawn() -> None:
+    answer = many_flows()
+    drawn = {figure.name: figure for figure in figures.of_run(answer.records[0], "")}
+    assert drawn["shares"].title == "Goodput over time: 12 of 46 flows"
+    assert drawn["cwnd"].title == "Congestion window over time: 12 of 46 flows"
+    assert drawn["losses"].title == "Loss events: 12 of 46 flows"
+    run = answer.measures[0]
+    for table in ("near", "far"):
+        rates = {f["name"]: f["goodput_bps"] for f in run["flows"] if f["name"].startswith(table)}
+        ordered = sorted(rates, key=rates.__getitem__)
+        shown = set(re.findall(r"(?:near|far)\[\d+\]", str(drawn["cwnd"].chart)))
+        assert {ordered[0], ordered[-1]} <= shown
+
+
+def test_the_goodput_of_many_flows_is_drawn_as_boxes_with_all_of_them() -> None:
+    answer = many_flows()
+    run, scenario = answer.measures[0], answer.records[0].meta["scenario"]
+    figure = goodputs.shares(["a", "b"], [run, run], [scenario, scenario], "goodput")
+    assert figure.title == "Goodput of 46 flows"
+    points = [of for of in figure.chart["layer"] if of["mark"]["type"] == "point"]
+    assert [len(of["data"]["values"]) for of in points] == [40, 6, 40, 6]
+    assert points[0]["data"]["values"][0]["row"] == "a, near"
+
+
+def test_rates_of_flows_are_compared_with_the_link_and_the_fair_share(
+    record: package.Record,
+) -> None:
+    def marks(chart: object) -> set[str]:
+        return set(re.findall(r"'word': '((?:link|fair share): [^']*)'", str(chart)))
+
+    both = {"link: 10 Mbit/s", "fair share: 5 Mbit/s"}
+    shares = figures.of_run(record, "")[0]
+    assert shares.title == "Goodput over time"
+    assert marks(shares.chart) == both
+    scenario, run = record.meta["scenario"], package.measure(record)
+    assert marks(goodputs.shares(["a"], [run], [scenario], "goodput").chart) == both
+    over_time = goodputs.over_time(["a", "b"], [record, record])
+    assert over_time is not None
+    assert marks(over_time.chart) == both
+    # A link that is much faster than the flows would make the figure flat.
+    assert figures.rates_of(scenario, 1e6) == []
+    # The fair share is that of flows that always have data.
+    sized = {**scenario["flows"][0], "traffic": {"kind": "sized"}}
+    some = {**scenario, "flows": [sized, *scenario["flows"][1:]]}
+    assert figures.rates_of(some, 9e6) == [(10e6, "link: 10 Mbit/s")]
+
+
+def test_a_slider_shows_every_point_of_a_sweep() -> None:
+    party = {"name": "near", "goodput_bps": {"mean": 1e6, "low": None, "high": None}}
+    figure = steps.goodputs([str(i) for i in range(120)], [[party]] * 120)
+    assert figure is not None
+    assert figure.title == "Goodput, point by point"
+    assert figure.chart["params"][0]["bind"]["max"] == 119

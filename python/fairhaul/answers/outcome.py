@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul.answers.cases import Case, by_scenario, labels_of
 from fairhaul.figures import words
+from fairhaul.figures.fairness import is_flat
 from fairhaul.figures.look import colours_of
 from fairhaul.figures.view import DEFAULT, View
 from fairhaul.measures import grain
@@ -73,12 +74,16 @@ def _one(case: Case) -> list[Section]:
 
     return [
         _results([case], "Results"),
-        Section(heading="Shares", figures=named("shares")),
+        Section(heading="Goodput", figures=named("shares")),
         Section(heading="Senders", figures=named("cwnd", "controllers", "losses")),
         Section(heading="Links", figures=named("queue", "gauges")),
         Section(heading="Throughput, delay and windows", figures=lambda: _related(case)),
         Section(heading="Distributions", figures=lambda: _spread(case)),
-        Section(heading="Fairness over time scales", figures=lambda: _fairness([case], [""])),
+        Section(
+            heading="Fairness over time scales",
+            figures=lambda: _fairness([case], [""]),
+            folded=is_flat([case.figures]),
+        ),
     ]
 
 
@@ -99,7 +104,7 @@ def _several(cases: Sequence[Case], labels: Sequence[str], view: View) -> list[S
             tables=[overview(labels, [case.figures for case in cases])],
             figures=lambda: [
                 *swept()[:FIRST_SWEPT],
-                *([] if many else goodput()),
+                *([] if many else [*goodput(), *_over_time(cases, labels)]),
                 *_together(cases, labels),
             ],
         ),
@@ -121,7 +126,7 @@ def _several(cases: Sequence[Case], labels: Sequence[str], view: View) -> list[S
         Section(
             heading="Fairness over time scales",
             figures=lambda: _fairness(cases[:MOST_IN_FULL], labels),
-            folded=many,
+            folded=many or is_flat([case.figures for case in cases]),
         ),
         *(_in_full(own, name) for own, name in zip(scenarios, names, strict=True)),
     ]
@@ -237,9 +242,18 @@ def _fairness(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
 
 
 def _goodput(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
-    from fairhaul.figures.figures import shares
+    from fairhaul.figures.goodputs import shares
 
-    return [shares(labels[: len(cases)], [case.figures for case in cases], "goodput")]
+    figures, scenarios = [case.figures for case in cases], [case.scenario for case in cases]
+    return [shares(labels[: len(cases)], figures, scenarios, "goodput")]
+
+
+def _over_time(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
+    from fairhaul.figures.goodputs import over_time
+
+    records = [case.record for case in cases if case.record is not None]
+    drawn = over_time(labels, records) if 1 < len(records) == len(cases) else None
+    return [] if drawn is None else [drawn]
 
 
 def _together(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:

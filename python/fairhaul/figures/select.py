@@ -21,7 +21,7 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 def flows_between(
     flows: Sequence[Mapping[str, Any]], goodputs: Sequence[float], most: int
 ) -> list[int]:
-    """Choose flows: of each group the one with the least, the most, and quantiles of the goodput.
+    """Choose flows: of each `[[flow]]` that with the least, the most, and quantiles of the goodput.
 
     Measured flows come first. They are given in the order of the file.
     """
@@ -30,7 +30,7 @@ def flows_between(
         groups: dict[str, list[int]] = {}
         for i, flow in enumerate(flows):
             if (flow["role"] == "measured") is measured:
-                groups.setdefault(flow.get("group", flow["name"]), []).append(i)
+                groups.setdefault(table_of(flow), []).append(i)
         # Small groups need less than their part of the room.
         waiting = sorted(groups.values(), key=len)
         if len(waiting) > most - len(found):
@@ -42,6 +42,11 @@ def flows_between(
         *sorted(i for i in found if flows[i]["role"] == "measured"),
         *sorted(i for i in found if flows[i]["role"] != "measured"),
     ]
+
+
+def table_of(flow: Mapping[str, Any]) -> str:
+    """Name the `[[flow]]` of a flow, which may have made many."""
+    return str(flow["name"]).partition("[")[0]
 
 
 def part(shown: int, total: int, what: str) -> str:

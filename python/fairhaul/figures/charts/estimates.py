@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairhaul.figures.charts.axes import Scale
-from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tips, filling
+from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tips, filling, limits
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, vertical, words
 
 SPOT: Spec = {"filled": True, "size": 80, "opacity": 1}
@@ -66,13 +66,23 @@ def colours_of(looks: Sequence[Look]) -> Spec:
     return column("of:N", scale=ends, legend=None)
 
 
-def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], x: Scale) -> Spec:
-    """Draw a dot and its interval for each of `looks`, the `of` of a row, in lanes by its `row`."""
+def dots(
+    looks: Sequence[Look],
+    rows: Sequence[Row],
+    names: Sequence[str],
+    x: Scale,
+    marks: Sequence[tuple[float, str]] = (),
+) -> Spec:
+    """Draw a dot and its interval for each of `looks`, the `of` of a row, in lanes by its `row`.
+
+    `marks` are values to compare them with, and their names.
+    """
     lane = column("of:N", scale={"domain": [look.label for look in looks]}, sort=None)
     place = {"y": _cases(names), "yOffset": lane, "color": colours_of(looks)}
     tips = estimate_tips([("row:N", ""), ("of:N", "")])
     written = {**place, "x": x.of("end:Q"), "text": column("of:N")}
     parts = [
+        *limits(marks, across=True),
         _interval(place, x),
         mark("point", {**place, "x": x.of("mean:Q"), "tooltip": tips}, **SPOT),
         mark("text", written, align="left", dx=9, fontSize=11, fontWeight="bold"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fairhaul.figures.charts.vega import Spec, column, mark, words
+from fairhaul.figures.charts.vega import Row, Spec, column, mark, words
 from fairhaul.figures.look import case_colour, colour, dash, shape
 
 WIDTH = 740
@@ -51,18 +51,43 @@ class Span:
         axis = {"tickCount": 8, "labels": shown, "ticks": shown, "title": TIME if shown else None}
         return column("t:Q", axis=axis, scale={"domain": [0, self.end_s], "nice": False})
 
-    def shade(self, *, labelled: bool) -> list[Spec]:
+    def shade(self) -> list[Spec]:
         """Shade the warm-up; nothing where there is none."""
         if self.warmup_s <= 0:
             return []
         ends = {"x": column("from:Q"), "x2": {"field": "t"}}
-        marks = [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
-        if labelled:
-            place = {"x": column("t:Q"), "text": column("word:N")}
-            rows = [{"t": self.warmup_s, "word": "measured from here"}]
-            look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11, "color": "var(--quiet)"}
-            marks.append(mark("text", place, rows, **look))
-        return marks
+        return [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
+
+    def note(self) -> list[Spec]:
+        """Say where the measured time begins, over lines and bands."""
+        if self.warmup_s <= 0:
+            return []
+        place = {"x": column("t:Q"), "text": column("word:N")}
+        look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11}
+        return over_lines(place, [{"t": self.warmup_s, "word": "measured from here"}], look)
+
+
+def over_lines(place: Spec, rows: Sequence[Row], look: Spec) -> list[Spec]:
+    """Write texts that can be read over lines: each has an edge in the colour of the page."""
+    edge: Spec = {"color": "var(--paper)", "stroke": "var(--paper)", "strokeWidth": 4}
+    return [
+        mark("text", place, rows, **look, **edge),
+        mark("text", place, rows, **look, color="var(--soft)"),
+    ]
+
+
+def limits(values: Sequence[tuple[float, str]], *, across: bool = False) -> list[Spec]:
+    """Draw a dashed rule at each value, with its label; `across` along a horizontal axis."""
+    if not values:
+        return []
+    rows = [{"limit": value, "word": label} for value, label in values]
+    at = "x" if across else "y"
+    rule = mark("rule", {at: column("limit:Q")}, rows, color="var(--soft)", strokeDash=[4, 3])
+    place = {at: column("limit:Q"), "text": column("word:N")}
+    if across:
+        return [rule, mark("text", place, rows, color="var(--soft)", fontSize=11, y=-7)]
+    look: Spec = {"align": "right", "baseline": "bottom", "dx": -3, "dy": -3, "fontSize": 11}
+    return [rule, *over_lines({"x": {"value": "width"}, **place}, rows, look)]
 
 
 def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Spec:
