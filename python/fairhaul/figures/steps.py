@@ -11,6 +11,7 @@ from fairhaul.figures.charts.steps import stepped_bars, stepped_lines
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import colour
 from fairhaul.figures.select import evenly, part
+from fairhaul.figures.words import reach
 from fairhaul.results.figure_rows import estimated
 from fairhaul.text.phrases import rate_unit
 
@@ -89,6 +90,9 @@ def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) 
         "The goodput at one point of the sweep at a time; the slider below the chart selects the "
         "point."
     )
+    intervals = {of["interval"] for _, _, of in found if of["low"] is not None}
+    if intervals:
+        caption += f" Bars are means over the seeds; {reach('lines', exact='95 %' in intervals)}."
     title = f"Goodput, point by point{part(len(kept), len(cases), 'points')}"
     return Figure(name="slider", title=title, caption=caption, chart=chart)
 

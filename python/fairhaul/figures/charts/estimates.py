@@ -134,7 +134,7 @@ def panels(names: Sequence[str], each: Sequence[Panel]) -> Spec:
 
 def _panel(names: Sequence[str], panel: Panel) -> Spec:
     scale = panel.scale
-    place = {"y": _cases(names, minExtent=150)}
+    place = {"y": _cases(names, minExtent=150, labelLimit=300)}
     spot = {**place, "x": scale.of("mean:Q"), "tooltip": estimate_tips([("row:N", "")])}
     filled = filling("var(--c1)")
     parts = [
