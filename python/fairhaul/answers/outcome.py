@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     Figures = Callable[[], list[Figure]]
 
-# Figures over a swept number that are not folded.
-FIRST_SWEPT = 2
-
 # More cases than this are compared, but not each drawn in full.
 MOST_IN_FULL = 8
 # Of more cases, the goodput of each flow is a long figure.
@@ -103,14 +100,14 @@ def _several(cases: Sequence[Case], labels: Sequence[str], view: View) -> list[S
             text=text,
             tables=[overview(labels, [case.figures for case in cases])],
             figures=lambda: [
-                *swept()[:FIRST_SWEPT],
+                *swept()[0],
                 *([] if many else [*goodput(), *_over_time(cases, labels)]),
                 *_together(cases, labels),
             ],
         ),
         Section(
             heading="More over the swept keys",
-            figures=lambda: swept()[FIRST_SWEPT:],
+            figures=lambda: swept()[1],
             folded=True,
         ),
         Section(
@@ -267,16 +264,18 @@ def _together(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
     return [figure for figure in (delay, slider) if figure is not None]
 
 
-def _swept(cases: Sequence[Case], view: View) -> list[Figure]:
-    """Draw the runs over a number that was swept, if there is one."""
+def _swept(cases: Sequence[Case], view: View) -> tuple[list[Figure], list[Figure]]:
+    """Draw the runs over a number that was swept, if there is one: what answers, and more."""
     from fairhaul.figures.axes import axes
-    from fairhaul.figures.swept import figures
+    from fairhaul.figures.swept import answering, figures
 
     keys = {tuple(case.meta["variant"]) for case in cases}
     titles = {case.scenario["title"] for case in cases}
     if len(keys) > 1 or len(titles) > 1 or keys == {()}:
-        return []
+        return [], []
     table = rows_of([case.runs for case in cases])
     numbers = [axis for axis in axes(table) if axis.numbers is not None and len(axis.values) > 1]
     drawn = figures(table, view) if numbers else []
-    return [replace(figure, name=f"swept-{figure.name}") for figure in drawn]
+    named = [replace(figure, name=f"swept-{figure.name}") for figure in drawn]
+    first = len(answering(drawn))
+    return named[:first], named[first:]

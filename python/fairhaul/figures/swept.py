@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import product, takewhile
 from typing import Any
 
 from fairhaul.figures.axes import SweptAxis, axes, chosen, label, labelled
@@ -35,7 +35,6 @@ from fairhaul.results.figure_rows import estimated
 from fairhaul.results.table import Row, named, parties
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import LEAST_RUNS
-from fairhaul.text.phrases import value_text
 
 # More lines than this cannot be told apart.
 MOST_LINES = 8
@@ -71,6 +70,12 @@ def figures(table: Sequence[Row], view: View = DEFAULT) -> list[Figure]:
     view.check(table)
     sweep = _Sweep(table=[row for row in table if row.runs], view=view)
     return sweep.figures() if len(sweep.table) > 1 and sweep.keys else []
+
+
+def answering(drawn: Sequence[Figure]) -> list[Figure]:
+    """Give the first figures of a sweep, about what its answer is about; the others say more."""
+    first = next((figure.name for figure in drawn if figure.name != "share"), "")
+    return [*takewhile(lambda of: of.name in ("share", first, f"{first}-map"), drawn)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,8 +265,8 @@ class _Sweep:
         maps: dict[str, list[dict[str, Any]]] = {}
         for row, point in self.values(measure):
             cell = {
-                "x": value_text(row.point.variant[x.key]),
-                "y": value_text(row.point.variant[y.key]),
+                "x": f"{x.number(row.point.variant[x.key]):g}",
+                "y": f"{y.number(row.point.variant[y.key]):g}",
                 "value": point["mean"],
                 "text": f"{point['mean']:.3g}",
             }
@@ -273,15 +278,15 @@ class _Sweep:
         }
         drawn = {name: rows for name, rows in maps.items() if name in kept}
         numbers = [float(row["value"]) for rows in drawn.values() for row in rows]
-        scale = Scale(title=y.name, low=min(numbers), high=max(numbers))
-        xs, ys = ([value_text(value) for value in axis.values] for axis in (x, y))
+        scale = Scale(title=y.title, low=min(numbers), high=max(numbers))
+        xs, ys = ([f"{number:g}" for number in sorted(axis.numbers or ())] for axis in (x, y))
         more = part(len(drawn), len(maps), "cases")
         return [
             Figure(
                 name=_file(f"{measure.name}-map"),
                 title=f"{measure.title}, by {x.name} and {y.name}{more}",
                 caption="Each cell has the mean over the seeds; darker is more.",
-                chart=heat(drawn, xs, ys, x.name, scale),
+                chart=heat(drawn, xs, ys, x.title, scale),
             )
         ]
 

@@ -30,7 +30,7 @@ def heat(
     `xs` and `ys` are the labels of columns and of rows, from left to right and from the bottom up;
     `x` is the title of the columns, `y` that of the rows.
     """
-    across = min(len(maps), max(1, WIDTH // (CELL * len(xs) + BETWEEN)), 3)
+    across = min(len(maps), max(1, WIDTH // (CELL * len(xs) + BETWEEN)), 2 + (len(maps) % 3 == 0))
     width = min(WIDTH // across - (BETWEEN if across > 1 else 0), 2 * CELL * len(xs))
     drawn = [
         layers(

@@ -80,7 +80,7 @@ def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int
         head(lane.note, "var(--soft)", right=True),
     ]
     parts += limits([lane.limit] if lane.limit is not None else [])
-    parts += span.note() if number == 0 else []
+    parts += span.note(lane.look.label, lane.note) if number == 0 else []
     tips = [
         tip("t:Q", "time (s)", ".4~g"),
         tip("mean:Q", "mean"),
@@ -199,7 +199,7 @@ def _thread(
         place = {"x": x, "y": column(f"v{i}:Q", axis=axis, scale=scale)}
         parts.append(mark("line", place, color=look.colour, strokeWidth=1.6))
     parts += limits([(value, name if number == 0 else "") for value, name in marks])
-    parts += span.note() if number == 0 else []
+    parts += span.note(label) if number == 0 else []
     at = [height * (1 - float(rows[-1][f"v{i}"]) / top) for i in range(len(looks))]
     parts += labels(looks, at, height)
     parts.append(hover(x, tips_of(looks), number))

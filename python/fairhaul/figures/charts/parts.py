@@ -13,6 +13,9 @@ HEIGHT = 320
 LABEL_GAP = 15
 TIME = "Time (s)"
 INK = "var(--ink)"
+MEASURED = "measured from here"
+# The width of a letter at most, and the part of its width that a chart has on a narrow page.
+LETTER, NARROW = 7, 0.65
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +61,18 @@ class Span:
         ends = {"x": column("from:Q"), "x2": {"field": "t"}}
         return [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
 
-    def note(self) -> list[Spec]:
-        """Say where the measured time begins, over lines and bands."""
+    def note(self, left: str = "", right: str = "") -> list[Spec]:
+        """Say where the measured time begins: above the chart, or over lines if there is no room.
+
+        `left` and `right` are the texts that stand above the chart already.
+        """
         if self.warmup_s <= 0:
             return []
         place = {"x": column("t:Q"), "text": column("word:N")}
-        look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11}
-        return over_lines(place, [{"t": self.warmup_s, "word": "measured from here"}], look)
+        at = NARROW * WIDTH * self.warmup_s / self.end_s
+        above = LETTER * len(left) < at < NARROW * WIDTH - LETTER * (len(MEASURED) + len(right))
+        look: Spec = {"align": "left", "dx": 5, "y": -9 if above else 8, "fontSize": 11}
+        return over_lines(place, [{"t": self.warmup_s, "word": MEASURED}], look)
 
 
 def over_lines(place: Spec, rows: Sequence[Row], look: Spec) -> list[Spec]:
@@ -84,6 +92,9 @@ def limits(values: Sequence[tuple[float, str]], *, across: bool = False) -> list
     at = "x" if across else "y"
     rule = mark("rule", {at: column("limit:Q")}, rows, color="var(--soft)", strokeDash=[4, 3])
     place = {at: column("limit:Q"), "text": column("word:N")}
+    rows = [row for row in rows if row["word"]]
+    if not rows:
+        return [rule]
     if across:
         return [rule, mark("text", place, rows, color="var(--soft)", fontSize=11, y=-7)]
     look: Spec = {"align": "right", "baseline": "bottom", "dx": -3, "dy": -3, "fontSize": 11}

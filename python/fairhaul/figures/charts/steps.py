@@ -24,7 +24,7 @@ def stepped_lines(
         *span.shade(),
         mark("line", place, where=SHOWN, strokeWidth=1.8),
         _shown("text", ends, list(last.values()), align="left", dx=8, fontWeight="bold"),
-        *span.note(),
+        *span.note(max(cases, key=len)),
         _head(cases),
     ]
     return _stepped(layers(parts, WIDTH, HEIGHT, rows), cases)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
-from fairhaul.figures.axes import axes
+from fairhaul.figures.axes import axes, label
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.view import View
+from fairhaul.figures.swept import answering, figures
 from fairhaul.figures.words import too_short
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
@@ -36,11 +37,18 @@ def outcome_of(done: Sweep) -> Outcome:
 
 
 def _sections(done: Sweep) -> list[Section]:
+    swept = cache(lambda: figures(done.rows, done.view))
     return [
         Section(
             heading="Over the swept keys",
             points=_findings(done)[MOST_FINDINGS:],
-            figures=lambda: _figures(done.rows, done.view),
+            figures=lambda: [*answering(swept()), *_slider(done.rows)],
+            detailed=True,
+        ),
+        Section(
+            heading="More over the swept keys",
+            figures=lambda: swept()[len(answering(swept())) :],
+            folded=True,
             detailed=True,
         ),
         Section(
@@ -61,16 +69,14 @@ def _findings(done: Sweep) -> list[str]:
     return findings(done.rows, done.view.y)
 
 
-def _figures(table: Sequence[Row], view: View) -> list[Figure]:
-    """Draw the figures over the swept keys, and the goodputs with a slider over the points."""
-    from fairhaul.figures.axes import label
+def _slider(table: Sequence[Row]) -> list[Figure]:
+    """Draw the goodputs with a slider over the points."""
     from fairhaul.figures.steps import goodputs
-    from fairhaul.figures.swept import figures
 
     done = [row for row in table if row.runs]
     names = [label(row, axes(done)) for row in done]
     slider = goodputs(names, [parties(row.summary) for row in done])
-    return [*figures(table, view), *([slider] if slider else [])]
+    return [slider] if slider else []
 
 
 def _question(table: Sequence[Row]) -> str:
