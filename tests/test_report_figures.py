@@ -12,9 +12,20 @@ import polars as pl
 import pytest
 
 import fairhaul as package
-from fairhaul.figures import distributions, figures, goodputs, look, relations, slide, steps
+from fairhaul.figures import (
+    charts,
+    distributions,
+    fairness,
+    figures,
+    goodputs,
+    look,
+    relations,
+    slide,
+    steps,
+)
 from fairhaul.figures.bins import whole_run
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
+from fairhaul.results.figure_rows import overview
 from fairhaul.text.phrases import rate_unit
 
 from .conftest import SMALL, Fairhaul
@@ -238,3 +249,49 @@ def test_a_slider_shows_every_point_of_a_sweep() -> None:
     assert figure is not None
     assert figure.title == "Goodput, point by point"
     assert figure.chart["params"][0]["bind"]["max"] == 119
+
+
+def test_of_many_lanes_the_first_is_labelled() -> None:
+    def texts(count: int) -> list[object]:
+        names = [f"case {i}" for i in range(count)]
+        rows = [{"row": name, "of": "a", "mean": 1.0, "low": None, "high": None} for name in names]
+        looks, x = charts.looks(["a"]), charts.Scale(title="x (s)", low=0, high=2)
+        drawn = charts.dots(looks, rows, names, x)["layer"]
+        return [of.get("transform") for of in drawn if of["mark"]["type"] == "text"]
+
+    assert texts(3) == [None]
+    assert texts(40) == [[{"filter": 'datum.row == "case 0"'}]]
+
+
+def test_the_start_of_the_measured_time_stands_above_the_chart_where_there_is_room() -> None:
+    span = charts.Span(end_s=20, warmup_s=5)
+    assert {of["mark"]["y"] for of in span.note("near", "reno, 40 ms")} == {-9}
+    # Over lines it has an edge in the colour of the page.
+    edge, _ = span.note("a flow with quite a long name")
+    assert (edge["mark"]["y"], edge["mark"]["stroke"]) == (8, "var(--paper)")
+    assert charts.Span(end_s=20, warmup_s=0).note() == []
+
+
+def test_what_does_not_depend_on_the_time_scale_is_flat() -> None:
+    def figures_of(*indices: float) -> dict[str, dict[str, dict[str, float]]]:
+        return {"fairness": {"jain_by_window": dict(zip("123", indices, strict=False))}}
+
+    assert fairness.is_flat([figures_of(0.5, 0.51), figures_of(0.9, 0.88)])
+    assert not fairness.is_flat([figures_of(0.5, 0.51), figures_of(0.9, 0.7)])
+
+
+def test_nearly_equal_throughputs_do_not_fill_the_axis(record: package.Record) -> None:
+    run = package.measure(record)
+    runs = [[run, {**run, "seed": 2}], [run, {**run, "seed": 3}]]
+    figure = relations.scenarios_against_delay(["a", "b"], runs)
+    assert figure is not None
+    low, high = figure.chart["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert low <= 0.9 * high
+    assert {of["mark"]["shape"] for of in figure.chart["layer"][:2]} == {"square", "triangle-up"}
+
+
+def test_an_index_that_equals_jains_has_no_column(record: package.Record) -> None:
+    run = dict(package.measure(record))
+    assert "Jain of max-min shares" not in overview(["a"], [run]).columns
+    other = {**run, "fairness": {**package.measure(record)["fairness"], "entitlement": 0.5}}
+    assert "Jain of max-min shares" in overview(["a"], [other]).columns

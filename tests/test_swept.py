@@ -14,7 +14,7 @@ import pytest
 import fairhaul
 from fairhaul.figures.axes import axis_of
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.swept import chart, figures
+from fairhaul.figures.swept import answering, chart, figures
 from fairhaul.figures.view import View
 from fairhaul.measures.types import RunFigures
 from fairhaul.results.table import Row, rows_of
@@ -208,3 +208,10 @@ def test_a_wrong_view_is_refused_before_any_run(fairhaul: Fairhaul, tmp_path: Pa
     assert (wrong.returncode, "did you mean 'ours.goodput_bps'?" in wrong.stderr) == (2, True)
     assert fairhaul("report", "out/two", "--y", "share", "--facet", "controller").returncode == 0
     assert "Share of all goodput (%), by capacity" in (tmp_path / "out/two/report.html").read_text()
+
+
+def test_what_the_answer_is_about_comes_first_and_the_rest_is_folded(three: list[Row]) -> None:
+    drawn = figures(three)
+    assert [figure.name for figure in answering(drawn)] == ["jain", "jain-map"]
+    two = figures(three[:5] + three[20:25])
+    assert [figure.name for figure in answering(two)] == ["share", "jain"]

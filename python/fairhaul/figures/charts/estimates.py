@@ -5,6 +5,7 @@ A row has `mean`, and `low` and `high`, the ends of its interval or None.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tip
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, vertical, words
 
 SPOT: Spec = {"filled": True, "size": 80, "opacity": 1}
+# In more lanes than this the colours say which dot is which.
+MOST_LABELLED = 12
 PAPER: Spec = {"shape": "diamond", "filled": True, "color": INK, "opacity": 1}
 
 
@@ -75,17 +78,18 @@ def dots(
 ) -> Spec:
     """Draw a dot and its interval for each of `looks`, the `of` of a row, in lanes by its `row`.
 
-    `marks` are values to compare them with, and their names.
+    `marks` are values to compare them with, and their names. Of many lanes the first is labelled.
     """
     lane = column("of:N", scale={"domain": [look.label for look in looks]}, sort=None)
     place = {"y": _cases(names), "yOffset": lane, "color": colours_of(looks)}
     tips = estimate_tips([("row:N", ""), ("of:N", "")])
     written = {**place, "x": x.of("end:Q"), "text": column("of:N")}
+    labelled = f"datum.row == {json.dumps(names[0])}" if len(names) > MOST_LABELLED else ""
     parts = [
         *limits(marks, across=True),
         _interval(place, x),
         mark("point", {**place, "x": x.of("mean:Q"), "tooltip": tips}, **SPOT),
-        mark("text", written, align="left", dx=9, fontSize=11, fontWeight="bold"),
+        mark("text", written, where=labelled, align="left", dx=9, fontSize=11, fontWeight="bold"),
     ]
     height = (16 * len(looks) + 16) * len(names)
     return layers(parts, WIDTH, height, _clipped(rows, x))
