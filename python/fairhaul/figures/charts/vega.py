@@ -66,4 +66,5 @@ def horizontal(charts: Sequence[Spec], spacing: int) -> Spec:
 
 def rows_of(charts: Sequence[Spec], across: int, spacing: int) -> Spec:
     """Put charts into rows of `across`."""
-    return {"concat": list(charts), "columns": across, "spacing": spacing}
+    rows = [charts[first : first + across] for first in range(0, len(charts), across)]
+    return vertical([horizontal(row, spacing) for row in rows], spacing)

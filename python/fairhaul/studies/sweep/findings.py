@@ -56,7 +56,9 @@ def findings(table: Sequence[Row], y: str | None) -> list[str]:
     if len(done) < 2 or not keys:
         return []
     columns = named(done[0].summary)
-    measure = measure_of(y) if y in columns else next(by_default(done[0].summary))
+    owner = (y or "").rpartition(".")[0]
+    usual = next(by_default(done[0].summary))
+    measure = measure_of(str(y), owner=owner) if y in columns else usual
     pairs = [pair for axis in keys for pair in _pairs(axis, done, measure)]
     if not pairs:
         return []
