@@ -243,12 +243,20 @@ def test_rates_of_flows_are_compared_with_the_link_and_the_fair_share(
     assert figures.rates_of(some, 9e6) == [(10e6, "link: 10 Mbit/s")]
 
 
-def test_a_slider_shows_every_point_of_a_sweep() -> None:
-    party = {"name": "near", "goodput_bps": {"mean": 1e6, "low": None, "high": None}}
-    figure = steps.goodputs([str(i) for i in range(120)], [[party]] * 120)
+def test_a_slider_shows_every_point_of_a_sweep(record: package.Record) -> None:
+    ends = {"low": None, "high": None}
+    pair = [{"name": name, "goodput_bps": {"mean": 4e6, **ends}} for name in ("near", "far")]
+    scenario = record.meta["scenario"]
+    figure = steps.goodputs([str(i) for i in range(120)], [pair] * 120, [scenario])
     assert figure is not None
     assert figure.title == "Goodput, point by point"
     assert figure.chart["params"][0]["bind"]["max"] == 119
+    assert "link: 10 Mbit/s" in str(figure.chart)
+    assert "fair share: 5 Mbit/s" in str(figure.chart)
+    group = steps.goodputs(["a", "b"], [pair[:1]] * 2, [scenario])
+    assert group is not None
+    assert "link: 10 Mbit/s" in str(group.chart)
+    assert "fair share" not in str(group.chart)
 
 
 def test_of_many_lanes_the_first_is_labelled() -> None:

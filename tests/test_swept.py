@@ -92,6 +92,17 @@ def test_of_three_keys_every_controller_has_a_line_in_every_panel(three: list[Ro
         assert f"{controller}, rtt 160 ms" in cases
 
 
+def test_of_many_numbers_the_title_says_how_many_lines_are_drawn(run: RunFigures) -> None:
+    rates = [f"{rate} ms" for rate in range(10, 30)]
+    table = table_of(run, {"flow.far.rtt": rates, "flow.near.rtt": [*rates, "30 ms"]})
+    drawn = {figure.name: figure for figure in figures(table)}
+    assert drawn["jain"].title == "Jain's index, by near.rtt: 8 of 20 lines"
+    assert drawn["share"].title.endswith(": 12 of 20 cases")
+    text = json.dumps(drawn["jain"].chart)
+    assert "far.rtt 10 ms" in text
+    assert "far.rtt 29 ms" in text
+
+
 def test_a_reader_chooses_the_axis_the_figure_and_the_panels(three: list[Row]) -> None:
     (figure, *_) = figures(three, View(x="rtt", y="near.goodput_bps", facet="capacity"))
     assert figure.title == "Goodput of near (Mbit/s), by rtt"

@@ -73,6 +73,14 @@ def rates_of(scenario: Mapping[str, Any], most_bps: float) -> list[tuple[float, 
     return [(value, name) for value, name in marks if value <= MOST_ABOVE * most_bps]
 
 
+def common_rates(
+    scenarios: Sequence[Mapping[str, Any]], most_bps: float
+) -> list[tuple[float, str]]:
+    """Give what rates of flows are compared with, if it is the same in all scenarios."""
+    each = [rates_of(scenario, most_bps) for scenario in scenarios]
+    return each[0] if each and all(of == each[0] for of in each) else []
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """A run that is drawn: a method for each figure, which gives nothing without its data."""

@@ -11,7 +11,7 @@ from fairhaul.figures.bins import tidy
 from fairhaul.figures.charts import Look, Scale, case_looks, dots, threads
 from fairhaul.figures.charts.relations import Box, boxes
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.figures import MOST_LINES, SHARE_BINS, Run, looks_of, rates_of
+from fairhaul.figures.figures import MOST_LINES, SHARE_BINS, Run, common_rates, looks_of
 from fairhaul.figures.select import evenly, table_of
 from fairhaul.figures.words import reach
 from fairhaul.results.figure_rows import estimated, mean
@@ -46,7 +46,7 @@ def shares(
         exact = any(isinstance(of, Mapping) and of["interval"] == "95 %" for of in flows)
         caption += f" Dots are means over the seeds; {reach('bars', exact=exact)}."
     most = max(row["high"] or row["mean"] for row in data) or 1.0
-    marks = _same([rates_of(scenario, most) for scenario in scenarios])
+    marks = common_rates(scenarios, most)
     top = 1.05 * max([most, *(value for value, _ in marks)])
     scale, unit = rate_unit(top)
     for row in data:
@@ -55,11 +55,6 @@ def shares(
     scaled = [(scale * value, word) for value, word in marks]
     chart = dots(list(looks.values()), data, labels, x, scaled)
     return Figure(name=name, title="Goodput of each flow", caption=caption, chart=chart)
-
-
-def _same(marks: Sequence[list[tuple[float, str]]]) -> list[tuple[float, str]]:
-    """Give the marks if they are those of all scenarios."""
-    return marks[0] if all(each == marks[0] for each in marks) else []
 
 
 def _many(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: str) -> Figure:
@@ -101,7 +96,7 @@ def over_time(labels: Sequence[str], records: Sequence[Record]) -> Figure | None
     found = [run.rates(each, [], SHARE_BINS) for run in runs]
     lines = [list(values[: len(each)]) for _, values in found]
     most = max(float(line.max()) for values in lines for line in values) or 1.0
-    marks = _same([rates_of(run.scenario, most) for run in runs])
+    marks = common_rates([run.scenario for run in runs], most)
     scale, unit = rate_unit(max([most, *(value for value, _ in marks)]))
     lanes = {
         label: [

@@ -9,6 +9,7 @@ from fairhaul.figures.bins import level, tidy, whole_run
 from fairhaul.figures.charts import Look, Scale, Span
 from fairhaul.figures.charts.steps import stepped_bars, stepped_lines
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.figures import common_rates
 from fairhaul.figures.look import colour
 from fairhaul.figures.select import evenly, part
 from fairhaul.figures.words import reach
@@ -60,8 +61,15 @@ def windows(cases: Sequence[str], records: Sequence[Record]) -> Figure | None:
     )
 
 
-def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) -> Figure | None:
-    """Draw the goodput of each flow or group, an estimate, of one case at a time."""
+def goodputs(
+    cases: Sequence[str],
+    each: Sequence[Sequence[Mapping[str, Any]]],
+    scenarios: Sequence[Mapping[str, Any]] = (),
+) -> Figure | None:
+    """Draw the goodput of each flow or group, an estimate, of one case at a time.
+
+    With the `scenarios` of the cases, it is compared with their links and the fair share.
+    """
     names = list(dict.fromkeys(party["name"] for parties in each for party in parties))
     if len(cases) < 2 or not 0 < len(names) <= MOST_FLOWS:
         return None
@@ -72,7 +80,11 @@ def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) 
         for party in each[number]
     ]
     ends = [value for _, _, of in found for value in (of["mean"], of["high"]) if value is not None]
-    scale, unit = rate_unit(max(ends))
+    marks = common_rates(scenarios, max(ends))
+    if any(len(scenario["flows"]) > len(names) for scenario in scenarios):
+        marks = marks[:1]  # a group has more than the fair share of a flow
+    top = max([*ends, *(value for value, _ in marks)])
+    scale, unit = rate_unit(top)
     rows = [
         {
             **{"case": case, "of": name},
@@ -84,7 +96,8 @@ def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) 
         [cases[number] for number in kept],
         [Look(label=name, colour=colour(i)) for i, name in enumerate(names)],
         rows,
-        Scale(title=f"Goodput ({unit})", low=0, high=1.05 * scale * max(ends) or 1.0),
+        Scale(title=f"Goodput ({unit})", low=0, high=1.05 * scale * top or 1.0),
+        [(scale * value, name) for value, name in marks],
     )
     caption = (
         "The goodput at one point of the sweep at a time; the slider below the chart selects the "

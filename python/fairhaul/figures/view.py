@@ -37,7 +37,8 @@ class View:
         x, facet = key_of(self.x, "x", keys), key_of(self.facet, "facet", keys)
         if x is not None and x.numbers is None:
             numbers = [axis.name for axis in keys if axis.numbers is not None]
-            raise ScenarioError(f"x: {x.name} has no numbers; {hint(x.name, numbers)}")
+            known = hint(x.name, numbers) if numbers else "no swept key has"
+            raise ScenarioError(f"x: {x.name} has no numbers; {known}")
         if x is not None and x is facet:
             raise ScenarioError(f"x and facet are both {x.name}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -42,7 +43,7 @@ def _sections(done: Sweep) -> list[Section]:
         Section(
             heading="Over the swept keys",
             points=_findings(done)[MOST_FINDINGS:],
-            figures=lambda: [*answering(swept()), *_slider(done.rows)],
+            figures=lambda: [*answering(swept()), *_slider(done)],
             detailed=True,
         ),
         Section(
@@ -69,13 +70,16 @@ def _findings(done: Sweep) -> list[str]:
     return findings(done.rows, done.view.y)
 
 
-def _slider(table: Sequence[Row]) -> list[Figure]:
+def _slider(done: Sweep) -> list[Figure]:
     """Draw the goodputs with a slider over the points."""
     from fairhaul.figures.steps import goodputs
 
-    done = [row for row in table if row.runs]
-    names = [label(row, axes(done)) for row in done]
-    slider = goodputs(names, [parties(row.summary) for row in done])
+    table = [row for row in done.rows if row.runs]
+    names = [label(row, axes(table)) for row in table]
+    digests = {row.point.digest for row in table}
+    rows = Store(done.directory).rows("scenario", digests)
+    scenarios = [json.loads(str(row["resolved"])) for row in rows]
+    slider = goodputs(names, [parties(row.summary) for row in table], scenarios)
     return [slider] if slider else []
 
 
