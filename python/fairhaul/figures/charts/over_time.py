@@ -197,7 +197,8 @@ def _thread(
     parts = [*span.shade(), head(label, INK, bold=True)]
     for i, look in enumerate(looks):
         place = {"x": x, "y": column(f"v{i}:Q", axis=axis, scale=scale)}
-        parts.append(mark("line", place, color=look.colour, strokeWidth=1.6))
+        dash = list(look.dash)
+        parts.append(mark("line", place, color=look.colour, strokeDash=dash, strokeWidth=1.6))
     parts += limits([(value, name if number == 0 else "") for value, name in marks])
     parts += span.note(label) if number == 0 else []
     at = [height * (1 - float(rows[-1][f"v{i}"]) / top) for i in range(len(looks))]
