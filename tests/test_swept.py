@@ -13,11 +13,12 @@ import pytest
 
 import fairhaul
 from fairhaul.figures.axes import axis_of
+from fairhaul.figures.columns import UNITS
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.swept import answering, chart, figures
 from fairhaul.figures.view import View
 from fairhaul.measures.types import RunFigures
-from fairhaul.results.table import Row, rows_of
+from fairhaul.results.table import OF_ALL, OF_FLOWS, OF_LINKS, OF_ONE, Row, rows_of
 from fairhaul.studies.sweep.findings import findings
 from tests.conftest import SMALL, Fairhaul
 from tests.test_sweep import SWEEP
@@ -141,6 +142,10 @@ def test_two_numbers_are_a_map_for_each_value_of_the_other_keys(three: list[Row]
     assert [view["layer"][-1]["data"]["values"][0]["word"] for view in maps] == CONTROLLERS
     assert all(len(view["data"]["values"]) == len(BUFFERS) * len(RTTS) for view in maps)
     assert drawn["jain-map"].title == "Jain's index, by capacity and rtt"
+
+
+def test_every_column_of_the_table_can_be_drawn() -> None:
+    assert {*OF_FLOWS, *OF_ONE, *OF_LINKS, *OF_ALL} <= set(UNITS)
 
 
 def test_swept_values_are_the_ticks_of_their_axis() -> None:
