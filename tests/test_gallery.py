@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,8 @@ def test_the_figure_of_an_example_follows_its_sweep_and_its_flows() -> None:
     # A line and a label for each flow, and for each variant of one flow.
     kinds = [[layer["mark"]["type"] for layer in spec["layer"]] for spec in drawn.values()]
     assert kinds[:2] == [["line", "line", "text", "text"]] * 2
-    # A bar for each variant of several flows: one of xcp, two of tcp.
-    assert kinds[2] == ["bar", "text", "text"]
+    # A bar for each variant of several flows: one of xcp, two of tcp; and the rate of the link.
+    assert kinds[2] == ["bar", "rule", "text", "text"]
     assert [row["of"] for row in drawn["example-xcp-tcp"]["data"]["values"]] == [
         *("xcp", "tcp", "tcp"),
         *("xcp", "tcp", "tcp"),
@@ -155,3 +156,31 @@ def test_standard_tcp_beside_itself_has_its_share() -> None:
     one = scenario("beside.toml", [QUICK, {"flow.F.controller": "reno", "duration": "60 s"}])
     (share,) = for_each([one], lambda _, record: read(record))
     assert 30 < share < 70
+
+
+def test_an_example_of_words_is_sorted_and_small_lines_are_not_hidden() -> None:
+    def run(variant: str, mbps: float, top: float) -> examples.ExampleRun:
+        group = examples.Group(name="F1", measured=True, series=[], goodput_mbps=mbps)
+        other = examples.Group(name="F2", measured=True, series=[], goodput_mbps=100 - mbps)
+        window = [{"x": 0, "mean": 0.0}, {"x": 1, "mean": top}]
+        return examples.ExampleRun(
+            variant=variant,
+            end_s=1.0,
+            groups=[group, other],
+            window=window,
+            marks_mbps=[100.0, 50.0],
+            of_words=True,
+        )
+
+    pair = [run("law (increase = 1)", 30, 1000), run("law (increase = 2)", 60, 10)]
+    bars = examples.draw(["a"], {("a", str(i)): of for i, of in enumerate(pair)})["example-a"]
+    assert [row["row"] for row in bars["data"]["values"]][::2] == [
+        "law (increase = 2)",
+        "law (increase = 1)",
+    ]
+    assert bars["layer"][0]["encoding"]["x"]["axis"]["title"] == (
+        "Goodput (Mbit/s); dashed: link, fair share"
+    )
+    alone = [replace(of, groups=of.groups[:1]) for of in pair]
+    lines = examples.draw(["a"], {("a", str(i)): of for i, of in enumerate(alone)})["example-a"]
+    assert lines["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"

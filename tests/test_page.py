@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import fairhaul as package
+from fairhaul import report
 
 from .conftest import SMALL
 
@@ -160,6 +161,27 @@ def test_a_slider_shows_one_point_of_a_sweep_at_a_time(tmp_path: Path, look: Loo
         """,
     )
     assert shown == {"before": ["capacity = 20 ms"], "after": ["capacity = 80 ms"], "moved": True}
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_panels_fill_the_page_beside_and_below_each_other(
+    tmp_path: Path, look: Look, width: int
+) -> None:
+    keys = {
+        "bottleneck.queue.capacity": '["5 ms", "10 ms", "20 ms"]',
+        "flow.far.rtt": '["40 ms", "60 ms", "80 ms", "100 ms"]',
+        "flow.*.controller": '["reno", "cubic", "bic"]',
+    }
+    sweep = "[sweep]\n" + "".join(f'"{key}" = {values}\n' for key, values in keys.items())
+    done = package.sweep(SMALL.replace('"20 s"', '"6 s"') + sweep, tmp_path / "s", seeds=1)
+    page = report.write(tmp_path / "report.html", done)
+    found = look(page, width, WIDER)
+    assert found["beyond"] == []
+    # Lines and heat maps of the answer, four more figures, and the goodput with its slider.
+    assert len(found["charts"]) == 7
+    for place, drawn, answers in found["charts"]:
+        assert answers
+        assert 0.5 * place < drawn <= place + 1
 
 
 def test_zooming_into_one_chart_shows_the_same_time_of_the_record_in_all(

@@ -54,7 +54,7 @@ def test_a_sweep_is_curves_over_its_number(answers: fairhaul.Answers) -> None:
         (
             '"bottleneck.queue.capacity" = { from = "0.5 bdp", to = "2 bdp", points = 3 }\n'
             '"flow.ours.rtt" = ["20 ms", "30 ms", "50 ms"]',
-            ["share", "jain", "bottleneck-utilization", "bottleneck-queue-mean-s"],
+            ["share", "jain", "jain-map", "bottleneck-utilization"],
         ),
         (
             'points = 5\n"bottleneck.queue.capacity" = { from = "0.5 bdp", to = "2 bdp" }\n'

@@ -26,7 +26,7 @@ from .conftest import SMALL, Fairhaul
 # Of any run, of a run of two flows, and of several scenarios together.
 OVER_TIME = {"shares", "cwnd", "losses", "queue"}
 FIGURES = OVER_TIME | {"jain", "phase"}
-TOGETHER = {"goodput", "jain", "delay", "slider", "jain-boxes"}
+TOGETHER = {"goodput", "over-time", "jain", "delay", "slider", "jain-boxes"}
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
@@ -105,7 +105,7 @@ def test_at_most_twelve_gauges_of_controllers_are_drawn() -> None:
     record = package.run(SMALL, overrides).records[0]
     assert len(gauges.gauges_of_flows(record)) == 10
     (figure,) = (it for it in of_run(record, "") if it.name == "controllers")
-    assert "6 of 10 flows are drawn." in figure.caption
+    assert figure.title == "Inside the controllers: 6 of 10 flows"
 
 
 def test_a_scale_is_that_of_the_measured_time_and_what_is_on_or_off_has_no_band() -> None:

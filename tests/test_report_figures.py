@@ -12,9 +12,20 @@ import polars as pl
 import pytest
 
 import fairhaul as package
-from fairhaul.figures import distributions, figures, look, relations, slide, steps
+from fairhaul.figures import (
+    charts,
+    distributions,
+    fairness,
+    figures,
+    goodputs,
+    look,
+    relations,
+    slide,
+    steps,
+)
 from fairhaul.figures.bins import whole_run
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
+from fairhaul.results.figure_rows import overview
 from fairhaul.text.phrases import rate_unit
 
 from .conftest import SMALL, Fairhaul
@@ -178,3 +189,117 @@ def test_many_flows_are_quantiles_and_a_folded_table(tmp_path: Path) -> None:
     assert folded[1] == "Flows: 30 rows"
     assert "far[28]" in folded[2]
     assert {"flows-boxes", "flows-cdf"} <= set(re.findall(r'<figure id="([^"]+)"', text))
+
+
+def many_flows() -> package.Answer:
+    counts = {"flow.near.count": 40, "flow.far.count": 6, "duration": "4 s", "warmup": "1 s"}
+    return package.run(SMALL, {**counts, "flow.near.rtt": "40 ms..80 ms"})
+
+
+def test_of_many_flows_the_extremes_and_quantiles_of_each_table_are_drawn() -> None:
+    answer = many_flows()
+    drawn = {figure.name: figure for figure in figures.of_run(answer.records[0], "")}
+    assert drawn["shares"].title == "Goodput over time: 12 of 46 flows"
+    assert drawn["cwnd"].title == "Congestion window over time: 12 of 46 flows"
+    assert drawn["losses"].title == "Loss events: 12 of 46 flows"
+    run = answer.measures[0]
+    for table in ("near", "far"):
+        rates = {f["name"]: f["goodput_bps"] for f in run["flows"] if f["name"].startswith(table)}
+        ordered = sorted(rates, key=rates.__getitem__)
+        shown = set(re.findall(r"(?:near|far)\[\d+\]", str(drawn["cwnd"].chart)))
+        assert {ordered[0], ordered[-1]} <= shown
+
+
+def test_the_goodput_of_many_flows_is_drawn_as_boxes_with_all_of_them() -> None:
+    answer = many_flows()
+    run, scenario = answer.measures[0], answer.records[0].meta["scenario"]
+    figure = goodputs.shares(["a", "b"], [run, run], [scenario, scenario], "goodput")
+    assert figure.title == "Goodput of 46 flows"
+    points = [of for of in figure.chart["layer"] if of["mark"]["type"] == "point"]
+    assert [len(of["data"]["values"]) for of in points] == [40, 6, 40, 6]
+    assert points[0]["data"]["values"][0]["row"] == "a, near"
+
+
+def test_rates_of_flows_are_compared_with_the_link_and_the_fair_share(
+    record: package.Record,
+) -> None:
+    def marks(chart: object) -> set[str]:
+        return set(re.findall(r"'word': '((?:link|fair share): [^']*)'", str(chart)))
+
+    both = {"link: 10 Mbit/s", "fair share: 5 Mbit/s"}
+    shares = figures.of_run(record, "")[0]
+    assert shares.title == "Goodput over time"
+    assert marks(shares.chart) == both
+    scenario, run = record.meta["scenario"], package.measure(record)
+    assert marks(goodputs.shares(["a"], [run], [scenario], "goodput").chart) == both
+    over_time = goodputs.over_time(["a", "b"], [record, record])
+    assert over_time is not None
+    assert marks(over_time.chart) == both
+    # A link that is much faster than the flows would make the figure flat.
+    assert figures.rates_of(scenario, 1e6) == []
+    # The fair share is that of flows that always have data.
+    sized = {**scenario["flows"][0], "traffic": {"kind": "sized"}}
+    some = {**scenario, "flows": [sized, *scenario["flows"][1:]]}
+    assert figures.rates_of(some, 9e6) == [(10e6, "link: 10 Mbit/s")]
+
+
+def test_a_slider_shows_every_point_of_a_sweep(record: package.Record) -> None:
+    ends = {"low": None, "high": None}
+    pair = [{"name": name, "goodput_bps": {"mean": 4e6, **ends}} for name in ("near", "far")]
+    scenario = record.meta["scenario"]
+    figure = steps.goodputs([str(i) for i in range(120)], [pair] * 120, [scenario])
+    assert figure is not None
+    assert figure.title == "Goodput, point by point"
+    assert figure.chart["params"][0]["bind"]["max"] == 119
+    assert "link: 10 Mbit/s" in str(figure.chart)
+    assert "fair share: 5 Mbit/s" in str(figure.chart)
+    group = steps.goodputs(["a", "b"], [pair[:1]] * 2, [scenario])
+    assert group is not None
+    assert "link: 10 Mbit/s" in str(group.chart)
+    assert "fair share" not in str(group.chart)
+
+
+def test_of_many_lanes_the_first_is_labelled() -> None:
+    def texts(count: int) -> list[object]:
+        names = [f"case {i}" for i in range(count)]
+        rows = [{"row": name, "of": "a", "mean": 1.0, "low": None, "high": None} for name in names]
+        looks, x = charts.looks(["a"]), charts.Scale(title="x (s)", low=0, high=2)
+        drawn = charts.dots(looks, rows, names, x)["layer"]
+        return [of.get("transform") for of in drawn if of["mark"]["type"] == "text"]
+
+    assert texts(3) == [None]
+    assert texts(40) == [[{"filter": 'datum.row == "case 0"'}]]
+
+
+def test_the_start_of_the_measured_time_stands_above_the_chart_where_there_is_room() -> None:
+    span = charts.Span(end_s=20, warmup_s=5)
+    assert {of["mark"]["y"] for of in span.note("near", "reno, 40 ms")} == {-9}
+    # Over lines it has an edge in the colour of the page.
+    edge, _ = span.note("a flow with quite a long name")
+    assert (edge["mark"]["y"], edge["mark"]["stroke"]) == (8, "var(--paper)")
+    assert charts.Span(end_s=20, warmup_s=0).note() == []
+
+
+def test_what_does_not_depend_on_the_time_scale_is_flat() -> None:
+    def figures_of(*indices: float) -> dict[str, dict[str, dict[str, float]]]:
+        return {"fairness": {"jain_by_window": dict(zip("123", indices, strict=False))}}
+
+    assert fairness.is_flat([figures_of(0.5, 0.51), figures_of(0.9, 0.88)])
+    assert not fairness.is_flat([figures_of(0.5, 0.51), figures_of(0.9, 0.7)])
+
+
+def test_nearly_equal_throughputs_do_not_fill_the_axis(record: package.Record) -> None:
+    run = package.measure(record)
+    runs = [[run, {**run, "seed": 2}], [run, {**run, "seed": 3}]]
+    figure = relations.scenarios_against_delay(["a", "b"], runs)
+    assert figure is not None
+    low, high = figure.chart["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert low <= 0.9 * high
+    assert {of["mark"]["shape"] for of in figure.chart["layer"][:2]} == {"square", "triangle-up"}
+
+
+def test_an_index_that_equals_jains_has_no_column(record: package.Record) -> None:
+    run = dict(package.measure(record))
+    assert "Jain of max-min shares" not in overview(["a"], [run]).columns
+    other = {**run, "fairness": {**package.measure(record)["fairness"], "entitlement": 0.5}}
+    assert "Jain of max-min shares" in overview(["a"], [other]).columns

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fairhaul import studio as studio
     from fairhaul.answers.answers import Answer as Answer
     from fairhaul.answers.answers import Answers as Answers
+    from fairhaul.figures.view import View as View
     from fairhaul.host import flows as flows
     from fairhaul.host import kernel as kernel
     from fairhaul.host.process import Refused as Refused

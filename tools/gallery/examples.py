@@ -2,21 +2,24 @@
 
 A scenario without a sweep shows the goodput of its flows over time. A sweep of one flow shows its
 congestion window over time, a line for each variant; a sweep of several flows shows the goodput of
-each flow, a bar for each variant.
+each flow, a bar for each variant, those of one key with words by the share of the first flow.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures import charts
 from fairhaul.figures.bins import level, rate, tidy, whole_run
-from fairhaul.figures.charts import TIME, Curve, Look, Scale
+from fairhaul.figures.charts import TIME, Curve, Look, Scale, powers
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, words
+from fairhaul.figures.figures import rates_of
 from fairhaul.figures.look import colour, dash
 from fairhaul.measures.measures import measure
+from fairhaul.text.phrases import value_text
 from tools import ROOT
 from tools.gallery import Key
 
@@ -33,6 +36,8 @@ BAR = 14
 GOODPUT, WINDOW = "Goodput (Mbit/s)", "cwnd (packets)"
 GOODPUT_BINS, WINDOW_BINS = 60, 150
 BACKGROUND = "var(--quiet)"
+# From this ratio of the largest values of two lines on, their axis is in powers of ten.
+FAR = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +58,8 @@ class ExampleRun:
     end_s: float
     groups: Sequence[Group]
     window: Sequence[Row]
+    marks_mbps: Sequence[float]
+    of_words: bool
 
 
 def names() -> list[str]:
@@ -96,6 +103,8 @@ def read(record: Record) -> ExampleRun:
         end_s=scenario["duration_s"],
         groups=groups,
         window=_rows(window.middle_s, window.mean[0]),
+        marks_mbps=[tidy(value * 1e-6) for value, _ in rates_of(scenario, math.inf)],
+        of_words=[*map(_is_word, record.meta["variant"].values())] == [True],
     )
 
 
@@ -108,9 +117,11 @@ def _setting(key: str, value: object) -> str:
     name = key.rpartition(".")[2]
     if isinstance(value, bool):
         return name if value else f"no {name}"
-    if isinstance(value, str) and value[:1].isalpha():
-        return value
-    return f"{name} {value}"
+    return value_text(value) if _is_word(value) else f"{name} {value}"
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, str) and value[:1].isalpha())
 
 
 def draw(names: Sequence[str], runs: Mapping[Key, ExampleRun]) -> dict[str, Spec]:
@@ -156,6 +167,11 @@ def _lines(curves: Sequence[Curve], end_s: float, title: str) -> Spec:
     top = 1.06 * max(float(row["mean"]) for curve in curves for row in curve.points)
     x = Scale(title=TIME, low=0, high=end_s)
     y = Scale(title=title, low=0, high=top)
+    tops = [max(float(row["mean"]) for row in curve.points) for curve in curves]
+    if max(tops) > FAR * min(tops) > 0:  # on a linear axis some lines would lie on zero
+        known = [float(row["mean"]) for curve in curves for row in curve.points]
+        y = powers(title, [value for value in known if value >= 1])
+        curves = [replace(curve, points=_positive(curve.points, y.low)) for curve in curves]
     ends: dict[str, list[float]] = {}
     for curve in curves:
         last = y.place(float(curve.points[-1]["mean"]))
@@ -166,9 +182,15 @@ def _lines(curves: Sequence[Curve], end_s: float, title: str) -> Spec:
     return layers([*drawn, *charts.labels(list(looks.values()), at, HEIGHT)], WIDTH, HEIGHT)
 
 
+def _positive(rows: Sequence[Row], low: float) -> list[Row]:
+    return [{**row, "mean": max(float(row["mean"]), low)} for row in rows]
+
+
 def _bars(runs: Sequence[ExampleRun]) -> Spec:
     """Draw what each group got, one behind the other, in a bar for each run."""
     rows: list[Row] = []
+    if runs[0].of_words:
+        runs = sorted(runs, key=lambda run: -run.groups[0].goodput_mbps)
     for run in runs:
         end = 0.0
         for group in run.groups:
@@ -177,15 +199,18 @@ def _bars(runs: Sequence[ExampleRun]) -> Spec:
                 {"row": run.variant, "of": group.name, "from": tidy(start), "to": tidy(end)}
             )
     looks = _looks(runs[0].groups)
-    top = 1.02 * max(row["to"] for row in rows)
-    x = Scale(title=GOODPUT, low=0, high=top)
+    marks = runs[0].marks_mbps if all(run.marks_mbps == runs[0].marks_mbps for run in runs) else []
+    top = 1.02 * max([*(row["to"] for row in rows), *marks])
+    words_of_marks = "; dashed: link, fair share" if len(marks) > 1 else "; dashed: link"
+    x = Scale(title=GOODPUT + (words_of_marks if marks else ""), low=0, high=top)
     hues = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
-    lane = column("row:N", sort=None, axis={"title": None, "labelLimit": 120})
+    lane = column("row:N", sort=None, axis={"title": None, "labelLimit": 230})
     place: Spec = {
         **{"y": lane, "x": x.of("from:Q"), "x2": {"field": "to"}},
         "color": column("of:N", scale=hues, legend=None),
     }
     parts = [mark("bar", place, fillOpacity=0.85, stroke="var(--paper)", strokeWidth=1)]
+    parts += charts.limits([(value, "") for value in marks], across=True)
     room = WIDTH / len(looks)
     parts += [
         words(

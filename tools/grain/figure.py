@@ -15,11 +15,15 @@ EDGE = 25.0
 
 
 def draw(outcomes: Sequence[Outcome]) -> Spec:
-    """Draw the share that differs most and the loss events, with their standard errors."""
+    """Draw the share that differs most and the loss events, with their standard errors.
+
+    The case with the largest difference is the first.
+    """
     looks = [Look(label="share", colour=colour(0)), Look(label="loss events", colour=colour(1))]
+    ordered = sorted(outcomes, key=lambda of: -max(map(_far, (of.worst, of.events))))
     rows = [
         _row(outcome.name, look.label, difference)
-        for outcome in outcomes
+        for outcome in ordered
         for look, difference in zip(looks, (outcome.worst, outcome.events), strict=True)
     ]
     x = Scale(
@@ -28,7 +32,11 @@ def draw(outcomes: Sequence[Outcome]) -> Spec:
         high=EDGE,
         ticks=[-25, -20, -15, -10, -5, 0, 5, 10, 15, 20, 25],
     )
-    return dots(looks, rows, [outcome.name for outcome in outcomes], x)
+    return dots(looks, rows, [outcome.name for outcome in ordered], x)
+
+
+def _far(difference: Difference) -> float:
+    return abs(difference.more / difference.packets) if difference.packets else 0.0
 
 
 def _row(case: str, of: str, difference: Difference) -> Row:

@@ -71,17 +71,16 @@ class Answers(list[Answer], StudyResult):
         """Give the figures of all runs as a polars frame, one row per run and flow."""
         return flows_frame([run for answer in self for run in answer.measures])
 
-    def chart(self, name: str = "jain") -> Chart:
-        """Draw a figure over the keys that `[sweep]` set, such as `share` or `jain`.
+    def chart(self, name: str = "jain", *, x: str | None = None, facet: str | None = None) -> Chart:
+        """Draw a figure over the keys that `[sweep]` set, as `Sweep.chart` does.
 
         Raises:
-            ScenarioError: there is no figure of that name.
+            ScenarioError: there is no figure or key of that name.
         """
-        from fairhaul.figures.chart import chosen
-        from fairhaul.figures.swept import figures
+        from fairhaul.figures.swept import chart
         from fairhaul.results.table import rows_of
 
-        return chosen(figures(rows_of([answer.measures for answer in self])), name)
+        return chart(rows_of([answer.measures for answer in self]), name, x=x, facet=facet)
 
 
 def _outcome(answers: Sequence[Answer]) -> Outcome:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from fairhaul.answers.cases import Case, by_scenario, labels_of
 from fairhaul.figures import words
+from fairhaul.figures.fairness import is_flat
 from fairhaul.figures.look import colours_of
+from fairhaul.figures.view import DEFAULT, View
 from fairhaul.measures import grain
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.figure_rows import linux_sender_line, overview, tables_of
 from fairhaul.results.summary import scenario_result
+from fairhaul.results.table import rows_of
 from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.link import link_to
 from fairhaul.scenario.read import ScenarioError
@@ -25,23 +28,22 @@ if TYPE_CHECKING:
 
     Figures = Callable[[], list[Figure]]
 
-# Figures over a swept number that are not folded.
-FIRST_SWEPT = 2
-
 # More cases than this are compared, but not each drawn in full.
 MOST_IN_FULL = 8
 # Of more cases, the goodput of each flow is a long figure.
 MOST_ROWS = 24
 
 
-def outcome_of(cases: Sequence[Case]) -> Outcome:
+def outcome_of(cases: Sequence[Case], view: View = DEFAULT) -> Outcome:
     """Put runs into words and tables, and into figures those whose records are there.
 
     Raises:
-        ScenarioError: there are no runs.
+        ScenarioError: there are no runs, or the view has a key that was not swept.
     """
     if not cases:
         raise ScenarioError("a directory with a record is required")
+    if view != DEFAULT:
+        view.check(rows_of([case.runs for case in cases]))
     figures, labels, first = [case.figures for case in cases], labels_of(cases), cases[0].scenario
     titles = list(dict.fromkeys(case.scenario["title"] for case in cases))
     if len(cases) == 1:
@@ -56,7 +58,7 @@ def outcome_of(cases: Sequence[Case]) -> Outcome:
         title="; ".join(titles[:3]) + ("; …" if len(titles) > 3 else ""),
         question=question,
         answer=answer,
-        evidence=lambda: _one(cases[0]) if len(cases) == 1 else _several(cases, labels),
+        evidence=lambda: _one(cases[0]) if len(cases) == 1 else _several(cases, labels, view),
         values=lambda: {"scenarios": [scenario_result(case.runs) for case in cases]},
     )
 
@@ -69,18 +71,22 @@ def _one(case: Case) -> list[Section]:
 
     return [
         _results([case], "Results"),
-        Section(heading="Shares", figures=named("shares")),
+        Section(heading="Goodput", figures=named("shares")),
         Section(heading="Senders", figures=named("cwnd", "controllers", "losses")),
         Section(heading="Links", figures=named("queue", "gauges")),
         Section(heading="Throughput, delay and windows", figures=lambda: _related(case)),
         Section(heading="Distributions", figures=lambda: _spread(case)),
-        Section(heading="Fairness over time scales", figures=lambda: _fairness([case], [""])),
+        Section(
+            heading="Fairness over time scales",
+            figures=lambda: _fairness([case], [""]),
+            folded=is_flat([case.figures]),
+        ),
     ]
 
 
-def _several(cases: Sequence[Case], labels: Sequence[str]) -> list[Section]:
+def _several(cases: Sequence[Case], labels: Sequence[str], view: View) -> list[Section]:
     many = len(cases) > MOST_IN_FULL
-    swept = cache(lambda: _swept(cases))
+    swept = cache(lambda: _swept(cases, view))
     goodput = cache(lambda: _goodput(cases[:MOST_ROWS], labels))
     most = max(len(case.valid) for case in cases)
     text = [legend(most)] if most > 1 else []
@@ -94,14 +100,14 @@ def _several(cases: Sequence[Case], labels: Sequence[str]) -> list[Section]:
             text=text,
             tables=[overview(labels, [case.figures for case in cases])],
             figures=lambda: [
-                *swept()[:FIRST_SWEPT],
-                *([] if many else goodput()),
+                *swept()[0],
+                *([] if many else [*goodput(), *_over_time(cases, labels)]),
                 *_together(cases, labels),
             ],
         ),
         Section(
             heading="More over the swept keys",
-            figures=lambda: swept()[FIRST_SWEPT:],
+            figures=lambda: swept()[1],
             folded=True,
         ),
         Section(
@@ -117,7 +123,7 @@ def _several(cases: Sequence[Case], labels: Sequence[str]) -> list[Section]:
         Section(
             heading="Fairness over time scales",
             figures=lambda: _fairness(cases[:MOST_IN_FULL], labels),
-            folded=many,
+            folded=many or is_flat([case.figures for case in cases]),
         ),
         *(_in_full(own, name) for own, name in zip(scenarios, names, strict=True)),
     ]
@@ -233,9 +239,18 @@ def _fairness(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
 
 
 def _goodput(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
-    from fairhaul.figures.figures import shares
+    from fairhaul.figures.goodputs import shares
 
-    return [shares(labels[: len(cases)], [case.figures for case in cases], "goodput")]
+    figures, scenarios = [case.figures for case in cases], [case.scenario for case in cases]
+    return [shares(labels[: len(cases)], figures, scenarios, "goodput")]
+
+
+def _over_time(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
+    from fairhaul.figures.goodputs import over_time
+
+    records = [case.record for case in cases if case.record is not None]
+    drawn = over_time(labels, records) if 1 < len(records) == len(cases) else None
+    return [] if drawn is None else [drawn]
 
 
 def _together(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
@@ -249,17 +264,18 @@ def _together(cases: Sequence[Case], labels: Sequence[str]) -> list[Figure]:
     return [figure for figure in (delay, slider) if figure is not None]
 
 
-def _swept(cases: Sequence[Case]) -> list[Figure]:
-    """Draw the runs over a number that was swept, if there is one."""
+def _swept(cases: Sequence[Case], view: View) -> tuple[list[Figure], list[Figure]]:
+    """Draw the runs over a number that was swept, if there is one: what answers, and more."""
     from fairhaul.figures.axes import axes
-    from fairhaul.figures.swept import figures
-    from fairhaul.results.table import rows_of
+    from fairhaul.figures.swept import answering, figures
 
     keys = {tuple(case.meta["variant"]) for case in cases}
     titles = {case.scenario["title"] for case in cases}
     if len(keys) > 1 or len(titles) > 1 or keys == {()}:
-        return []
+        return [], []
     table = rows_of([case.runs for case in cases])
     numbers = [axis for axis in axes(table) if axis.numbers is not None and len(axis.values) > 1]
-    drawn = figures(table) if numbers else []
-    return [replace(figure, name=f"swept-{figure.name}") for figure in drawn]
+    drawn = figures(table, view) if numbers else []
+    named = [replace(figure, name=f"swept-{figure.name}") for figure in drawn]
+    first = len(answering(drawn))
+    return named[:first], named[first:]

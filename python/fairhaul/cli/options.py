@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -85,6 +86,24 @@ profile_option = option(
     callback=_profile,
     expose_value=False,
 )
+
+
+def view_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of what is drawn over swept keys, as its argument `view`."""
+
+    @wraps(function)
+    def inner(*args: Any, x: str | None, y: str | None, facet: str | None, **given: Any) -> Any:
+        from fairhaul.figures.view import View
+
+        return function(*args, view=View(x=x, y=y, facet=facet), **given)
+
+    for add in (
+        option("--facet KEY", "Swept key of which each value has a panel in the report."),
+        option("--y FIGURE", "What the report draws: a column of the CSV file, or e.g. share."),
+        option("--x KEY", "Swept key on the horizontal axis of the report, e.g. capacity."),
+    ):
+        inner = add(inner)
+    return inner
 
 
 def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fairhaul.cli.click_ext import Command, option
+from fairhaul.cli.options import view_options
+
+if TYPE_CHECKING:
+    from fairhaul.figures.view import View
 
 
 @click.command(cls=Command, example="fairhaul report out/first")
@@ -30,7 +35,10 @@ from fairhaul.cli.click_ext import Command, option
     type=click.Choice(["auto", "light", "dark"]),
     default="auto",
 )
-def report(directories: tuple[Path, ...], out: Path | None, size: str, theme: str) -> None:
+@view_options
+def report(
+    directories: tuple[Path, ...], out: Path | None, size: str, theme: str, view: View
+) -> None:
     """Write the report of records or of a sweep: an HTML page.
 
     DIR is a directory that `run --out` wrote: a record, or a directory of several. Runs that differ
@@ -38,4 +46,5 @@ def report(directories: tuple[Path, ...], out: Path | None, size: str, theme: st
     """
     from fairhaul.studies.report import write_report
 
-    click.echo(f"Report: {write_report(directories, out, size=size, theme=theme)}")
+    page = write_report(directories, out, size=size, theme=theme, view=view)
+    click.echo(f"Report: {page}")

@@ -19,10 +19,12 @@ from fairhaul.cli.options import (
     profile_option,
     read_all,
     set_option,
+    view_options,
 )
 from fairhaul.cli.study import Work, say, study
 
 if TYPE_CHECKING:
+    from fairhaul.figures.view import View
     from fairhaul.jobs.values import Failure
     from fairhaul.results.precision import Precision
     from fairhaul.results.table import Row
@@ -74,6 +76,7 @@ class Seeds(click.ParamType["int | None"]):
     "Write a table with one row per point, with means and the ends of their intervals.",
     type=click.Path(path_type=Path, dir_okay=False),
 )
+@view_options
 @controller_option
 @profile_option
 @study("sweep", "out/NAME, the name of the file")
@@ -86,6 +89,7 @@ def sweep(  # noqa: PLR0913, PLR0917
     precise: str | None,
     budget: str,
     csv: Path | None,
+    view: View,
     work: Work,
 ) -> None:
     """Run every point of a [sweep] with several seeds.
@@ -109,6 +113,7 @@ def sweep(  # noqa: PLR0913, PLR0917
             seeds=_seeds(seeds, precise, work.shard),
             budget_s=time_s("--budget", budget),
             engine=engine,
+            view=view,
         )
     if csv is not None:
         write_csv(done.rows, csv)

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from fairhaul.figures.charts import Scale, ends, looks
+from fairhaul.figures.charts import Look, Scale, case_looks, ends, looks
 from fairhaul.figures.charts.relations import Box, boxes, distributions
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.select import evenly, part
 from fairhaul.statistics.estimate import LEAST_RUNS
 from fairhaul.text.phrases import rate_unit
 
 # More lines than this cannot be told apart.
 MOST_LINES = 8
 MOST_BOXES = 24
+# Points beside a box.
+MOST_POINTS = 200
 # Of fewer flows, the tables and the shares say it all.
 LEAST_FLOWS = 20
 # Of fewer values, the points beside the boxes say it all.
@@ -33,8 +36,8 @@ def of_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Figure]:
         for flow in run["flows"]:
             if flow["role"] == "measured":
                 cases.setdefault(flow["name"], []).append(flow["goodput_bps"])
-    each = f"over {len(runs)} runs with different seeds"
-    return _rates(cases, "seeds", "Goodput of each flow", each)
+    texts = ("Goodput of each flow", f"over {len(runs)} runs with different seeds")
+    return _rates(cases, looks(cases), "seeds", texts)
 
 
 def of_flows(run: Mapping[str, Any]) -> list[Figure]:
@@ -46,7 +49,8 @@ def of_flows(run: Mapping[str, Any]) -> list[Figure]:
     cases = {name: values for name, values in cases.items() if len(values) >= LEAST_FLOWS}
     if not cases:
         return []
-    return _rates(cases, "flows", "Goodput of flows", "over the flows of each controller")
+    texts = ("Goodput of flows", "over the flows of each controller")
+    return _rates(cases, case_looks(cases), "flows", texts)
 
 
 def of_scenarios(
@@ -62,54 +66,50 @@ def of_scenarios(
         return []
     low, high = ends([v for values in cases.values() for v in values], most=1.0)
     x = Scale(title="Jain's index", low=low, high=high)
-    return _both(cases, x, "jain", "Jain's index", "over the seeds of each scenario")
+    texts = ("Jain's index", "over the seeds of each scenario")
+    return _both(cases, case_looks(cases), x, "jain", texts)
 
 
-def _rates(cases: Cases, name: str, title: str, each: str) -> list[Figure]:
+def _rates(cases: Cases, of: Sequence[Look], name: str, texts: tuple[str, str]) -> list[Figure]:
     scale, unit = rate_unit(max((v for values in cases.values() for v in values), default=0.0))
     scaled = {case: [scale * value for value in values] for case, values in cases.items()}
     low, high = ends([v for values in scaled.values() for v in values])
-    return _both(scaled, Scale(title=f"Goodput ({unit})", low=low, high=high), name, title, each)
+    return _both(scaled, of, Scale(title=f"Goodput ({unit})", low=low, high=high), name, texts)
 
 
-def _both(cases: Cases, x: Scale, name: str, title: str, each: str) -> list[Figure]:
-    pairs = list(zip(looks(cases), cases.values(), strict=True))
+def _both(
+    cases: Cases, of: Sequence[Look], x: Scale, name: str, texts: tuple[str, str]
+) -> list[Figure]:
+    title, each = texts
+    pairs = list(zip(of, cases.values(), strict=True))
     drawn = [
-        Box(look=look, values=_thinned(values), quartiles=_quartiles(values))
+        Box(look=look, values=evenly(sorted(values), MOST_POINTS), quartiles=_quartiles(values))
         for look, values in pairs[:MOST_BOXES]
     ]
     box = (
         f"The values {each}: a box from the first to the third quartile with the median, a line "
-        f"from the smallest to the largest.{_first(MOST_BOXES, len(pairs))}"
+        f"from the smallest to the largest."
     )
-    cdf = (
-        f"The part of the values {each} that are at most as large (the empirical distribution)."
-        f"{_first(MOST_LINES, len(pairs))}"
-    )
+    cdf = f"The part of the values {each} that are at most as large (the empirical distribution)."
+    of_boxes = part(len(drawn), len(pairs), "cases")
     quartiles = Figure(
-        name=f"{name}-boxes", title=f"{title}: quartiles", caption=box, chart=boxes(drawn, x)
+        name=f"{name}-boxes",
+        title=f"{title}: quartiles{of_boxes}",
+        caption=box,
+        chart=boxes(drawn, x),
     )
     if max(map(len, cases.values())) < LEAST_VALUES:
         return [quartiles]
-    steps = distributions(pairs[:MOST_LINES], x)
-    return [
-        quartiles,
-        Figure(name=f"{name}-cdf", title=f"{title}: distribution", caption=cdf, chart=steps),
-    ]
+    lines = pairs[:MOST_LINES]
+    distribution = Figure(
+        name=f"{name}-cdf",
+        title=f"{title}: distribution{part(len(lines), len(pairs), 'cases')}",
+        caption=cdf,
+        chart=distributions(lines, x),
+    )
+    return [quartiles, distribution]
 
 
 def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return float(low), float(middle), float(high)
-
-
-def _thinned(values: Sequence[float], most: int = 200) -> list[float]:
-    """Give at most `most` of the values, with the smallest and the largest."""
-    ordered = sorted(values)
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[round(k)] for k in np.linspace(0, len(ordered) - 1, most)]
-
-
-def _first(most: int, total: int) -> str:
-    return f" Only the first {most} of {total} are drawn." if total > most else ""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from fairhaul.figures.charts import Curve, Scale, curves, looks
+from fairhaul.figures.charts import Curve, Scale, case_looks, curves
 from fairhaul.figures.charts.vega import Row, Spec
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.words import reach
 from fairhaul.results.figure_rows import estimated, mean
 from fairhaul.statistics.estimate import LEAST_RUNS
+
+# Below this difference of the indices a figure is flat.
+FLAT = 0.05
 
 
 def jain(
@@ -38,14 +40,20 @@ def jain(
     )
     if count > 1:
         caption += f" Points are means over the seeds; {reach('bands', exact=count >= LEAST_RUNS)}."
-    drawn = looks(label for label, _ in lines)
+    drawn = case_looks(label for label, _ in lines)
     chart = of_scales([Curve(look=k, points=r) for k, r in zip(drawn, rows, strict=True)], bottom)
     return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)
 
 
+def is_flat(measures: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether Jain's index hardly depends on the time scale, so that the figure says little."""
+    each = [[*figures["fairness"]["jain_by_window"].values()] for figures in measures]
+    return all(max(map(mean, of)) - min(map(mean, of)) < FLAT for of in each if of)
+
+
 def bottom_of(lowest: float) -> float:
     """Give the multiple of 0.1 at which an axis of indices begins."""
-    return float(max(0.0, np.floor(lowest * 10 - 0.2) / 10))
+    return max(0.0, math.floor(lowest * 10 - 0.2) / 10)
 
 
 def of_scales(lines: Sequence[Curve], bottom: float) -> Spec:

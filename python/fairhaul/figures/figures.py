@@ -7,22 +7,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from fairhaul.figures import charts, gauges, zoom
 from fairhaul.figures.bins import Bins, level, points, rate, tidy, whole_run
-from fairhaul.figures.charts import Lane, Look, Scale, Span, dots
+from fairhaul.figures.charts import Lane, Look, Span
 from fairhaul.figures.charts.vega import Spec
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import GREY, colour, dash
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
-from fairhaul.figures.words import milliseconds, reach
+from fairhaul.figures.select import evenly, flows_between, part
+from fairhaul.figures.words import milliseconds
 from fairhaul.measures import grain
 from fairhaul.measures.losses import not_undone
-from fairhaul.measures.measures import varies
+from fairhaul.measures.measures import bottlenecks_of, varies
 from fairhaul.record.record import Record
 from fairhaul.record.series import Series
-from fairhaul.results.figure_rows import estimated
 from fairhaul.text.phrases import quantity, rate_unit
 
 # More lines than this cannot be told apart.
@@ -30,12 +28,14 @@ MOST_LINES = 12
 MOST_LINKS = 3
 # Shares are read from wider bins: what a window or two got is noise.
 SHARE_BINS = 100
+# A rate that is so many times the largest goodput is not drawn.
+MOST_ABOVE = 2.5
 STRIP_BINS = 370
 
 
 def of_run(record: Record, prefix: str) -> list[Figure]:
     """Draw the series of one run; `prefix` begins the names of its files."""
-    run = _Run(record=record, prefix=prefix)
+    run = Run(record=record, prefix=prefix)
     each = (run.shares, run.windows, run.queues, run.gauges, run.controllers, run.losses)
     return [figure for draw in each if (figure := draw()) is not None]
 
@@ -54,22 +54,35 @@ def looks_of(flows: Sequence[Mapping[str, Any]]) -> list[Look]:
     return looks
 
 
-def drawn(flows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Choose the flows that are drawn, measured ones first: evenly over the file's order."""
-    measured = [i for i, flow in enumerate(flows) if flow["role"] == "measured"]
-    others = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
-    chosen = _evenly(measured, MOST_LINES)
-    return chosen + _evenly(others, MOST_LINES - len(chosen))
+def rates_of(scenario: Mapping[str, Any], most_bps: float) -> list[tuple[float, str]]:
+    """Give what rates of flows are compared with: that of the link, and the fair share of it.
+
+    There are none if the flows do not share one link, or its rate changes. The fair share is that
+    of bulk flows. The rate of a link far above `most_bps` would only make the figure flat.
+    """
+    links, flows = scenario["links"], scenario["flows"]
+    narrow = bottlenecks_of(scenario, [link["rate_bps"] for link in links])
+    shared = {link for link, _ in narrow.values()}
+    if len(shared) != 1 or len(narrow) < len(flows) or varies(links[min(shared)]):
+        return []
+    rate_bps = float(links[min(shared)]["rate_bps"])
+    marks = [(rate_bps, f"link: {quantity(rate_bps, 'bit/s')}")]
+    if len(flows) > 1 and all(flow["traffic"]["kind"] == "bulk" for flow in flows):
+        fair_bps = rate_bps / len(flows)
+        marks.append((fair_bps, f"fair share: {quantity(fair_bps, 'bit/s')}"))
+    return [(value, name) for value, name in marks if value <= MOST_ABOVE * most_bps]
 
 
-def _evenly(items: Sequence[int], most: int) -> list[int]:
-    if len(items) <= most:
-        return list(items)
-    return [items[round(k)] for k in np.linspace(0, len(items) - 1, most)] if most > 0 else []
+def common_rates(
+    scenarios: Sequence[Mapping[str, Any]], most_bps: float
+) -> list[tuple[float, str]]:
+    """Give what rates of flows are compared with, if it is the same in all scenarios."""
+    each = [rates_of(scenario, most_bps) for scenario in scenarios]
+    return each[0] if each and all(of == each[0] for of in each) else []
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run:
+class Run:
     """A run that is drawn: a method for each figure, which gives nothing without its data."""
 
     record: Record
@@ -77,25 +90,40 @@ class _Run:
 
     @property
     def scenario(self) -> Mapping[str, Any]:
+        """The scenario, all of whose defaults are resolved."""
         scenario: Mapping[str, Any] = self.record.meta["scenario"]
         return scenario
 
     @cached_property
     def flows(self) -> Sequence[Mapping[str, Any]]:
+        """All flows, in the order of the file."""
         flows: Sequence[Mapping[str, Any]] = self.scenario["flows"]
         return flows
 
     @cached_property
     def looks(self) -> list[Look]:
+        """The colour of each flow."""
         return looks_of(self.flows)
 
     @cached_property
     def shown(self) -> list[int]:
         """The flows that are drawn."""
-        return drawn(self.flows)
+        return flows_between(self.flows, self.goodputs, MOST_LINES)
+
+    @cached_property
+    def goodputs(self) -> list[float]:
+        """The payload of each flow in the measured time, by which flows are chosen."""
+        begun = self.rows.starts_s >= self.span.warmup_s
+        found: list[float] = self.rows.columns["goodput_bytes"][:, begun].sum(axis=1).tolist()
+        return found
+
+    def part(self, shown: Sequence[int], total: int | None = None) -> str:
+        """Say in a title how many flows are drawn."""
+        return part(len(shown), len(self.flows) if total is None else total, "flows")
 
     @cached_property
     def span(self) -> Span:
+        """The time that is drawn."""
         return Span(end_s=self.scenario["duration_s"], warmup_s=self.scenario["warmup_s"])
 
     @cached_property
@@ -105,6 +133,7 @@ class _Run:
 
     @cached_property
     def link_rows(self) -> Series:
+        """The series of links."""
         return whole_run(self.record.link_series, len(self.scenario["links"]), self.scenario)
 
     @cached_property
@@ -140,8 +169,10 @@ class _Run:
             lines.append(Look(label=name, colour=GREY, thin=True))
         names = [self.scenario["links"][i]["name"] for i in self.changing]
         lines += [Look(label=name, colour=GREY, dash=(4, 3), thin=True) for name in names]
-        bins, values = self._rates(each, rest, SHARE_BINS)
-        top = 1.06 * max(max((float(line.max()) for line in values), default=0), 1e3)
+        bins, values = self.rates(each, rest, SHARE_BINS)
+        most = max(max((float(line.max()) for line in values), default=0), 1e3)
+        marks = rates_of(self.scenario, most)
+        top = 1.06 * max([most, *(value for value, _ in marks)])
         scale, unit = rate_unit(top)
         data = [
             {"t": tidy(t), **{f"v{k}": tidy(scale * line[b]) for k, line in enumerate(values)}}
@@ -152,14 +183,17 @@ class _Run:
             caption += f" Grey: the sum of the {len(rest)} background flows."
         if self.changing:
             caption += " Dashed grey: the rate of links whose rate changes, headers included."
-        caption += _missing(len(each), len(self.flows) - len(rest))
-        finest, whole = self._rates(each, rest, zoom.most_bins(len(lines)))
-        chart = charts.lines(lines, data, self.span, f"Goodput ({unit})", scale * top)
+        caption += _chosen(each, len(self.flows) - len(rest))
+        finest, whole = self.rates(each, rest, zoom.most_bins(len(lines)))
+        scaled_marks = [(scale * value, name) for value, name in marks]
+        axis = f"Goodput ({unit})"
+        chart = charts.lines(lines, data, self.span, axis, scale * top, scaled_marks)
         scaled = [scale * line for line in whole]
         raw = zoom.lines(finest, scaled, self.prefix, self.span, SHARE_BINS)
-        return self.figure("shares", "Shares over time", caption, chart, raw)
+        title = f"Goodput over time{self.part(each, len(self.flows) - len(rest))}"
+        return self.figure("shares", title, caption, chart, raw)
 
-    def _rates(self, each: Sequence[int], rest: Sequence[int], most: int) -> tuple[Bins, list[Any]]:
+    def rates(self, each: Sequence[int], rest: Sequence[int], most: int) -> tuple[Bins, list[Any]]:
         """Give the lines of the figure of shares in at most `most` bins, bit/s."""
         bins = rate(self.rows, "goodput_bytes", most)
         values = [bins.mean[i] * 8 for i in each]
@@ -191,10 +225,11 @@ class _Run:
         caption = "All flows have the same scale."
         if len(tops) > 1:
             caption = "Measured flows have one scale, background flows another."
-        caption += " " + _band(bins) + _shades(lanes) + _missing(len(self.shown), len(self.flows))
+        caption += " " + _band(bins) + _shades(lanes) + _chosen(self.shown, len(self.flows))
         chart = charts.lanes(lanes, self.span, "cwnd (packets)")
         raw = self._zoomed(self.rows, "cwnd_packets", self.shown)
-        return self.figure("cwnd", "Congestion window over time", caption, chart, raw)
+        title = f"Congestion window over time{self.part(self.shown)}"
+        return self.figure("cwnd", title, caption, chart, raw)
 
     def _zoomed(self, rows: Series, name: str, parts: Sequence[int]) -> zoom.Raw | None:
         return zoom.lanes(lambda most: level(rows, name, most), parts, self.prefix, self.span)
@@ -243,13 +278,14 @@ class _Run:
         chosen, most = having, len(having)
         while most > 1 and sum(counts[self.looks[i].label] for i in chosen) > MOST_LINES:
             most -= 1
-            chosen = _evenly(having, most)
+            chosen = sorted(evenly(sorted(having, key=self.goodputs.__getitem__), most))
         lanes = gauges.flow_lanes(self.record, [self.looks[i] for i in chosen], self.span)
         if not lanes:
             return None
-        missing = _missing(len(chosen), len(counts))
+        missing = _chosen(chosen, len(counts))
         caption = f"What the controller of a flow holds.{_scaled(self.span)}{missing}"
         title = "Inside the controller" if len(chosen) == 1 else "Inside the controllers"
+        title += self.part(chosen, len(counts))
         return self.figure("controllers", title, caption, charts.lanes(lanes, self.span))
 
     def losses(self) -> Figure:
@@ -276,10 +312,10 @@ class _Run:
             f"or marked. A cross is a timeout. There are {len(shown)} in total, warm-up included; "
             f"events of a flow within {_s(width)} are drawn as one."
         )
-        caption += _missing(len(names), len(self.looks))
+        caption += _chosen(names, len(self.looks))
         chart = charts.strip([self.looks[i] for i in self.shown], data, self.span)
         raw = zoom.events(events, names, self.prefix, self.span)
-        return self.figure("losses", "Loss events", caption, chart, raw)
+        return self.figure("losses", f"Loss events{self.part(self.shown)}", caption, chart, raw)
 
 
 def _shades(lanes: Sequence[Lane]) -> str:
@@ -296,29 +332,6 @@ def _scaled(span: Span) -> str:
     return " The scale is that of the measured time; larger values during the warm-up are cut off."
 
 
-def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: str) -> Figure:
-    """Draw the goodput of each measured flow in each of several scenarios."""
-    looks: dict[str, Look] = {}
-    data: list[dict[str, Any]] = []
-    for label, figures in zip(labels, measures, strict=True):
-        for look, flow in zip(looks_of(figures["flows"]), figures["flows"], strict=True):
-            if flow["role"] == "measured" and (look.label in looks or len(looks) < MOST_LINES):
-                looks.setdefault(look.label, look)
-                data.append({"row": label, "of": look.label, **estimated(flow["goodput_bps"])})
-    caption = "The goodput of each measured flow, averaged over the measured time."
-    if any(row["low"] is not None for row in data):
-        flows = [flow["goodput_bps"] for figures in measures for flow in figures["flows"]]
-        exact = any(isinstance(of, Mapping) and of["interval"] == "95 %" for of in flows)
-        caption += f" Dots are means over the seeds; {reach('bars', exact=exact)}."
-    top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
-    scale, unit = rate_unit(top)
-    for row in data:
-        row |= {k: None if v is None else tidy(v) for k, v in estimated(row, scale).items()}
-    x = Scale(title=f"Goodput ({unit})", low=0, high=scale * top)
-    chart = dots(list(looks.values()), data, labels, x)
-    return Figure(name=name, title="Goodput of each flow", caption=caption, chart=chart)
-
-
 def _band(bins: Bins) -> str:
     if bins.width_s <= bins.tick_s * 1.01:
         return f"Averaged over {_s(bins.tick_s)}."
@@ -328,8 +341,11 @@ def _band(bins: Bins) -> str:
     )
 
 
-def _missing(shown: int, total: int) -> str:
-    return f" {shown} of {total} flows are drawn." if shown < total else ""
+def _chosen(shown: Sequence[object], total: int) -> str:
+    """Say which flows are drawn, if not all are; the title has their number."""
+    if len(shown) == total:
+        return ""
+    return " Drawn are the flows with the least and the most goodput, and quantiles between them."
 
 
 def _s(seconds: float) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     # The entries of gauges, by the name of the controller or queue.
     Entries = Mapping[str, Sequence[GaugeEntry]]
 
+# Larger numbers are written with k, M and G.
+LARGE = 1e5
 # The colour of gauges of queues.
 QUEUES = "var(--c3)"
 
@@ -106,7 +108,7 @@ def lane(
         bottom=bottom,
         note=note,
         unit=unit,
-        form="~g" if max(top, -bottom) < 1 else "~s",
+        form="~s" if max(top, -bottom) >= LARGE else ",~g",
     )
 
 

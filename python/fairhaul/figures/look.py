@@ -1,7 +1,8 @@
 """How figures look: colours, type, and a chart drawn as SVG, PNG and PDF.
 
-The eight colours can be distinguished with any kind of colour vision; each has a lighter form for
-a dark page. A ninth line begins again with dashes.
+Flows have the colours `c1` to `c8`, cases and controllers `k1` to `k8` and other shapes of points,
+so that a colour means one thing on a page. Those of flows can be distinguished with any kind of
+colour vision; each has a lighter form for a dark page. A ninth line begins again with dashes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 LIGHT = {
     **{"c1": "#0067a5", "c2": "#c44f00", "c3": "#00805c", "c4": "#a8377f"},
     **{"c5": "#8a6100", "c6": "#3a8fc4", "c7": "#7a5fc0", "c8": "#5f5f1f"},
+    **{"k1": "#3d4451", "k2": "#b3253b", "k3": "#00757d", "k4": "#7a4b2a"},
+    **{"k5": "#4b4fb0", "k6": "#587b2e", "k7": "#9a4f63", "k8": "#2f5d8a"},
     **{"ink": "#1b1f24", "soft": "#5c6670", "quiet": "#7d8791", "line": "#c9ced4"},
     **{"grid": "#eaedf0", "shade": "#f1f3f5", "paper": "#ffffff"},
     **{"start": "#d9ecd6", "repair": "#f8d7c3"},
@@ -23,6 +26,8 @@ LIGHT = {
 DARK = {
     **{"c1": "#5cb3f0", "c2": "#ff8d4d", "c3": "#35c79b", "c4": "#ee8cc4"},
     **{"c5": "#e3b341", "c6": "#9bd3f5", "c7": "#b5a2f2", "c8": "#c9c97a"},
+    **{"k1": "#c3cad3", "k2": "#ff7d8e", "k3": "#4fd0d8", "k4": "#d3a27f"},
+    **{"k5": "#a3a8ff", "k6": "#a9cf7d", "k7": "#e3a3b4", "k8": "#8fb8e0"},
     **{"ink": "#e8eaed", "soft": "#a5adb6", "quiet": "#8b949e", "line": "#444c56"},
     **{"grid": "#262c33", "shade": "#1c2127", "paper": "#14171b"},
     **{"start": "#23402a", "repair": "#5a3322"},
@@ -30,6 +35,7 @@ DARK = {
 COLOURS = 8
 GREY = "var(--quiet)"
 DASHES = ([1, 0], [6, 3], [2, 2])
+SHAPES = ("square", "triangle-up", "diamond", "cross", "triangle-down")
 
 SCREEN_TYPE = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 FILE_TYPE = "Helvetica, Arial, Liberation Sans, sans-serif"
@@ -41,6 +47,16 @@ PNG_SCALE = 3
 def colour(index: int) -> str:
     """Name the colour of the line `index`."""
     return f"var(--c{index % COLOURS + 1})"
+
+
+def case_colour(index: int) -> str:
+    """Name the colour of the case `index`."""
+    return f"var(--k{index % COLOURS + 1})"
+
+
+def shape(index: int) -> str:
+    """Name the shape of the points of the case `index`."""
+    return SHAPES[index % len(SHAPES)]
 
 
 def colours_of(flows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures.bins import level, tidy, whole_run
-from fairhaul.figures.charts import Look, Scale, ends
+from fairhaul.figures.charts import Look, Scale, case_looks, ends, looks
 from fairhaul.figures.charts.relations import cloud, path
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour, dash
 from fairhaul.results.figure_rows import mean
 from fairhaul.text.phrases import rate_unit
 
@@ -21,6 +20,8 @@ MOST_POINTS = 1000
 MOST_NAMES = 12
 # Of fewer points, the table says it all.
 LEAST_POINTS = 4
+# An axis reaches down at least to this part of its largest value: smaller differences look small.
+LEAST_RANGE = 0.9
 
 
 def phase(record: Record) -> Figure | None:
@@ -63,7 +64,7 @@ def flows_against_delay(runs: Sequence[Mapping[str, Any]]) -> Figure | None:
     if len(points) > MOST_NAMES or count < LEAST_POINTS:
         return None
     caption = "A point for each measured flow and run. Up is faster, to the left is less delay."
-    return _against(points, "delay", "Mean round-trip time (ms)", caption)
+    return _against(points, "Mean round-trip time (ms)", caption, looks(points))
 
 
 def scenarios_against_delay(
@@ -84,32 +85,33 @@ def scenarios_against_delay(
         "The goodput of all measured flows and the mean queueing delay of the busiest link, a "
         "point for each run. Up is more throughput, to the left is less delay."
     )
-    return _against(points, "delay", "Mean queueing delay (ms)", caption)
+    return _against(points, "Mean queueing delay (ms)", caption, case_looks(points))
 
 
 def _against(
-    points: Mapping[str, Sequence[tuple[float, float, str]]], name: str, title: str, caption: str
+    points: Mapping[str, Sequence[tuple[float, float, str]]],
+    title: str,
+    caption: str,
+    of_each: Sequence[Look],
 ) -> Figure:
     scale, unit = rate_unit(max(y for each in points.values() for _, y, _ in each))
     few = len(points) <= MOST_NAMES
     clouds = [
         (
-            Look(label=label, colour=colour(i), dash=dash(i))
-            if few
-            else Look(label="", colour="var(--c1)"),
+            look if few else Look(label="", colour=of_each[0].colour),
             [
                 {"x": tidy(x), "y": tidy(scale * y), "of": f"{label}, {of}" if few else of}
                 for x, y, of in each
             ],
         )
-        for i, (label, each) in enumerate(points.items())
+        for look, (label, each) in zip(of_each, points.items(), strict=True)
     ]
     low, high = ends([x for each in points.values() for x, _, _ in each])
-    bottom, top = ends([0.0, *(scale * y for each in points.values() for _, y, _ in each)])
-    x = Scale(title=title, low=low, high=high)
-    y = Scale(title=f"Goodput ({unit})", low=bottom, high=top)
+    bottom, top = ends([scale * y for each in points.values() for _, y, _ in each])
+    x = Scale(title=title, low=min(low, LEAST_RANGE * high), high=high)
+    y = Scale(title=f"Goodput ({unit})", low=min(bottom, LEAST_RANGE * top), high=top)
     return Figure(
-        name=name,
+        name="delay",
         title="Throughput against delay",
         caption=caption,
         chart=cloud(clouds, x, y),

@@ -57,6 +57,10 @@ def reshaped(chart: Mapping[str, Any], drawn: str, style: Style) -> dict[str, An
     if chart.get("usermeta", {}).get("square"):
         more = min(wider, higher)
         return {**chart, "width": chart["width"] + more, "height": chart["height"] + more}
+    rows = chart.get("vconcat", [])
+    if rows and "hconcat" in rows[0]:
+        wide, high = wider / len(rows[0]["hconcat"]), higher / len(rows)
+        return {**chart, "vconcat": [_grown(row, wide, high) for row in rows]}
     for key, grows, stays in (
         ("vconcat", ("height", higher), ("width", wider)),
         ("hconcat", ("width", wider), ("height", higher)),
@@ -65,6 +69,19 @@ def reshaped(chart: Mapping[str, Any], drawn: str, style: Style) -> dict[str, An
             return {**chart, key: _shared(chart[key], grows, stays)}
     (view,) = _shared([chart], ("height", higher), ("width", wider))
     return view
+
+
+def _grown(row: Mapping[str, Any], wide: float, high: float) -> dict[str, Any]:
+    """Make the views of a row wider and higher."""
+    views = [
+        {
+            **view,
+            "width": max(LEAST_HEIGHT, view["width"] + wide),
+            "height": max(LEAST_HEIGHT, view["height"] + high),
+        }
+        for view in row["hconcat"]
+    ]
+    return {**row, "hconcat": views}
 
 
 def _shared(

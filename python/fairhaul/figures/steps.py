@@ -9,7 +9,10 @@ from fairhaul.figures.bins import level, tidy, whole_run
 from fairhaul.figures.charts import Look, Scale, Span
 from fairhaul.figures.charts.steps import stepped_bars, stepped_lines
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.figures import common_rates
 from fairhaul.figures.look import colour
+from fairhaul.figures.select import evenly, part
+from fairhaul.figures.words import reach
 from fairhaul.results.figure_rows import estimated
 from fairhaul.text.phrases import rate_unit
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from fairhaul.record.record import Record
 
 MOST_CASES = 60
+# A point of a sweep has only a row for each flow.
+MOST_POINTS_OF_SWEEP = 1000
 MOST_FLOWS = 8
 # Of one line, so that a page of sixty cases stays below a megabyte.
 MOST_POINTS = 150
@@ -30,7 +35,7 @@ def windows(cases: Sequence[str], records: Sequence[Record]) -> Figure | None:
     same = all(each == (names, first["duration_s"]) for each in like)
     if len(cases) < 2 or not same or not 0 < len(names) <= MOST_FLOWS:
         return None
-    kept = _evenly(len(cases))
+    kept = evenly(range(len(cases)), MOST_CASES)
     rows = [
         {"case": case, **row}
         for case, number in enumerate(kept)
@@ -46,24 +51,40 @@ def windows(cases: Sequence[str], records: Sequence[Record]) -> Figure | None:
     )
     caption = (
         f"The windows of one case at a time, averaged over {MOST_POINTS} parts of the run; the "
-        f"slider below the chart selects the case.{_first(kept, cases)} All cases have one scale."
+        f"slider below the chart selects the case. All cases have one scale."
     )
-    return Figure(name="slider", title="Windows, case by case", caption=caption, chart=chart)
+    return Figure(
+        name="slider",
+        title=f"Windows, case by case{part(len(kept), len(cases), 'cases')}",
+        caption=caption,
+        chart=chart,
+    )
 
 
-def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) -> Figure | None:
-    """Draw the goodput of each flow or group, an estimate, of one case at a time."""
+def goodputs(
+    cases: Sequence[str],
+    each: Sequence[Sequence[Mapping[str, Any]]],
+    scenarios: Sequence[Mapping[str, Any]] = (),
+) -> Figure | None:
+    """Draw the goodput of each flow or group, an estimate, of one case at a time.
+
+    With the `scenarios` of the cases, it is compared with their links and the fair share.
+    """
     names = list(dict.fromkeys(party["name"] for parties in each for party in parties))
     if len(cases) < 2 or not 0 < len(names) <= MOST_FLOWS:
         return None
-    kept = _evenly(len(cases))
+    kept = evenly(range(len(cases)), MOST_POINTS_OF_SWEEP)
     found = [
         (case, party["name"], party["goodput_bps"])
         for case, number in enumerate(kept)
         for party in each[number]
     ]
     ends = [value for _, _, of in found for value in (of["mean"], of["high"]) if value is not None]
-    scale, unit = rate_unit(max(ends))
+    marks = common_rates(scenarios, max(ends))
+    if any(len(scenario["flows"]) > len(names) for scenario in scenarios):
+        marks = marks[:1]  # a group has more than the fair share of a flow
+    top = max([*ends, *(value for value, _ in marks)])
+    scale, unit = rate_unit(top)
     rows = [
         {
             **{"case": case, "of": name},
@@ -75,13 +96,18 @@ def goodputs(cases: Sequence[str], each: Sequence[Sequence[Mapping[str, Any]]]) 
         [cases[number] for number in kept],
         [Look(label=name, colour=colour(i)) for i, name in enumerate(names)],
         rows,
-        Scale(title=f"Goodput ({unit})", low=0, high=1.05 * scale * max(ends) or 1.0),
+        Scale(title=f"Goodput ({unit})", low=0, high=1.05 * scale * top or 1.0),
+        [(scale * value, name) for value, name in marks],
     )
     caption = (
         "The goodput at one point of the sweep at a time; the slider below the chart selects the "
-        f"point.{_first(kept, cases)}"
+        "point."
     )
-    return Figure(name="slider", title="Goodput, point by point", caption=caption, chart=chart)
+    intervals = {of["interval"] for _, _, of in found if of["low"] is not None}
+    if intervals:
+        caption += f" Bars are means over the seeds; {reach('lines', exact='95 %' in intervals)}."
+    title = f"Goodput, point by point{part(len(kept), len(cases), 'points')}"
+    return Figure(name="slider", title=title, caption=caption, chart=chart)
 
 
 def _measured(scenario: Mapping[str, Any]) -> list[str]:
@@ -98,13 +124,3 @@ def _windows(record: Record, names: Sequence[str]) -> list[dict[str, Any]]:
         for name in names
         for t, value in zip(bins.middle_s, bins.mean[flows.index(name)], strict=True)
     ]
-
-
-def _evenly(count: int) -> list[int]:
-    """Choose at most `MOST_CASES` cases, so that the page stays small."""
-    each = -(-count // MOST_CASES)
-    return list(range(0, count, each))
-
-
-def _first(kept: Sequence[int], cases: Sequence[str]) -> str:
-    return "" if len(kept) == len(cases) else f" {len(kept)} of {len(cases)} are drawn."

@@ -33,7 +33,8 @@ def question(scenario: Object, settings: Sequence[str]) -> str:
     flows = measured or scenario["flows"]
     kinds = list(dict.fromkeys(flow["controller"] for flow in flows))
     trips = sorted({flow["rtt_s"] for flow in flows})
-    span = f"{trips[0] * 1000:.4g}" + (f" to {trips[-1] * 1000:.4g}" if len(trips) > 1 else "")
+    between = " and " if len(trips) == 2 else " to "
+    span = between.join(dict.fromkeys(f"{trip * 1000:.4g}" for trip in (trips[0], trips[-1])))
     who = "one flow" if len(flows) == 1 else f"{len(flows)} flows"
     kind = f" of {listed(kinds)}" if not settings or len(kinds) > 1 else ""
     rates = sorted({link["rate_bps"] for link in scenario["links"]}, reverse=True)
@@ -127,6 +128,7 @@ def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
             f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; {worst[1]} is the "
             f"least fair, with {worst[0]:.2f}."
         )
-    if any(figures["stationary"] is False for figures in measures):
-        text += f" {too_short('Some runs are', None)}"
+    short = [figures["stationary"] is False for figures in measures]
+    if any(short):
+        text += f" {too_short('All runs are' if all(short) else 'Some runs are', None)}"
     return text

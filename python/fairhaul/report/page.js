@@ -5,11 +5,14 @@ const spans = new Map(); // of the runs that are zoomed: from when to when
 
 // Panels beside each other stand below each other on a narrow page.
 const fitted = (spec, room, natural) => {
-  if (spec.hconcat && room < 640) {
-    const { hconcat, ...rest } = spec;
-    for (const view of hconcat) view.width = Math.max(120, room - 150);
-    return { ...rest, vconcat: hconcat };
+  const rows = spec.vconcat?.[0].hconcat ? spec.vconcat.map((row) => row.hconcat) : [];
+  const beside = spec.hconcat ?? rows.flat();
+  if (beside.length && room < 640) {
+    const { hconcat, vconcat, ...rest } = spec;
+    for (const view of beside) view.width = Math.max(120, room - 150);
+    return { ...rest, vconcat: beside };
   }
+  for (const view of rows.flat()) view.width = Math.max(120, view.width + (room - natural) / rows[0].length);
   if (spec.usermeta?.square) spec.height = spec.width = Math.min(spec.width, room - (natural - spec.width));
   else for (const view of [spec, ...(spec.vconcat ?? [])]) {
     if (typeof view.width === "number") view.width = Math.max(120, view.width + room - natural);

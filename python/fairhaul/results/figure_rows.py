@@ -178,8 +178,12 @@ def _rows(
 
 
 def fairness_rows(scenarios: Sequence[Mapping[str, Any]]) -> Rows:
-    """Lay out the fairness of several scenarios, a row each."""
-    header, rows = _rows([scenario["fairness"] for scenario in scenarios], [], FAIRNESS_COLUMNS)
+    """Lay out the fairness of several scenarios, a row each; an index that is another's is not."""
+    parts = [scenario["fairness"] for scenario in scenarios]
+    columns = dict(FAIRNESS_COLUMNS)
+    if all(cell(of["entitlement"], plain(3)) == cell(of["jain"], plain(3)) for of in parts):
+        del columns["entitlement"]
+    header, rows = _rows(parts, [], columns)
     verdicts = [
         {True: "yes", False: "no", None: "-"}[scenario["stationary"]] for scenario in scenarios
     ]

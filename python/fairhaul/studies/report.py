@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from fairhaul._core import ScenarioError
+from fairhaul.figures.view import DEFAULT, View
 
 PAGE = "report.html"
 
@@ -17,6 +18,7 @@ def write_report(
     *,
     size: str = "natural",
     theme: str = "auto",
+    view: View = DEFAULT,
 ) -> Path:
     """Write the report of the records in `directories`, or of a sweep; give the path of its page.
 
@@ -27,10 +29,11 @@ def write_report(
         size: the shape of the files of figures: their own, or `"16:9"` or `"4:3"` for slides.
         theme: `"light"` or `"dark"`; by default the files are light, and the page is what its
             reader prefers.
+        view: what is drawn over swept keys.
 
     Raises:
-        ScenarioError: a directory is not that of a record, `out` is missing, or the size or the
-            theme is not known.
+        ScenarioError: a directory is not that of a record, `out` is missing, or the size, the
+            theme or a word of the view is not known.
     """
     from fairhaul.answers.cases import read_cases
     from fairhaul.answers.outcome import outcome_of
@@ -43,5 +46,8 @@ def write_report(
     if out is not None and Path(out).exists() and not Path(out).is_dir():
         raise ScenarioError(f"{out}: exists and is not a directory")
     alone = len(places) == 1 and is_sweep(places[0])
-    outcome = read_sweep(places[0]).outcome() if alone else outcome_of(read_cases(places))
+    if alone:
+        outcome = read_sweep(places[0], view).outcome()
+    else:
+        outcome = outcome_of(read_cases(places), view)
     return write(Path(places[0] if out is None else out) / PAGE, outcome, size=size, theme=theme)

@@ -34,8 +34,10 @@ from fairhaul.figures.charts.parts import TIME as TIME
 from fairhaul.figures.charts.parts import WIDTH as WIDTH
 from fairhaul.figures.charts.parts import Look as Look
 from fairhaul.figures.charts.parts import Span as Span
+from fairhaul.figures.charts.parts import case_looks as case_looks
 from fairhaul.figures.charts.parts import head as head
 from fairhaul.figures.charts.parts import hover as hover
 from fairhaul.figures.charts.parts import labels as labels
+from fairhaul.figures.charts.parts import limits as limits
 from fairhaul.figures.charts.parts import looks as looks
 from fairhaul.figures.charts.parts import spread_out as spread_out

@@ -50,10 +50,12 @@ class Scale:
 
     def law(self) -> Spec:
         """Give from where to where it goes, and how."""
-        ends: Spec = {"domain": [self.low, self.high], "nice": False, "zero": False}
+        ends: Spec = {"domain": [self.low, self.high], "nice": False}
         if self.linear_to:
             return {"type": "symlog", "constant": self.linear_to, **ends}
-        return {"type": "log" if self.log else "linear", **ends}
+        if self.log:
+            return {"type": "log", **ends}
+        return {"type": "linear", "zero": False, **ends}
 
 
 def powers(

@@ -13,6 +13,7 @@ from fairhaul.figures.charts.axes import Scale
 from fairhaul.figures.charts.parts import (
     HEIGHT,
     INK,
+    LABEL_GAP,
     WIDTH,
     Look,
     estimate_tips,
@@ -20,10 +21,11 @@ from fairhaul.figures.charts.parts import (
     head,
     labels,
 )
-from fairhaul.figures.charts.vega import Row, Spec, horizontal, layers, mark
+from fairhaul.figures.charts.vega import Row, Spec, horizontal, layers, mark, rows_of
 
 # Between two panels there is room for the names of lines.
 BETWEEN = 64
+MOST_ACROSS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +38,28 @@ class Curve:
 
 def curves(lines: Sequence[Curve], x: Scale, y: Scale) -> Spec:
     """Draw lines with bands, each labelled where it ends; lines without a point are not drawn."""
-    return layers(_curves(lines, x, y, HEIGHT), WIDTH, HEIGHT)
+    height = max(HEIGHT, LABEL_GAP * len(lines))
+    return layers(_curves(lines, x, y, height), WIDTH, height)
 
 
 def beside(panels: Mapping[str, Sequence[Curve]], x: Scale, y: Scale) -> Spec:
-    """Draw lines as `curves` does, in panels beside each other with their names above them."""
-    width, height = (WIDTH - BETWEEN * (len(panels) - 1)) // len(panels), WIDTH // 3
+    """Draw lines as `curves` does, in panels with their names above them.
+
+    Up to three panels stand beside each other, more in rows of two.
+    """
+    across = len(panels) if len(panels) <= MOST_ACROSS else 2
+    width = (WIDTH - BETWEEN * (across - 1)) // across
+    height = max(
+        WIDTH // (3 if len(panels) <= MOST_ACROSS else 4),
+        LABEL_GAP * max(map(len, panels.values())),
+    )
     drawn = [
         layers([*_curves(lines, x, y, height), head(name, INK, bold=True)], width, height)
         for name, lines in panels.items()
     ]
-    return horizontal(drawn, spacing=BETWEEN)
+    if len(panels) <= MOST_ACROSS:
+        return horizontal(drawn, spacing=BETWEEN)
+    return rows_of(drawn, across, spacing=BETWEEN // 2)
 
 
 def _curves(lines: Sequence[Curve], x: Scale, y: Scale, height: int) -> list[Spec]:
@@ -91,4 +104,5 @@ def _points(line: Curve, x: Scale, y: Scale) -> Spec:
     rows = [{**row, "of": line.look.label} for row in line.points]
     tips = estimate_tips([("of:N", ""), ("x:Q", x.title)])
     place = {"x": x.of("x:Q"), "y": y.of("mean:Q"), "tooltip": tips}
-    return mark("point", {**place, **filling(line.look.colour)}, rows, size=46, opacity=1)
+    look: Spec = {"size": 46, "opacity": 1, "shape": line.look.shape}
+    return mark("point", {**place, **filling(line.look.colour)}, rows, **look)

@@ -5,15 +5,18 @@ A row has `mean`, and `low` and `high`, the ends of its interval or None.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fairhaul.figures.charts.axes import Scale
-from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tips, filling
+from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, estimate_tips, filling, limits
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, vertical, words
 
 SPOT: Spec = {"filled": True, "size": 80, "opacity": 1}
+# In more lanes than this the colours say which dot is which.
+MOST_LABELLED = 12
 PAPER: Spec = {"shape": "diamond", "filled": True, "color": INK, "opacity": 1}
 
 
@@ -66,16 +69,27 @@ def colours_of(looks: Sequence[Look]) -> Spec:
     return column("of:N", scale=ends, legend=None)
 
 
-def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], x: Scale) -> Spec:
-    """Draw a dot and its interval for each of `looks`, the `of` of a row, in lanes by its `row`."""
+def dots(
+    looks: Sequence[Look],
+    rows: Sequence[Row],
+    names: Sequence[str],
+    x: Scale,
+    marks: Sequence[tuple[float, str]] = (),
+) -> Spec:
+    """Draw a dot and its interval for each of `looks`, the `of` of a row, in lanes by its `row`.
+
+    `marks` are values to compare them with, and their names. Of many lanes the first is labelled.
+    """
     lane = column("of:N", scale={"domain": [look.label for look in looks]}, sort=None)
     place = {"y": _cases(names), "yOffset": lane, "color": colours_of(looks)}
     tips = estimate_tips([("row:N", ""), ("of:N", "")])
     written = {**place, "x": x.of("end:Q"), "text": column("of:N")}
+    labelled = f"datum.row == {json.dumps(names[0])}" if len(names) > MOST_LABELLED else ""
     parts = [
+        *limits(marks, across=True),
         _interval(place, x),
         mark("point", {**place, "x": x.of("mean:Q"), "tooltip": tips}, **SPOT),
-        mark("text", written, align="left", dx=9, fontSize=11, fontWeight="bold"),
+        mark("text", written, where=labelled, align="left", dx=9, fontSize=11, fontWeight="bold"),
     ]
     height = (16 * len(looks) + 16) * len(names)
     return layers(parts, WIDTH, height, _clipped(rows, x))
@@ -124,7 +138,7 @@ def panels(names: Sequence[str], each: Sequence[Panel]) -> Spec:
 
 def _panel(names: Sequence[str], panel: Panel) -> Spec:
     scale = panel.scale
-    place = {"y": _cases(names, minExtent=150)}
+    place = {"y": _cases(names, minExtent=150, labelLimit=300)}
     spot = {**place, "x": scale.of("mean:Q"), "tooltip": estimate_tips([("row:N", "")])}
     filled = filling("var(--c1)")
     parts = [

@@ -6,26 +6,45 @@ points has `x` and `mean`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fairhaul.figures.charts.axes import Scale
-from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, labels, tip
-from fairhaul.figures.charts.vega import Row, Spec, column, horizontal, layers, mark
+from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, head, labels, tip
+from fairhaul.figures.charts.vega import Row, Spec, column, horizontal, layers, mark, rows_of
 
 # Light is little, dark is much, on a light page as on a dark one.
 SHADES = ("#e8f1f8", "#0067a5")
+# From this part of the scale on, a number is white on its cell.
+DARK = 0.65
 CELL = 44
 BETWEEN = 56
 # For names beside the last panel.
 ROOM = 80
 
 
-def heat(rows: Sequence[Row], xs: Sequence[str], ys: Sequence[str], x: str, y: Scale) -> Spec:
-    """Draw a cell for each row, shaded by its value from `y.low` to `y.high`.
+def heat(
+    maps: Mapping[str, Sequence[Row]], xs: Sequence[str], ys: Sequence[str], x: str, y: Scale
+) -> Spec:
+    """Draw a map for each name, with a cell for each row, shaded from `y.low` to `y.high`.
 
     `xs` and `ys` are the labels of columns and of rows, from left to right and from the bottom up;
     `x` is the title of the columns, `y` that of the rows.
     """
+    across = min(len(maps), max(1, WIDTH // (CELL * len(xs) + BETWEEN)), 2 + (len(maps) % 3 == 0))
+    width = min(WIDTH // across - (BETWEEN if across > 1 else 0), 2 * CELL * len(xs))
+    drawn = [
+        layers(
+            [*_cells(xs, ys, x, y), *([head(name, INK, bold=True)] if name else [])],
+            width,
+            CELL * len(ys),
+            rows,
+        )
+        for name, rows in maps.items()
+    ]
+    return drawn[0] if len(drawn) == 1 else rows_of(drawn, across, spacing=BETWEEN // 2)
+
+
+def _cells(xs: Sequence[str], ys: Sequence[str], x: str, y: Scale) -> list[Spec]:
     across = {"title": x, "labelAngle": 0, "labelColor": INK, "ticks": False}
     up = {"title": y.title, "labelColor": INK, "ticks": False, "grid": False}
     place = {
@@ -38,14 +57,13 @@ def heat(rows: Sequence[Row], xs: Sequence[str], ys: Sequence[str], x: str, y: S
         legend=None,
     )
     tips = [column("x:N", title=x), column("y:N", title=y.title), tip("value:Q", "value")]
-    middle = (y.low + y.high) / 2
+    middle = y.low + DARK * (y.high - y.low)
     dark, light = f"datum.value > {middle}", f"datum.value <= {middle}"
-    parts = [
+    return [
         mark("rect", {**place, "color": shade, "tooltip": tips}, stroke="var(--paper)"),
         mark("text", {**place, "text": column("text:N")}, where=dark, color="#ffffff"),
         mark("text", {**place, "text": column("text:N")}, where=light, color="#1b1f24"),
     ]
-    return layers(parts, min(WIDTH, 2 * CELL * len(xs)), CELL * len(ys), rows)
 
 
 def scattered(
@@ -68,6 +86,7 @@ def scattered(
                 },
                 rows,
                 color=look.colour,
+                shape=look.shape,
                 filled=True,
                 size=30,
                 opacity=0.75,

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairhaul.figures.charts.parts import INK, WIDTH, Look, Span, head, hover, labels, tip, tips_of
+from fairhaul.figures.charts.parts import (
+    INK,
+    LABEL_GAP,
+    WIDTH,
+    Look,
+    Span,
+    head,
+    hover,
+    labels,
+    limits,
+    tip,
+    tips_of,
+)
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, vertical
 
 SHADES = {"slow start": "var(--start)", "recovery": "var(--repair)"}
@@ -25,7 +37,7 @@ class Lane:
     bottom: float = 0.0
     note: str = ""
     unit: str = ""
-    form: str = "~s"
+    form: str = ",~f"
     limit: tuple[float, str] | None = None
     spans: Sequence[Row] = ()
 
@@ -60,15 +72,15 @@ def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int
     band = {"x": x, "y": low, "y2": {"field": "high"}}
     line: Spec = {"x": x, "y": column("mean:Q", axis=axis, scale=scale)}
     parts = [
-        *span.shade(labelled=number == 0),
+        *span.shade(),
         *_spans(lane.spans),
         mark("area", band, fillOpacity=0.28, line=False, **look),
         mark("line", line, strokeWidth=1.5, **look),
         head(lane.look.label, lane.look.colour, bold=True),
         head(lane.note, "var(--soft)", right=True),
     ]
-    if lane.limit is not None:
-        parts += _limit(*lane.limit)
+    parts += limits([lane.limit] if lane.limit is not None else [])
+    parts += span.note(lane.look.label, lane.note) if number == 0 else []
     tips = [
         tip("t:Q", "time (s)", ".4~g"),
         tip("mean:Q", "mean"),
@@ -89,30 +101,30 @@ def _spans(rows: Sequence[Row]) -> list[Spec]:
     ]
 
 
-def _limit(value: float, label: str) -> list[Spec]:
-    rows = [{"limit": value, "word": label}]
-    y = column("limit:Q")
-    place = {"x": {"value": "width"}, "y": y, "text": column("word:N")}
-    look: Spec = {"align": "right", "baseline": "bottom", "dx": -3, "dy": -3, "fontSize": 11}
-    return [
-        mark("rule", {"y": y}, rows, color="var(--soft)", strokeDash=[4, 3]),
-        mark("text", place, rows, color="var(--soft)", **look),
-    ]
+def lines(
+    looks: Sequence[Look],
+    rows: Sequence[Row],
+    span: Span,
+    unit: str,
+    top: float,
+    marks: Sequence[tuple[float, str]] = (),
+) -> Spec:
+    """Draw lines over time: of each row `t`, and `v0`, `v1` … for `looks`.
 
-
-def lines(looks: Sequence[Look], rows: Sequence[Row], span: Span, unit: str, top: float) -> Spec:
-    """Draw lines over time: of each row `t`, and `v0`, `v1` … for `looks`."""
+    `marks` are values to compare them with, and their names.
+    """
     height = 300
     x = span.axis()
     scale = {"domain": [0, top], "nice": False}
-    axis = {"tickCount": 6, "title": unit, "format": "~s"}
-    drawn = span.shade(labelled=True)
+    axis = {"tickCount": 6, "title": unit}
+    drawn = span.shade()
     for i, look in enumerate(looks):
         place = {"x": x, "y": column(f"v{i}:Q", axis=axis, scale=scale)}
         width = 1.5 if look.thin else 2.2
         dash = list(look.dash)
         drawn.append(mark("line", place, color=look.colour, strokeDash=dash, strokeWidth=width))
     ends = [float(rows[-1][f"v{i}"]) for i in range(len(looks))]
+    drawn += [*limits(marks), *span.note()]
     drawn += labels(looks, [height * (1 - end / top) for end in ends], height)
     drawn.append(hover(x, tips_of(looks)))
     return layers(drawn, WIDTH, height, rows)
@@ -138,7 +150,7 @@ def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
     }
     cross: Spec = {"shape": "cross", "angle": 45, "size": 70, "filled": True, "opacity": 1}
     parts = [
-        *span.shade(labelled=False),
+        *span.shade(),
         mark("tick", place, where="!datum.timeout", thickness=1.4, size=16),
         mark("point", place, where="datum.timeout", **cross),
     ]
@@ -146,18 +158,23 @@ def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
 
 
 def threads(
-    looks: Sequence[Look], lanes: Mapping[str, Sequence[Row]], span: Span, unit: str
+    looks: Sequence[Look],
+    lanes: Mapping[str, Sequence[Row]],
+    span: Span,
+    unit: str,
+    marks: Sequence[tuple[float, str]] = (),
 ) -> Spec:
     """Draw lines over time, of each row `t` and `v0`, `v1` …, in a lane for each label.
 
-    A lane whose rows have fewer values has fewer lines.
+    A lane whose rows have fewer values has fewer lines. `marks` are values to compare them with.
     """
-    top = 1.04 * max(
+    tops = [
         value for rows in lanes.values() for row in rows for key, value in row.items() if key != "t"
-    )
+    ]
+    top = 1.04 * max([*tops, *(value for value, _ in marks)])
     last = len(lanes) - 1
     drawn = [
-        _thread(looks, label, rows, span, (top, unit, number, last))
+        _thread(looks, label, rows, span, (top, unit, number, last), marks)
         for number, (label, rows) in enumerate(lanes.items())
     ]
     return vertical(drawn, spacing=26)
@@ -169,17 +186,21 @@ def _thread(
     rows: Sequence[Row],
     span: Span,
     lane: tuple[float, str, int, int],
+    marks: Sequence[tuple[float, str]],
 ) -> Spec:
     top, unit, number, last = lane
     looks = looks[: len(rows[0]) - 1]
-    height = 104
+    height = max(104, LABEL_GAP * len(looks))
     x = span.axis(shown=number == last)
-    axis = {"tickCount": 4, "title": unit if number == last // 2 else None, "format": "~s"}
+    axis = {"tickCount": 4, "title": unit if number == last // 2 else None}
     scale = {"domain": [0, top], "nice": False}
-    parts = [*span.shade(labelled=number == 0), head(label, INK, bold=True)]
+    parts = [*span.shade(), head(label, INK, bold=True)]
     for i, look in enumerate(looks):
         place = {"x": x, "y": column(f"v{i}:Q", axis=axis, scale=scale)}
-        parts.append(mark("line", place, color=look.colour, strokeWidth=1.6))
+        dash = list(look.dash)
+        parts.append(mark("line", place, color=look.colour, strokeDash=dash, strokeWidth=1.6))
+    parts += limits([(value, name if number == 0 else "") for value, name in marks])
+    parts += span.note(label) if number == 0 else []
     at = [height * (1 - float(rows[-1][f"v{i}"]) / top) for i in range(len(looks))]
     parts += labels(looks, at, height)
     parts.append(hover(x, tips_of(looks), number))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fairhaul.figures.charts.vega import Spec, column, mark, words
-from fairhaul.figures.look import colour, dash
+from fairhaul.figures.charts.vega import Row, Spec, column, mark, words
+from fairhaul.figures.look import case_colour, colour, dash, shape
 
 WIDTH = 740
 HEIGHT = 320
 LABEL_GAP = 15
 TIME = "Time (s)"
 INK = "var(--ink)"
+MEASURED = "measured from here"
+# The width of a letter at most, and the part of its width that a chart has on a narrow page.
+LETTER, NARROW = 7, 0.65
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +26,20 @@ class Look:
     colour: str
     dash: Sequence[int] = (1, 0)
     thin: bool = False
+    shape: str = "circle"
 
 
 def looks(labels: Iterable[str]) -> list[Look]:
-    """Give labels a colour each, and dashes where the colours begin again."""
+    """Give flows a colour each, and dashes where the colours begin again."""
     return [Look(label=label, colour=colour(i), dash=dash(i)) for i, label in enumerate(labels)]
+
+
+def case_looks(labels: Iterable[str]) -> list[Look]:
+    """Give cases or controllers the colours that no flow has, and shapes of their points."""
+    return [
+        Look(label=label, colour=case_colour(i), dash=dash(i), shape=shape(i))
+        for i, label in enumerate(labels)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,18 +54,51 @@ class Span:
         axis = {"tickCount": 8, "labels": shown, "ticks": shown, "title": TIME if shown else None}
         return column("t:Q", axis=axis, scale={"domain": [0, self.end_s], "nice": False})
 
-    def shade(self, *, labelled: bool) -> list[Spec]:
+    def shade(self) -> list[Spec]:
         """Shade the warm-up; nothing where there is none."""
         if self.warmup_s <= 0:
             return []
         ends = {"x": column("from:Q"), "x2": {"field": "t"}}
-        marks = [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
-        if labelled:
-            place = {"x": column("t:Q"), "text": column("word:N")}
-            rows = [{"t": self.warmup_s, "word": "measured from here"}]
-            look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11, "color": "var(--quiet)"}
-            marks.append(mark("text", place, rows, **look))
-        return marks
+        return [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
+
+    def note(self, left: str = "", right: str = "") -> list[Spec]:
+        """Say where the measured time begins: above the chart, or over lines if there is no room.
+
+        `left` and `right` are the texts that stand above the chart already.
+        """
+        if self.warmup_s <= 0:
+            return []
+        place = {"x": column("t:Q"), "text": column("word:N")}
+        at = NARROW * WIDTH * self.warmup_s / self.end_s
+        above = LETTER * len(left) < at < NARROW * WIDTH - LETTER * (len(MEASURED) + len(right))
+        look: Spec = {"align": "left", "dx": 5, "y": -9 if above else 8, "fontSize": 11}
+        return over_lines(place, [{"t": self.warmup_s, "word": MEASURED}], look)
+
+
+def over_lines(place: Spec, rows: Sequence[Row], look: Spec) -> list[Spec]:
+    """Write texts that can be read over lines: each has an edge in the colour of the page."""
+    edge: Spec = {"color": "var(--paper)", "stroke": "var(--paper)", "strokeWidth": 4}
+    return [
+        mark("text", place, rows, **look, **edge),
+        mark("text", place, rows, **look, color="var(--soft)"),
+    ]
+
+
+def limits(values: Sequence[tuple[float, str]], *, across: bool = False) -> list[Spec]:
+    """Draw a dashed rule at each value, with its label; `across` along a horizontal axis."""
+    if not values:
+        return []
+    rows = [{"limit": value, "word": label} for value, label in values]
+    at = "x" if across else "y"
+    rule = mark("rule", {at: column("limit:Q")}, rows, color="var(--soft)", strokeDash=[4, 3])
+    place = {at: column("limit:Q"), "text": column("word:N")}
+    rows = [row for row in rows if row["word"]]
+    if not rows:
+        return [rule]
+    if across:
+        return [rule, mark("text", place, rows, color="var(--soft)", fontSize=11, y=-7)]
+    look: Spec = {"align": "right", "baseline": "bottom", "dx": -3, "dy": -3, "fontSize": 11}
+    return [rule, *over_lines({"x": {"value": "width"}, **place}, rows, look)]
 
 
 def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Spec:

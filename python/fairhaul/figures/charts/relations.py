@@ -46,7 +46,15 @@ def cloud(clouds: Sequence[tuple[Look, Sequence[Row]]], x: Scale, y: Scale) -> S
     tips = [column("of:N", title=""), tip("x:Q", x.title), tip("y:Q", y.title)]
     place = {"x": x.of("x:Q"), "y": y.of("y:Q"), "tooltip": tips}
     parts = [
-        mark("point", place, rows, color=look.colour, filled=True, size=55, opacity=0.75)
+        mark(
+            "point",
+            place,
+            rows,
+            **{"color": look.colour, "shape": look.shape},
+            filled=True,
+            size=55,
+            opacity=0.75,
+        )
         for look, rows in clouds
     ]
     named = [(look, rows) for look, rows in clouds if look.label]

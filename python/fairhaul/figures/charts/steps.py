@@ -7,7 +7,7 @@ from typing import Any
 
 from fairhaul.figures.charts.axes import Scale
 from fairhaul.figures.charts.estimates import colours_of
-from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, Span, estimate_tips
+from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, Span, estimate_tips, limits
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark
 
 BAR = 26
@@ -21,18 +21,26 @@ def stepped_lines(
     ends = {**place, "x": {"value": "width"}, "text": column("of:N")}
     last: dict[tuple[int, str], Row] = {(row["case"], row["of"]): row for row in rows}
     parts = [
-        *span.shade(labelled=False),
+        *span.shade(),
         mark("line", place, where=SHOWN, strokeWidth=1.8),
         _shown("text", ends, list(last.values()), align="left", dx=8, fontWeight="bold"),
+        *span.note(max(cases, key=len)),
         _head(cases),
     ]
     return _stepped(layers(parts, WIDTH, HEIGHT, rows), cases)
 
 
 def stepped_bars(
-    cases: Sequence[str], looks: Sequence[Look], rows: Sequence[Row], x: Scale
+    cases: Sequence[str],
+    looks: Sequence[Look],
+    rows: Sequence[Row],
+    x: Scale,
+    marks: Sequence[tuple[float, str]] = (),
 ) -> Spec:
-    """Draw bars with intervals: of each row `of`, `mean`, `low`, `high` and `case`."""
+    """Draw bars with intervals: of each row `of`, `mean`, `low`, `high` and `case`.
+
+    `marks` are values to compare them with, and their names.
+    """
     axis = {"title": None, "labelLimit": 190, "labelColor": INK, "ticks": False}
     names = [look.label for look in looks]
     y = column("of:N", sort=None, scale={"domain": names}, axis=axis)
@@ -46,6 +54,7 @@ def stepped_bars(
             fillOpacity=0.85,
         ),
         mark("rule", ends, where=f"{SHOWN} && isValid(datum.low)", color=INK, strokeWidth=1.4),
+        *limits(marks, across=True),
         _head(cases),
     ]
     return _stepped(layers(parts, WIDTH, BAR * len(looks) + BAR, rows), cases)
@@ -68,5 +77,5 @@ def _head(cases: Sequence[str]) -> Spec:
 
 
 def _stepped(chart: Spec, cases: Sequence[str]) -> Spec:
-    slider = {"input": "range", "min": 0, "max": len(cases) - 1, "step": 1, "name": "shown: "}
-    return {**chart, "params": [{"name": "step", "value": len(cases) // 2, "bind": slider}]}
+    slider = {"input": "range", "min": 0, "max": len(cases) - 1, "step": 1, "name": "Case "}
+    return {**chart, "params": [{"name": "step", "value": (len(cases) - 1) // 2, "bind": slider}]}

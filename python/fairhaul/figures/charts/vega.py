@@ -62,3 +62,9 @@ def vertical(charts: Sequence[Spec], spacing: int) -> Spec:
 def horizontal(charts: Sequence[Spec], spacing: int) -> Spec:
     """Put charts beside each other."""
     return {"hconcat": list(charts), "spacing": spacing}
+
+
+def rows_of(charts: Sequence[Spec], across: int, spacing: int) -> Spec:
+    """Put charts into rows of `across`."""
+    rows = [charts[first : first + across] for first in range(0, len(charts), across)]
+    return vertical([horizontal(row, spacing) for row in rows], spacing)

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.figures.axes import SweptAxis
-from fairhaul.figures.charts import Look, Scale, ends, powers, powers_and_zero
-from fairhaul.figures.charts.fields import scattered
+from fairhaul.figures.axes import axis_of
+from fairhaul.figures.charts import Scale
+from fairhaul.figures.clouds import clouds_over
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour
 from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.host.buffers import LARGEST_WINDOW, raised
 from fairhaul.host.deployable import Way, install_command, pacing_command, way_of
@@ -274,46 +273,26 @@ def _settings(advice: Advice) -> list[Figure]:
     """Draw the goodput of each candidate over each property of the path that was drawn."""
     most = max(run.goodput_bps for entry in advice.entries for run in entry.runs)
     scale, unit = rate_unit(most)
-    sides = []
-    for key in advice.settings[0]:
-        values = [setting[key] for setting in advice.settings]
-        numbers = [float(str(value).split()[0]) for value in values]
-        if len(set(numbers)) < 2:
-            continue
-        clouds = [
-            (
-                Look(label=entry.name, colour=colour(index)),
-                [
-                    {"x": number, "mean": scale * run.goodput_bps}
-                    for number, run in zip(numbers, entry.runs, strict=True)
-                ],
-            )
-            for index, entry in enumerate(advice.entries)
-        ]
-        axis = SweptAxis(
-            key=key,
-            name=NAMES[key].removeprefix("a "),
-            values=values,
-            numbers=numbers,
-            unit=str(values[0]).partition(" ")[2],
-        )
-        sides.append((_axis(axis.title, numbers), clouds))
-    if not sides:
+    keys = [
+        axis_of(key, NAMES[key].removeprefix("a "), [setting[key] for setting in advice.settings])
+        for key in advice.settings[0]
+    ]
+    drawn = [axis for axis in keys if len(set(axis.values)) > 1]
+    if not drawn:
         return []
+    clouds = {
+        entry.name: [
+            (setting, scale * run.goodput_bps)
+            for setting, run in zip(advice.settings, entry.runs, strict=True)
+        ]
+        for entry in advice.entries
+    }
     y = Scale(title=f"Goodput ({unit})", low=0.0, high=1.05 * scale * most or 1.0)
     return [
         Figure(
             name="settings",
             title="Goodput over what was drawn",
             caption="Each point is one run of a candidate over one setting.",
-            chart=scattered(sides, y),
+            chart=clouds_over(drawn, clouds, y),
         )
     ]
-
-
-def _axis(title: str, numbers: list[float]) -> Scale:
-    above = [number for number in numbers if number > 0]
-    if max(above) / min(above) >= 4:
-        return powers(title, numbers) if above == numbers else powers_and_zero(title, numbers)
-    low, high = ends(numbers)
-    return Scale(title=title, low=low, high=high, form=".1~e" if high < 0.01 else "")

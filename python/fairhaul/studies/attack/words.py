@@ -106,7 +106,7 @@ def _figure(done: Attack) -> Figure:
         name="map",
         title="The worst place of each cell",
         caption=f"{done.objective.name}: {done.objective.meaning}, with the seed of the search.",
-        chart=heat(rows, xs, ys, "Bandwidth-delay product (packets)", scale),
+        chart=heat({"": rows}, xs, ys, "Bandwidth-delay product (packets)", scale),
     )
 
 

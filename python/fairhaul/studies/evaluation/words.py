@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from fairhaul.figures.charts import Panel, Scale, panels
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.statistics.estimate import legend
+from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
 from fairhaul.studies.expectations.words import few
@@ -143,18 +144,22 @@ def _row(of: Row, controllers: Sequence[str]) -> list[str]:
 
 def _margins(done: Evaluation, part: str, rows: list[Row]) -> Figure:
     """Draw how far each number is from its bound, with its interval."""
+    titles = {heading.section: heading.title for heading in HEADINGS}
+    names = [f"{row.label} {titles[row.section]}" for row in rows]
     each = []
-    for name in done.controllers:
+    for controller in done.controllers:
         marks = []
-        for row in rows:
-            mean, low, high = row.found[name].margin or (None, None, None)
-            marks.append({"row": row.label, "paper": 1.0, "mean": mean, "low": low, "high": high})
-        each.append(Panel(scale=Scale(title=name, low=0.0, high=MOST_MARGIN), rows=marks))
+        for name, row in zip(names, rows, strict=True):
+            mean, low, high = row.found[controller].margin or (None, None, None)
+            marks.append({"row": name, "paper": 1.0, "mean": mean, "low": low, "high": high})
+        scale = Scale(title=f"Margin of {controller} (1: the bound)", low=0.0, high=MOST_MARGIN)
+        each.append(Panel(scale=scale, rows=marks))
+    lines = f" Dots are means; {reach('lines', exact=done.seeds >= LEAST_RUNS)}."
     return Figure(
         name=f"margins-{part.replace('.', '-')}",
         title="Margins: 1 is the bound, and more is within it",
         caption="Measured / bound where the bound is the least, bound / measured where it is the "
-        f"most, with 95 % intervals; margins above {MOST_MARGIN:g} are drawn there."
+        f"most; margins above {MOST_MARGIN:g} are drawn there.{lines if done.seeds > 1 else ''}"
         + (f" Those of {done.engines[0]} are shown." if len(done.engines) > 1 else ""),
-        chart=panels([row.label for row in rows], each),
+        chart=panels(names, each),
     )

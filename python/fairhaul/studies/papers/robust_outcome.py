@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.figures.charts import Look, Panel, Scale, ends, panels, powers
-from fairhaul.figures.charts.fields import scattered
+from fairhaul.figures.axes import axis_of
+from fairhaul.figures.charts import Panel, Scale, ends, panels, powers
+from fairhaul.figures.clouds import MOST_SIDES, clouds_over
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.table import short
-from fairhaul.statistics.splits import number_of
 from fairhaul.studies.papers.experiment import Experiment
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.studies.papers.robust import Robust, RobustClaim, RobustNumber
 
-MOST_PANELS = 4
 # A number comes out if it is within this part of the paper's.
 NEAR = 0.1
 PER_CENT = f"{100 * NEAR:.0f} %"
@@ -162,32 +160,20 @@ def _numbers(found: Robust) -> Figure:
 
 def _distances(found: Robust) -> list[Figure]:
     keys, distances = list(found.settings[0]), [100 * distance for distance in found.distances]
-    sides = []
-    for key in keys:
-        numbers = [number_of(setting[key]) for setting in found.settings]
-        known = [number for number in numbers if number is not None]
-        if len(set(known)) < 5 or len(known) < len(numbers):
-            continue
-        unit = str(found.settings[0][key]).partition(" ")[2]
-        title = f"{short(key, keys)} ({unit})" if unit else short(key, keys)
-        log = min(known) > 0 and max(known) / min(known) > 8
-        low, high = ends(known)
-        x = powers(title, known) if log else Scale(title=title, low=low, high=high)
-        cloud = [{"x": at, "mean": of} for at, of in zip(known, distances, strict=True)]
-        sides.append((x, [(Look(label="", colour=colour(0)), cloud)]))
-    if not sides:
-        return []
+    each = [
+        axis_of(key, short(key, keys), [setting[key] for setting in found.settings]) for key in keys
+    ]
+    drawn = [axis for axis in each if axis.numbers is not None and len(set(axis.numbers)) >= 5]
+    cloud = list(zip(found.settings, distances, strict=True))
     y = powers("Distance (%)", distances)
     return [
         Figure(
             name=f"distances-{number + 1}",
             title="Distance from all printed numbers, over what is open",
             caption="Each point is one setting: the root mean square of the relative deviations.",
-            chart=scattered(part, y),
+            chart=clouds_over(drawn[first : first + MOST_SIDES], {"": cloud}, y),
         )
-        for number, part in enumerate(
-            sides[i : i + MOST_PANELS] for i in range(0, len(sides), MOST_PANELS)
-        )
+        for number, first in enumerate(range(0, len(drawn), MOST_SIDES))
     ]
 
 

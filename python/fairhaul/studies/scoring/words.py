@@ -59,7 +59,7 @@ def _sections(of: Score) -> list[Section]:
 
 def _figure(of: Score) -> Figure:
     names = [name.replace("_", " ") for name in of.parts]
-    measures = {"0 is the worst, 1 the best": (list(of.parts.values()), 1.0)}
+    measures = {"Part of the score (0: worst, 1: best)": (list(of.parts.values()), 1.0)}
     caption = "Means over the paths, with 95 % intervals of the mean."
     return side_by_side("parts", "The parts of the score", caption, names, measures)
 

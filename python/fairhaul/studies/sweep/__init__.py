@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from fairhaul.figures.chart import Chart
+from fairhaul.figures.view import DEFAULT, View
 from fairhaul.jobs.plan import FILE, Plan, planned, read_plan, rows
 from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Failure, InStore, Running, attempt
@@ -42,6 +43,8 @@ class Sweep(StudyResult):
     rows: Sequence[Row]
     failures: Sequence[Failure] = ()
     imprecise: Sequence[Mapping[str, Any]] = ()
+    view: View = DEFAULT
+    """What its report draws."""
 
     @property
     def runs(self) -> int:
@@ -62,16 +65,20 @@ class Sweep(StudyResult):
         """
         return points_frame(self.rows) if of == "points" else flows_frame(self.rows)
 
-    def chart(self, name: str = "jain") -> Chart:
-        """Draw a figure over the swept keys, such as `share`, `jain` or `bottleneck-utilization`.
+    def chart(self, name: str = "jain", *, x: str | None = None, facet: str | None = None) -> Chart:
+        """Draw a figure over the swept keys, such as `share`, `jain` or `bottleneck.utilization`.
+
+        Args:
+            name: a column of the table, or what each flow has.
+            x: the key of the horizontal axis.
+            facet: the key of the panels.
 
         Raises:
-            ScenarioError: there is no figure of that name.
+            ScenarioError: there is no figure or key of that name.
         """
-        from fairhaul.figures.chart import chosen
-        from fairhaul.figures.swept import figures
+        from fairhaul.figures.swept import chart
 
-        return chosen(figures(self.rows), name)
+        return chart(self.rows, name, x=x, facet=facet)
 
     def outcome(self) -> Outcome:
         """Put the results into words and tables."""
@@ -80,7 +87,7 @@ class Sweep(StudyResult):
         return outcome_of(self)
 
 
-def sweep(
+def sweep(  # noqa: PLR0913
     source: Source,
     out: str | Path,
     overrides: Settings | None = None,
@@ -89,6 +96,7 @@ def sweep(
     budget_s: float = BUDGET_S,
     controllers: Controllers | None = None,
     engine: Engine = "sim",
+    view: View = DEFAULT,
     **options: Unpack[InStore],
 ) -> Sweep:
     """Run every scenario of `source` with several seeds, and keep the results in a directory.
@@ -104,6 +112,7 @@ def sweep(
         controllers: classes of your own, by the names that the scenario uses for them. The workers
             of a cluster must be able to import them.
         engine: `"sim"`, the simulator, or `"linux"`, Linux in simulated time.
+        view: what the report draws: the key of the axis, the figure and the key of the panels.
         options: how the runs are run, as `Running` has it.
 
     Raises:
@@ -118,6 +127,7 @@ def sweep(
         seeds=read_precision(seeds) if isinstance(seeds, str) else seeds,
         budget_s=budget_s,
         engine=engine,
+        view=view,
     )
 
 
@@ -126,15 +136,19 @@ def is_sweep(directory: Path) -> bool:
     return (directory / FILE).is_file()
 
 
-def read_sweep(directory: str | Path) -> Sweep:
+def read_sweep(directory: str | Path, view: View = DEFAULT) -> Sweep:
     """Read what the directory of a sweep holds.
+
+    Args:
+        directory: that of the sweep.
+        view: what its report draws.
 
     Raises:
         StoreError: the directory is not that of a sweep, or it is damaged.
     """
     place = Path(directory)
     plan = read_plan(place)
-    return Sweep(directory=place, plan=plan, rows=rows(plan, Store(place)))
+    return Sweep(directory=place, plan=plan, rows=rows(plan, Store(place)), view=view)
 
 
 def run_sweep(
@@ -144,6 +158,7 @@ def run_sweep(
     seeds: int | Precision = SEEDS,
     budget_s: float = BUDGET_S,
     engine: Engine = "sim",
+    view: View = DEFAULT,
 ) -> Sweep:
     """Run scenarios, which are the points, as `sweep` does, in a store."""
     refuse_if_impossible(engine, scenarios)
@@ -153,10 +168,12 @@ def run_sweep(
     with running.opened() as opened:
         while True:
             plan, jobs = planned(scenarios, counts, engine)
+            view.check([Row(point=point, runs=()) for point in plan.points])
             plan.store(out)
             _, failures = attempt(jobs, figures, opened, engine=engine)
             table = rows(plan, Store(out))
-            done = Sweep(directory=out, plan=plan, rows=table, failures=failures)
+            view.check(table)
+            done = Sweep(directory=out, plan=plan, rows=table, failures=failures, view=view)
             if isinstance(seeds, int) or failures:
                 return done
             wanted = [seeds.runs(named(row.summary), len(row.runs)) for row in table]

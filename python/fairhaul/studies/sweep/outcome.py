@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
-from fairhaul.figures.axes import axes
+from fairhaul.figures.axes import axes, label
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.swept import answering, figures
 from fairhaul.figures.words import too_short
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
@@ -14,8 +17,12 @@ from fairhaul.results.summary import scenario_result
 from fairhaul.results.table import Row, grid, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
+from fairhaul.studies.sweep.findings import findings
 from fairhaul.text.phrases import listed, value_text
 from fairhaul.text.table import Table
+
+# Findings that the answer has; the report has all.
+MOST_FINDINGS = 3
 
 
 def outcome_of(done: Sweep) -> Outcome:
@@ -24,15 +31,27 @@ def outcome_of(done: Sweep) -> Outcome:
         study="sweep",
         title=done.plan.points[0].title,
         question=_question(done.rows),
-        answer=_answer(done.rows),
+        answer=_answer(done),
         evidence=lambda: _sections(done),
         values=lambda: {"scenarios": [scenario_result(row.runs) for row in done.rows if row.runs]},
     )
 
 
 def _sections(done: Sweep) -> list[Section]:
+    swept = cache(lambda: figures(done.rows, done.view))
     return [
-        Section(heading="Over the swept keys", figures=lambda: _figures(done.rows), detailed=True),
+        Section(
+            heading="Over the swept keys",
+            points=_findings(done)[MOST_FINDINGS:],
+            figures=lambda: [*answering(swept()), *_slider(done)],
+            detailed=True,
+        ),
+        Section(
+            heading="More over the swept keys",
+            figures=lambda: swept()[len(answering(swept())) :],
+            folded=True,
+            detailed=True,
+        ),
         Section(
             heading="Every point",
             text=[_how(done.rows)],
@@ -47,16 +66,21 @@ def _sections(done: Sweep) -> list[Section]:
     ]
 
 
-def _figures(table: Sequence[Row]) -> list[Figure]:
-    """Draw the figures over the swept keys, and the goodputs with a slider over the points."""
-    from fairhaul.figures.axes import label
-    from fairhaul.figures.steps import goodputs
-    from fairhaul.figures.swept import figures
+def _findings(done: Sweep) -> list[str]:
+    return findings(done.rows, done.view.y)
 
-    done = [row for row in table if row.runs]
-    names = [label(row, axes(done)) for row in done]
-    slider = goodputs(names, [parties(row.summary) for row in done])
-    return [*figures(table), *([slider] if slider else [])]
+
+def _slider(done: Sweep) -> list[Figure]:
+    """Draw the goodputs with a slider over the points."""
+    from fairhaul.figures.steps import goodputs
+
+    table = [row for row in done.rows if row.runs]
+    names = [label(row, axes(table)) for row in table]
+    digests = {row.point.digest for row in table}
+    rows = Store(done.directory).rows("scenario", digests)
+    scenarios = [json.loads(str(row["resolved"])) for row in rows]
+    slider = goodputs(names, [parties(row.summary) for row in table], scenarios)
+    return [slider] if slider else []
 
 
 def _question(table: Sequence[Row]) -> str:
@@ -64,15 +88,22 @@ def _question(table: Sequence[Row]) -> str:
     return f"How do the results depend on {listed(keys)}?" if keys else "What do the runs give?"
 
 
-def _answer(table: Sequence[Row]) -> str:
-    """Say which points are the fairest and the least fair, or how many there are."""
+def _answer(done: Sweep) -> str:
+    """Say what differs beyond chance, and which points are the fairest and the least fair."""
+    table = done.rows
     runs = sum(len(row.runs) for row in table)
-    count = f"{len(table)} points, {runs} runs."
+    first = _findings(done)[:MOST_FINDINGS]
+    return " ".join([f"{len(table)} points, {runs} runs.", *first, *_range(table)]) + _too_short(
+        table
+    )
+
+
+def _range(table: Sequence[Row]) -> list[str]:
     judged = [(row.summary["fairness"]["jain"], row) for row in table if row.runs]
     known = [(jain["mean"], row) for jain, row in judged if jain is not None]
     one_flow = all(len(parties(row.summary)) < 2 for row in table if row.runs)
     if len(known) < 2 or one_flow:
-        return count + _too_short(table)
+        return []
     keys = axes(table)
 
     def where(row: Row) -> str:
@@ -82,10 +113,10 @@ def _answer(table: Sequence[Row]) -> str:
     (low, worst), (high, best) = (
         function(known, key=lambda pair: pair[0]) for function in (min, max)
     )
-    return (
-        f"{count} Jain's index is {low:.3f} to {high:.3f}: lowest at {where(worst)}, highest at "
-        f"{where(best)}.{_too_short(table)}"
-    )
+    return [
+        f"Jain's index is {low:.3f} to {high:.3f}: lowest at {where(worst)}, highest at "
+        f"{where(best)}."
+    ]
 
 
 def _too_short(table: Sequence[Row]) -> str:
