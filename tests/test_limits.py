@@ -158,3 +158,11 @@ def test_flows_of_one_entry_are_a_class_in_json_and_in_the_columns_of_a_sweep(
     columns = points.frame().columns
     assert {"x.share", "x.loss_rate", "y.share", "bottleneck.queue_p99_s"} <= set(columns)
     assert not any(name.startswith("x[") for name in columns)
+
+
+def test_single_flows_are_rows_of_the_exported_table(tmp_path: Path) -> None:
+    points = fairhaul.sweep(scenario({"name": "x", "count": 3}), tmp_path / "out", seeds=2)
+    flows = points.frame("flows")
+    assert flows["name"].to_list() == ["x[0]", "x[1]", "x[2]"] * 2
+    # A CSV file has no columns of columns.
+    assert "limits.congestion window" in flows.write_csv().splitlines()[0]

@@ -25,7 +25,9 @@ def _of_run(run: RunFigures) -> Iterator[dict[str, Any]]:
         "seed": str(run["seed"]),
     }
     for flow in run["flows"]:
-        yield {**settings, **everything, **flow}
+        figures: dict[str, Any] = {**flow}
+        limits = {f"limits.{limit}": part for limit, part in figures.pop("limits").items()}
+        yield {**settings, **everything, **figures, **limits}
 
 
 def frame(cells: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
