@@ -24,6 +24,7 @@ from fairhaul.text.verdicts import tone
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
 
 HOME = resources("fairhaul.report")
 # What the page runs, in this order: `zoom.js` says what of a chart is drawn, `page.js` draws it.
@@ -33,6 +34,7 @@ MOST_ROWS = 24
 STUDIO = "studio.html"
 # Line breaks and tabs stay.
 CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
+INTERVAL = re.compile(r"\[-?[\d.e-]+, -?[\d.e-]+\]")
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
@@ -111,9 +113,12 @@ def _template() -> jinja2.Template:
     return environment.from_string((HOME / "page.html.j2").read_text(encoding="utf-8"))
 
 
-def _tied(text: str) -> str:
-    """Keep a number and its unit on one line."""
-    return BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
+def _tied(text: str) -> Markup:
+    """Keep a number and its unit on one line, and put intervals into elements of their own."""
+    from markupsafe import Markup, escape
+
+    tied = escape(BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _shown(text)))
+    return Markup(INTERVAL.sub(r'<span class="interval">\g<0></span>', tied))
 
 
 def _page(

@@ -21,7 +21,7 @@ from fairhaul.studies.attack.box import Range
 from fairhaul.studies.attack.objectives import ATTACKED, REFERENCE, shares
 from fairhaul.studies.attack.place import OWN, RIVAL, SELF, Place
 from fairhaul.studies.attack.search import CELLS
-from fairhaul.text.digits import Decimals
+from fairhaul.text.digits import Decimals, percent
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _rivals(of: Attack, place: Place) -> str:
 
 def number(of: Attack, value: Estimate) -> str:
     """Write the value of the objective with its interval."""
-    return text(value, Decimals(digits=2)) + of.objective.unit
+    return text(value, Decimals(digits=2, unit=of.objective.unit))
 
 
 def _on_kernel(of: Attack, kernel: Kernel) -> str:
@@ -245,7 +245,7 @@ def _percent(part: float) -> str:
 
 def _estimated(values: Sequence[float], of: Attack) -> str:
     value = estimate(values, of.objective.bounds)
-    return text(value, Decimals(digits=1, scale=100)) + " %"
+    return text(value, percent(1))
 
 
 def _packets(count: float) -> str:

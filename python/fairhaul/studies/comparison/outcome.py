@@ -9,20 +9,21 @@ from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.figure_rows import Number, cell, linux_sender_line, plain
+from fairhaul.results.figure_rows import cell, linux_sender_line, plain
 from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.comparison.answer import others_text
 from fairhaul.studies.comparison.question import Question
-from fairhaul.text.durations import duration_text, rough_duration_text
+from fairhaul.text.digits import Form
+from fairhaul.text.durations import DURATION, duration_text
 from fairhaul.text.phrases import listed, quantity, size_text
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.studies.comparison import Comparison
 
-Columns = dict[str, tuple[str, Number]]
+Columns = dict[str, tuple[str, Form]]
 
 
 def outcome_of(done: Comparison) -> Outcome:
@@ -69,9 +70,7 @@ def _columns(done: Comparison) -> Columns:
     if len(rtts) > 1:
         columns["jain"] = ("Jain", plain(3))
         columns |= {f"{i}.share": (f"% at {rtt}", plain(1, 100)) for i, rtt in enumerate(rtts)}
-    columns |= {
-        f"{i}.completion_s": (f"{size} at {rtt}", duration_text) for i, rtt in enumerate(rtts)
-    }
+    columns |= {f"{i}.completion_s": (f"{size} at {rtt}", DURATION) for i, rtt in enumerate(rtts)}
     return columns
 
 
@@ -84,10 +83,7 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
     rows = [
         [
             name + ("" if of["stationary"] else " *"),
-            *(
-                cell(_at(of, key), form, rough_duration_text if key.endswith("_s") else None)
-                for key, (_, form) in columns.items()
-            ),
+            *(cell(_at(of, key), form) for key, (_, form) in columns.items()),
             *([f"{round(of['stationary_share'] * done.seeds)} of {done.seeds}"] if marked else []),
         ]
         for name, of in results

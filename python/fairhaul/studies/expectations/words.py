@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.engines import Engine
-from fairhaul.statistics.estimate import LEAST_RUNS, Estimate, legend, text
+from fairhaul.statistics.estimate import LEAST_RUNS, legend, text
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Judged
+from fairhaul.text.digits import Significant
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -70,15 +70,7 @@ def measured(judged: Judged) -> str:
         return "no run has this number" if judged.values else "no valid run"
     missing = judged.values.count(None)
     lacking = f" ({missing} of {len(judged.values)} runs lack it)" if missing else ""
-    return text(judged.estimate, _form(judged.estimate)) + lacking
-
-
-def _form(of: Estimate) -> Callable[[float], str]:
-    """Give as many digits as the interval justifies: two of its half, at most six decimals."""
-    if of.low is None or of.high is None or of.high == of.low:
-        return lambda value: f"{value:.4g}"
-    digits = min(max(1 - math.floor(math.log10((of.high - of.low) / 2)), 0), 6)
-    return lambda value: f"{value:.{digits}f}"
+    return text(judged.estimate, Significant(digits=4)) + lacking
 
 
 def verdicts(checked: Checked) -> str:

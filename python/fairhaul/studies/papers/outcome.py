@@ -26,18 +26,18 @@ UNKNOWN = "The reason is undecided here."
 AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
 PREDICTED = {True: "✗ missed", False: "✓ as predicted", None: ""}
 PREDICTION = (
-    "The simulator's prediction was stored in prediction.json before the kernel ran. The ± after a "
-    "predicted mean gives the interval in which 95 of 100 means of the same number of kernel runs "
+    "The simulator's prediction was stored in prediction.json before the kernel ran. The interval "
+    "of a predicted mean is that in which 95 of 100 means of the same number of kernel runs "
     "would lie if real hosts behaved as predicted. Both engines run the same scenario. ✗ missed: "
-    "the kernel's mean lies outside that interval. The ± after a mean of the kernel is its 95 % "
-    "interval."
+    "the kernel's mean lies outside that interval. The interval of a mean of the kernel is "
+    "its 95 % interval."
 )
 FAMILY = (
     "The comparisons of an experiment are judged together: the probability that any of them is "
     "decided wrongly is at most 5 %. Without sufficient evidence, a claim is undecided."
 )
 LEGEND = (
-    "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval (±); "
+    "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval; "
     "≠ differs: it lies outside. The number behind it is our mean over the paper's value."
 )
 
