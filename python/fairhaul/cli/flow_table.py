@@ -22,11 +22,17 @@ COLUMNS = (
     "packets",
     "pacing Mbit/s",
 )
+# Columns without which a narrow terminal shows the others; the last is dropped first.
+LEAST = (
+    *("cwnd", "from", "min RTT ms", "pacing Mbit/s", "ssthresh"),
+    *("retrans % total", "packets", "namespace"),
+)
 
 
 def flow_table(title: str, flows: Sequence[Mapping[str, Any]]) -> Table:
     """Lay out connections, a row each."""
-    return Table(title=title, columns=COLUMNS, rows=[_row(flow) for flow in flows], words=4)
+    rows = [_row(flow) for flow in flows]
+    return Table(title=title, columns=COLUMNS, rows=rows, words=4, least=LEAST)
 
 
 def _row(flow: Mapping[str, Any]) -> list[str]:
@@ -52,13 +58,13 @@ def _number(value: float | None, digits: int, scale: float = 1.0) -> str:
 
 
 def _with_bounds(flow: Mapping[str, Any], key: str, bound: str, digits: int) -> str:
-    """Write a value, and its bounds between two looks below it."""
+    """Write a value, and in brackets its bounds between two looks."""
     value = _number(flow[key], digits)
     if (bounds := flow["bounds"]) is None:
         return value
     suffix = key.removeprefix(bound)
     least, most = (_number(bounds[f"{bound}_{which}{suffix}"], digits) for which in ("min", "max"))
-    return f"{value}\n{least}..{most}"
+    return value if least == most else f"{value} [{least}, {most}]"
 
 
 def _percent(counts: Mapping[str, int] | None) -> str:

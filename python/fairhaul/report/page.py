@@ -20,6 +20,7 @@ from fairhaul.figures.slide import Style, on_slide, reshaped
 from fairhaul.files.files import replace as write_file
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.report.renderer import Renderer
+from fairhaul.text.printable import BEFORE_UNIT, INTERVAL, NO_BREAK
 from fairhaul.text.verdicts import tone
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ MOST_ROWS = 24
 STUDIO = "studio.html"
 # Line breaks and tabs stay.
 CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
-INTERVAL = re.compile(r"\[-?[\d.e-]+, -?[\d.e-]+\]")
-BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
 def write(path: Path, outcome: Outcome, renderer: Renderer, style: Style) -> Path:
@@ -117,8 +116,8 @@ def _tied(text: str) -> Markup:
     """Keep a number and its unit on one line, and put intervals into elements of their own."""
     from markupsafe import Markup, escape
 
-    tied = escape(BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _shown(text)))
-    return Markup(INTERVAL.sub(r'<span class="interval">\g<0></span>', tied))
+    whole = INTERVAL.sub(r'<span class="interval">\g<0></span>', escape(_shown(text)))
+    return Markup(BEFORE_UNIT.sub(NO_BREAK, whole))
 
 
 def _page(

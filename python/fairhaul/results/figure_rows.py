@@ -63,6 +63,12 @@ FAIRNESS_COLUMNS: dict[str, tuple[str, Form]] = {
     "entitlement": ("Jain of max-min shares", plain(3)),
 }
 
+# Columns without which a narrow terminal shows the others; the last is dropped first.
+LEAST = (
+    *("busiest link %", "cwnd", "% of link", "queue packets", "RTOs", "modes/s"),
+    *("capacity packets", "Jain of max-min shares"),
+)
+
 # Controllers whose flows have the profile "linux" by default.
 BBR = {"bbr", "bbr3"}
 
@@ -98,6 +104,7 @@ def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] =
         *tables,
         Table(
             title="Fairness",
+            least=LEAST,
             columns=["engine" if several else "among", *columns],
             rows=[
                 [engine if several else "measured flows", *row]
@@ -125,7 +132,7 @@ def _table(
 ) -> Table:
     names = [*words, "engine"] if len(engines) > 1 else words
     header, rows = _rows(parts, names, columns)
-    return Table(title=title, columns=header, rows=rows, words=len(names))
+    return Table(title=title, columns=header, rows=rows, words=len(names), least=LEAST).condensed()
 
 
 def _quantiles(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -178,12 +185,13 @@ def overview(labels: Sequence[str], scenarios: Sequence[Mapping[str, Any]]) -> T
         for of in scenarios
     ]
     return Table(
+        least=LEAST,
         columns=["", *columns, "busiest link %"],
         rows=[
             [label, *row, cell(utilization, form)]
             for label, row, utilization in zip(labels, rows, busy, strict=True)
         ],
-    )
+    ).condensed()
 
 
 def linux_sender_line(controllers: Iterable[str]) -> str:

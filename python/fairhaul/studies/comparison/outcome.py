@@ -91,7 +91,9 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
     header = ["controller", *(heading for heading, _ in columns.values())]
     header += ["stationary"] if marked else []
     title = f"{title}{' (* too short: not ranked)' if marked else ''}"
-    return Table(title=title, columns=header, rows=rows)
+    shares = [heading for heading in header if heading.startswith("% at ")]
+    least = ["% of all goodput", *shares, "link used %"]
+    return Table(title=title, columns=header, rows=rows, least=least).condensed()
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:
