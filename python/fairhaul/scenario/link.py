@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.scenario.listings import catalogue
 from fairhaul.scenario.read import toml
 
 if TYPE_CHECKING:
@@ -16,16 +17,18 @@ if TYPE_CHECKING:
 
 
 def link(scenario: Scenario) -> str:
-    """Give the fragment of an address with which the studio opens `scenario`.
+    """Give the fragment of an address with which the studio opens `scenario`; it may be empty.
 
     The scenario has to be one that its text and its settings describe: files beside it, such as
-    capacity traces, and controllers of one's own are not part of the fragment.
+    capacity traces, are not part of the fragment.
     """
-    return link_to(source_of(scenario))
+    return link_to(source_of(scenario), scenario.described["flows"])
 
 
-def link_to(source: Mapping[str, Any]) -> str:
-    """Give the fragment for what `source_of` gave."""
+def link_to(source: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> str:
+    """Give the fragment for what `source_of` gave; it is empty with a controller of one's own."""
+    if {flow["controller"] for flow in flows} - {of["name"] for of in catalogue()["controllers"]}:
+        return ""
     return fragment({f"{key}s" if key != "settings" else key: [of] for key, of in source.items()})
 
 

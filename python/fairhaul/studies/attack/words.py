@@ -58,7 +58,9 @@ def _worst(done: Attack) -> Section | None:
     return Section(
         heading="The smallest scenario",
         text=lines,
-        commands=[f"fairhaul run {shlex.quote(str(done.file))}"] if done.file else [],
+        commands=[f"fairhaul run {shlex.quote(str(done.file))}{done.attacked.options}"]
+        if done.file
+        else [],
         figures=lambda: for_each([run], lambda _, of: drawn.of_run(of, "worst-"), jobs=1)[0],
         studio=link(run),
     )

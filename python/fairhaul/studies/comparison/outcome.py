@@ -47,7 +47,7 @@ def _sections(done: Comparison) -> list[Section]:
     return [
         Section(heading="", tables=_tables(done), figures=lambda: [_figure(done)]),
         Section(heading="How it was measured", text=_how(done)),
-        Section(heading="Deployment", text=[_deployable(done)]),
+        _deployment(done),
     ]
 
 
@@ -143,7 +143,7 @@ def _paced_line(question: Question) -> str:
     )
 
 
-def _deployable(done: Comparison) -> str:
+def _deployment(done: Comparison) -> Section:
     """Say which of the controllers the kernel of this host has, or can be given, and how.
 
     A controller of which the runs were too short to judge has no command.
@@ -153,30 +153,30 @@ def _deployable(done: Comparison) -> str:
     from fairhaul.scenario.transport import controller_of
 
     if not has_kernel():
-        return "This host has no Linux kernel, so none of the controllers can be deployed here."
-    question, found, each = done.question, ways(), {}
+        none = "This host has no Linux kernel, so none of the controllers can be deployed here."
+        return Section(heading="Deployment", text=[none])
+    question, found, each, commands = done.question, ways(), {}, []
     cases = [(row["controller"], row[case]) for row in done.rows for case in ("alone", "beside")]
     short = {name for name, case in cases if case and not case["stationary"]}
     for text, transport in question.controllers.items():
         controller, name = transport.controller, controller_of(text)
         way = found.get(str(controller["kind"]), Way.NONE)
+        has_keys = way is Way.KERNEL and len(controller) > 1
+        each[name] = way.value + ", with its own parameters" * has_keys
         if way is Way.PORT:
             try:
                 command = install_command(controller, question.profile)
-                by = "" if text in short else f" by `{command}`"
-                each[name] = f"can be installed{by}"
+                commands += [] if text in short else [f"sudo {command}"]
             except Refused as refused:
                 each[name] = f"cannot be installed as simulated ({refused})"
-        else:
-            has_keys = way is Way.KERNEL and len(controller) > 1
-            each[name] = way.value + ", with its own parameters" * has_keys
     host = f"On this host: {', '.join(f'{name} {what}' for name, what in each.items())}."
-    if question.pacing is None:
-        return host
-    try:
-        return f"{host} `{pacing_command(question.pacing)}` makes its senders pace as simulated."
-    except Refused as refused:
-        return f"{host} Its senders cannot pace as simulated ({refused})."
+    if question.pacing is not None:
+        try:
+            command = pacing_command(question.pacing)
+            commands += ["# the senders pace as simulated", f"sudo {command}"]
+        except Refused as refused:
+            host += f" Its senders cannot pace as simulated ({refused})."
+    return Section(heading="Deployment", text=[host], commands=list(dict.fromkeys(commands)))
 
 
 def _figure(done: Comparison) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from fairhaul.figures.charts import Panel, Scale, panels
@@ -91,17 +92,15 @@ def _method(done: Evaluation) -> Section:
         'bound is "x cubic\'s", the number is divided by that of cubic in the same place, seed '
         "by seed.",
     ]
-    text.append(
-        "Each row names its scenario, FILE; its runs are repeated, from the directory of the "
-        "results, by:"
-    )
+    text.append("Each row names its scenario, FILE; its runs are repeated by:")
     return Section(heading="How it was measured", text=text, commands=commands(done), detailed=True)
 
 
 def commands(done: Evaluation) -> list[str]:
     """Give the command that repeats the runs of a scenario, FILE, with each controller."""
-    options = (" ".join(f"--set '{of}'" for of in settings) for settings in done.settings)
-    return [f"fairhaul check scenarios/FILE {each} --seeds {done.seeds}" for each in options]
+    check = f"fairhaul check {quote(str(done.folder / 'FILE'))}{done.options}"
+    each = (" ".join(f"--set {quote(of)}" for of in settings) for settings in done.settings)
+    return [f"{check} {settings} --seeds {done.seeds}" for settings in each]
 
 
 def _part(done: Evaluation, part: str) -> Section:
