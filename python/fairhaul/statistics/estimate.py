@@ -152,6 +152,8 @@ def text(of: Estimate | Mapping[str, Any], form: Form) -> str:
 
 def legend(runs: int) -> str:
     """Say what `text` writes for means over `runs` runs."""
+    if runs == 1:
+        return f"Values are those of one run; an interval requires at least {LEAST_RUNS}."
     if runs < LEAST_RUNS:
         return (
             f"Values are means, with the smallest and the largest of {runs} runs in brackets; "

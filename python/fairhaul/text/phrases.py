@@ -30,6 +30,11 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
+def count_of(count: int, what: str) -> str:
+    """Write a number of things: `one seed`, `5 seeds`."""
+    return f"one {what}" if count == 1 else f"{count} {what}s"
+
+
 def size_text(size_bytes: int) -> str:
     """Write a size in the largest unit that leaves a number of 1 or more."""
     for power, unit in ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB")):

@@ -60,6 +60,8 @@ class Table:
         shown = self.shown(options.max_width) if console.is_terminal else every
         width = max(options.max_width, self._narrowest(shown))
         widths = self._widths(shown, width)
+        if self.title:
+            yield Text(wrapped(printable(self.title), options.max_width), style="bold")
         yield from console.render(self._printed(widths), options.update(max_width=width))
         notes = list(self.notes)
         if dropped := [self.columns[column] for column in every if column not in shown]:
@@ -183,8 +185,6 @@ class Table:
             return Text(wrapped(printable(text), width), style=STYLES[of] if of else "")
 
         table = Printed(
-            title=Text(printable(self.title), style="bold") if self.title else None,
-            title_justify="left",
             box=box.SIMPLE_HEAD,
             show_edge=False,
             padding=(0, 1, 0, 0),

@@ -17,7 +17,7 @@ from fairhaul.studies.comparison.answer import others_text
 from fairhaul.studies.comparison.question import Question
 from fairhaul.text.digits import Form
 from fairhaul.text.durations import DURATION, duration_text
-from fairhaul.text.phrases import listed, quantity, size_text
+from fairhaul.text.phrases import count_of, listed, quantity, size_text
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _at(case: Mapping[str, Any], key: str) -> Any:
 
 def _how(done: Comparison) -> list[str]:
     question = done.question
-    seeds = "one seed" if done.seeds == 1 else f"{done.seeds} seeds"
+    seeds = count_of(done.seeds, "seed")
     engine = "" if done.engine == "sim" else f", in {FACTS[done.engine].title}"
     length, warmup = duration_text(done.duration_s), duration_text(done.warmup_s)
     lines = [

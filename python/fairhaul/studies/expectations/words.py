@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.engines import Engine
 from fairhaul.statistics.estimate import LEAST_RUNS, legend, text
-from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Judged
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST, Judged
 from fairhaul.text.digits import Significant
+from fairhaul.text.phrases import count_of
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ def outcome_of(done: Check) -> Outcome:
     counts = ", ".join(f"{done.count(v)} {v}" for v in (MET, NOT_MET, UNDECIDED))
     return Outcome(
         study="check",
-        title=f"Check of {len(done.cases)} scenarios",
+        title=f"Check of {count_of(len(done.cases), 'scenario')}",
         question="Are the runs as their scenarios expect?",
         answer=f"{few(done.seeds)}Expectations: {counts}.",
         evidence=lambda: [
-            *(_section(case, done.engines) for case in done.cases),
+            *(_section(case, done.engines) for case in sorted(done.cases, key=_rank)),
             Section(heading="", text=[legend(done.seeds)]),
         ],
         values=done.values,
@@ -37,6 +38,15 @@ def few(seeds: int) -> str:
     return f"Fewer than {LEAST_RUNS} seeds decide nothing. " if seeds < LEAST_RUNS else ""
 
 
+def _rank(case: CheckedCase) -> int:
+    """Order scenarios by their worst verdict."""
+    return min(map(_place, case.expectations), default=len(WORST_FIRST))
+
+
+def _place(checked: Checked) -> int:
+    return WORST_FIRST.index(checked.verdict)
+
+
 def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
     columns = ["measured", "verdict"]
     if len(engines) > 1:
@@ -44,7 +54,7 @@ def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
     table = Table(
         title=f"{case.case.file}: {case.case.title}",
         columns=["expectation", "expected", *columns],
-        rows=[_row(checked, engines) for checked in case.expectations],
+        rows=[_row(checked, engines) for checked in sorted(case.expectations, key=_place)],
         words=4,
     )
     disagree = [c.expectation.what for c in case.expectations if c.engines_disagree]
@@ -60,23 +70,26 @@ def _row(checked: Checked, engines: Sequence[Engine]) -> list[str]:
     row = [checked.expectation.what, checked.expectation.bound()]
     for engine in engines:
         judged = checked.by.get(engine)
-        row += ["-", "not run"] if judged is None else [measured(judged), judged.verdict]
+        form = checked.expectation.form
+        row += ["-", "not run"] if judged is None else [measured(judged, form), judged.verdict]
     return row
 
 
-def measured(judged: Judged) -> str:
+def measured(judged: Judged, form: Significant) -> str:
     """Write the number of an expectation over the runs of an engine, with its interval."""
     if judged.estimate is None:
         return "no run has this number" if judged.values else "no valid run"
     missing = judged.values.count(None)
     lacking = f" ({missing} of {len(judged.values)} runs lack it)" if missing else ""
-    return text(judged.estimate, Significant(digits=4)) + lacking
+    return text(judged.estimate, form) + lacking
 
 
 def verdicts(checked: Checked) -> str:
     """Write the verdict of each engine with what was measured."""
+    form = checked.expectation.form
     parts = [
-        f"{judged.verdict} on {engine}: {measured(judged)}" for engine, judged in checked.by.items()
+        f"{judged.verdict} on {engine}: {measured(judged, form)}"
+        for engine, judged in checked.by.items()
     ]
     if not parts:
         parts = ["undecided: no engine could run it"]

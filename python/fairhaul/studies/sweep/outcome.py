@@ -14,7 +14,7 @@ from fairhaul.results.summary import scenario_result
 from fairhaul.results.table import Row, grid, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
-from fairhaul.text.phrases import listed, value_text
+from fairhaul.text.phrases import count_of, listed, value_text
 from fairhaul.text.table import Table
 
 
@@ -67,7 +67,7 @@ def _question(table: Sequence[Row]) -> str:
 def _answer(table: Sequence[Row]) -> str:
     """Say which points are the fairest and the least fair, or how many there are."""
     runs = sum(len(row.runs) for row in table)
-    count = f"{len(table)} points, {runs} runs."
+    count = f"{count_of(len(table), 'point')}, {count_of(runs, 'run')}."
     judged = [(row.summary["fairness"]["jain"], row) for row in table if row.runs]
     known = [(jain["mean"], row) for jain, row in judged if jain is not None]
     one_flow = all(len(parties(row.summary)) < 2 for row in table if row.runs)
