@@ -17,6 +17,7 @@ from fairhaul.studies import evaluation
 from tests.compiled import bpf_object, crate
 from tests.conftest import Fairhaul
 from tests.kernel_host import needs_kernel
+from tools import ROOT
 
 CLASS = """\
 import fairhaul
@@ -182,3 +183,11 @@ def test_a_new_controllers_next_steps_work(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path / "gentle")
         assert len(executed(done.stdout, fairhaul)) == 2
+
+
+def test_a_reproduction_is_repeated(tmp_path: Path, fairhaul: Fairhaul) -> None:
+    shutil.copytree(ROOT / "docs/own-paper", tmp_path / "my paper")
+    done = fairhaul("reproduce", "my paper", "--quick", "--profile", "plain", "--only", "table1")
+    assert done.returncode == 0, done.stderr
+    printed = executed(done.stdout, fairhaul)
+    assert printed == ["reproduce 'my paper' --profile plain --quick --only table1"]

@@ -24,7 +24,6 @@ from fairhaul.results.summary import summary
 from fairhaul.runs.run_pool import Progress
 from fairhaul.statistics.estimate import Estimate, text
 from fairhaul.text.digits import Decimals, Scientific
-from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
 
 from .conftest import SMALL, Fairhaul
@@ -77,7 +76,7 @@ def test_no_word_and_no_interval_is_broken_at_80_columns() -> None:
         assert any(all(row[column] in line for column in shown) for line in lines), row
     text = " ".join(" ".join(lines).split())
     dropped = [name for column, name in enumerate(flows.columns) if column not in shown]
-    assert f"Too narrow for {listed(dropped)}; a wider terminal or a pipe" in text
+    assert f"Columns that do not fit: {', '.join(dropped)}. A wider terminal or a pipe" in text
 
 
 def test_columns_are_dropped_by_priority_until_the_others_fit() -> None:
@@ -91,7 +90,7 @@ def test_columns_are_dropped_by_priority_until_the_others_fit() -> None:
     lines = printed(grid, 29)
     assert max(map(len, lines)) <= 29
     assert {"1" * 9, "2" * 9} <= {word for line in lines for word in line.split()}
-    assert "Too narrow for c;" in " ".join(" ".join(lines).split())
+    assert "Columns that do not fit: c. A" in " ".join(" ".join(lines).split())
 
 
 def test_a_pipe_has_all_columns() -> None:

@@ -108,16 +108,23 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         finalize=_finalized,
     )
-    environment.filters["tied"] = _tied
+    environment.filters |= {"tied": _tied, "marked": _marked}
     return environment.from_string((HOME / "page.html.j2").read_text(encoding="utf-8"))
 
 
-def _tied(text: str) -> Markup:
-    """Keep a number and its unit on one line, and put intervals into elements of their own."""
+def _marked(text: str) -> Markup:
+    """Put intervals into elements of their own."""
     from markupsafe import Markup, escape
 
-    whole = INTERVAL.sub(r'<span class="interval">\g<0></span>', escape(_shown(text)))
-    return Markup(BEFORE_UNIT.sub(NO_BREAK, whole))
+    # A Markup escapes what is put into it.
+    plain = str(escape(_shown(text)))
+    return Markup(INTERVAL.sub(r'<span class="interval">\g<0></span>', plain))
+
+
+def _tied(text: str) -> Markup:
+    """Keep a number and its unit on one line, too."""
+    marked = _marked(text)
+    return type(marked)(BEFORE_UNIT.sub(NO_BREAK, str(marked)))
 
 
 def _page(

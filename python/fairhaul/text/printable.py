@@ -11,8 +11,9 @@ OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Of these, what JSON does not escape by itself.
 LEFT_BY_JSON = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 NO_BREAK = "\N{NO-BREAK SPACE}"
-BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b|BDP\b)")
 INTERVAL = re.compile(r"\[-?[\d.e-]+, -?[\d.e-]+\]")
+BEFORE_INTERVAL = re.compile(rf" ?{INTERVAL.pattern}")
 
 
 def printable(text: str) -> str:
@@ -30,7 +31,7 @@ def printable_json(text: str) -> str:
 def tied(text: str) -> str:
     """Keep a number and its unit, and the two ends of an interval, on one line."""
     tied = BEFORE_UNIT.sub(NO_BREAK, text)
-    return INTERVAL.sub(lambda found: found[0].replace(" ", NO_BREAK), tied)
+    return BEFORE_INTERVAL.sub(lambda found: found[0].replace(" ", NO_BREAK), tied)
 
 
 def wrapped(text: str, width: int, indent: int = 0) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
-from fairhaul.text.phrases import listed
 from fairhaul.text.printable import printable, tied, wrapped
 from fairhaul.text.verdicts import STYLES, tone
 
@@ -66,8 +65,8 @@ class Table:
         notes = list(self.notes)
         if dropped := [self.columns[column] for column in every if column not in shown]:
             notes.append(
-                f"Too narrow for {listed(dropped)}; a wider terminal or a pipe (| less -S) "
-                "shows them."
+                f"Columns that do not fit: {', '.join(dropped)}. A wider terminal or a pipe "
+                "(| less -S) shows them."
             )
         for note in notes:
             yield Text(wrapped(f"  {printable(note)}", options.max_width, indent=2))

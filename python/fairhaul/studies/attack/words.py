@@ -83,8 +83,9 @@ def _weaknesses(done: Attack) -> Section | None:
 def _map(done: Attack) -> Section:
     asked, cells = done.question, len(done.archive.cells)
     text = [
-        f"Searched: {asked.box.text()}. {done.runs} runs with {done.packets:.3g} packets, figures "
-        f"included; {cells} cells of the archive, seed {asked.seed}, budget {asked.budget_s:g} s."
+        f"Searched: {asked.box.text()}. {done.runs} runs with {done.packets / 1e6:.3g} million "
+        f"packets, figures included; {cells} cells of the archive, seed {asked.seed}, budget "
+        f"{asked.budget_s:g} s."
     ]
     return Section(heading="What was searched", text=text, figures=lambda: [_figure(done)])
 

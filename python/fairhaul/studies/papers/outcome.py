@@ -193,9 +193,9 @@ def _choices(done: Reproduction) -> Iterator[Section]:
 
 def _commands(done: Reproduction) -> Section:
     text = [
-        f"Fairhaul {_core.__version__}: {done.command}",
-        f"{done.how} Seeds are counted up from that of each scenario; the same version of the "
-        "simulator gives the same record, to the last bit, on every machine.",
+        f"Fairhaul {_core.__version__}. {done.how} Seeds are counted up from that of each "
+        "scenario; the same version of the simulator gives the same record, to the last bit, on "
+        "every machine.",
         f"{done.runs} runs with {done.packets / 1e6:.4g} million packets took "
         f"{duration_text(done.clock_s)}, and {duration_text(done.cpu_s)} of processor time.",
     ]
@@ -206,4 +206,4 @@ def _commands(done: Reproduction) -> Section:
             for of in done.parts
         ],
     )
-    return Section(heading="How to repeat it", text=text, tables=[files])
+    return Section(heading="How to repeat it", text=text, tables=[files], commands=[done.command])
