@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Spaces between two columns; behind the last there is one less.
 BETWEEN = 2
-# Sentences in the first columns are broken into lines; a shorter cell is not.
+# Sentences in the first columns are broken into lines of this length or more.
 LONGEST_WORDS = 24
 
 
@@ -153,7 +153,7 @@ class Table:
         cells = [row[column] for row in self.rows]
         if column < self.words:
             widths = (
-                len(cell) if len(cell) <= LONGEST_WORDS else max(map(len, tied(cell).split(" ")))
+                max(min(len(cell), LONGEST_WORDS), *map(len, tied(cell).split(" ")))
                 for cell in cells
             )
         else:

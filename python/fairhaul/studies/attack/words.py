@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fairhaul.studies.attack.shrink import Held
 
 COLUMNS = ("path", "flows", "rivals", "in the search", "over other seeds")
+# Columns without which a narrow terminal shows the others; the last is dropped first.
+LEAST = ("rivals", "flows", "in the search")
 
 
 def outcome_of(done: Attack) -> Outcome:
@@ -71,7 +73,7 @@ def _weaknesses(done: Attack) -> Section | None:
         return None
     rows = [_row(done, held) for held in done.weaknesses]
     title = f"Distinct weaknesses of {done.attacked.name}: {done.objective.name}"
-    table = Table(title=title, columns=COLUMNS, rows=rows, words=3)
+    table = Table(title=title, columns=COLUMNS, rows=rows, words=3, least=LEAST)
     return Section(
         heading="Distinct weaknesses",
         text=[f"{done.objective.name}: {done.objective.meaning}. {legend(5)}"],

@@ -56,6 +56,7 @@ def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
         columns=["expectation", "expected", *columns],
         rows=[_row(checked, engines) for checked in sorted(case.expectations, key=_place)],
         words=4,
+        least=[*columns[::2], "expected"],
     )
     disagree = [c.expectation.what for c in case.expectations if c.engines_disagree]
     points = [
