@@ -22,7 +22,7 @@ from fairhaul.statistics.estimate import (
 )
 from fairhaul.text.digits import Decimals, form_of, percent
 from fairhaul.text.durations import DURATION
-from fairhaul.text.phrases import RATE
+from fairhaul.text.phrases import RATE, count_of
 
 
 def test_five_values_give_a_mean_and_its_interval() -> None:
@@ -147,6 +147,8 @@ def test_an_estimate_is_written_with_the_ends_of_its_interval_or_its_range() -> 
     assert text(estimate([500.0] * 3), Decimals(digits=0)) == "500"
     assert "smallest and the largest of 3 runs" in legend(3)
     assert "95 % intervals" in legend(5)
+    assert "those of one run" in legend(1)
+    assert [count_of(count, "seed") for count in (1, 5)] == ["one seed", "5 seeds"]
 
 
 def test_an_interval_has_one_unit_that_stands_behind_the_mean() -> None:
