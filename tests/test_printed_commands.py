@@ -7,16 +7,20 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fairhaul.host.deployable import Way
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_transport
-from fairhaul.studies import evaluation
+from fairhaul.studies import advice, evaluation
+from fairhaul.studies.advice import words
 from tests.compiled import bpf_object, crate
 from tests.conftest import Fairhaul
 from tests.kernel_host import needs_kernel
+from tests.test_advise import QUICK, advised
 from tools import ROOT
 
 CLASS = """\
@@ -43,38 +47,38 @@ least_duration = "3 s"
 """
 
 COMMAND = re.compile(r"^(?: {2}| {4})(?:sudo )?fairhaul (.+)$", re.MULTILINE)
-Way = tuple[str, Sequence[str]]
+Given = tuple[str, Sequence[str]]
 
 
-def of_the_catalogue(_: Path, __: pytest.TempPathFactory) -> Way:
+def of_the_catalogue(_: Path, __: pytest.TempPathFactory) -> Given:
     return "cubic", ()
 
 
-def with_parameters(_: Path, __: pytest.TempPathFactory) -> Way:
+def with_parameters(_: Path, __: pytest.TempPathFactory) -> Given:
     return "fhstcp:c=20", ()
 
 
-def formula(_: Path, __: pytest.TempPathFactory) -> Way:
+def formula(_: Path, __: pytest.TempPathFactory) -> Given:
     return "law:increase=min(1, w),decrease=0.3", ()
 
 
-def of_python(folder: Path, _: pytest.TempPathFactory) -> Way:
+def of_python(folder: Path, _: pytest.TempPathFactory) -> Given:
     # A blank in the name: what is printed has to be quoted.
     (folder / "my idea.py").write_text(CLASS)
     return "gentle", ("--controller", "gentle=my idea.py:Gentle")
 
 
-def of_ebpf(folder: Path, _: pytest.TempPathFactory) -> Way:
+def of_ebpf(folder: Path, _: pytest.TempPathFactory) -> Given:
     shutil.copyfile(bpf_object("aimd"), folder / "aimd.bpf.o")
     return "mine", ("--controller", "mine=aimd.bpf.o")
 
 
-def of_a_library(_: Path, folders: pytest.TempPathFactory) -> Way:
+def of_a_library(_: Path, folders: pytest.TempPathFactory) -> Given:
     return "lib", ("--controller", f"lib={crate(folders.getbasetemp() / 'crates', 'gentle')}")
 
 
 WAYS = [of_the_catalogue, with_parameters, formula, of_python, of_ebpf, of_a_library]
-Made = Callable[[Path, pytest.TempPathFactory], Way]
+Made = Callable[[Path, pytest.TempPathFactory], Given]
 
 
 def executed(text: str, fairhaul: Fairhaul, **words: str) -> list[str]:
@@ -151,6 +155,34 @@ def test_what_compare_says_of_deployment_can_be_carried_out(fairhaul: Fairhaul) 
     done = subprocess.run(shell, capture_output=True, text=True, check=False)
     # Some kernels lack this queue discipline.
     assert done.returncode == 0 or "qdisc kind is unknown" in done.stderr, done.stderr
+
+
+@needs_kernel
+def test_the_commands_of_an_advice_can_be_carried_out(fairhaul: Fairhaul) -> None:
+    question, known = advice.read_path(["fhstcp:c=20,eta_floor=false", "cubic"], **QUICK)  # type: ignore[arg-type]
+    done = advised(question, known, 1.0)
+    for entry in done.entries:
+        ways = {"fhstcp": Way.PORT, "cubic": Way.KERNEL}
+        commands = [text for _, text in words.commands(replace(done, winner=entry, ways=ways))]
+        installs = [text for text in commands if text.startswith("sudo fairhaul ")]
+        assert len(installs) == entry.name.startswith("fhstcp")
+        for command in installs:
+            ran = fairhaul(*shlex.split(command)[2:], "--dry-run")
+            assert (ran.returncode, "would load" in ran.stdout) == (0, True), command
+        (route,) = (text for text in commands if " ip route " in text)
+        # A controller that is not installed here stands for that of the kernel.
+        route = re.sub(r"fh_\w+$", "cubic", route.removeprefix("sudo "))
+        for word, value in {
+            "PREFIX": "198.51.100.0/24",
+            "GATEWAY": "192.0.2.2",
+            "DEVICE": "d0",
+        }.items():
+            route = route.replace(word, value)
+        host = (
+            "ip link add d0 type veth peer name d1 && ip addr add 192.0.2.1/24 dev d0 && "
+            "ip link set d0 up && ip route add 198.51.100.0/24 via 192.0.2.2 dev d0"
+        )
+        subprocess.run(["unshare", "--net", "sh", "-ec", f"{host} && {route}"], check=True)
 
 
 @pytest.mark.parametrize("way", WAYS)
