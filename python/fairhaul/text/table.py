@@ -124,7 +124,11 @@ class Table:
         }
         if not alike:
             return self
-        known = [f"{self.columns[column]} {cell}" for column, cell in alike.items() if cell != "-"]
+        known = [
+            f"{head.removesuffix(' %')} {cell}{' %' * head.endswith(' %')}"
+            for head, cell in ((self.columns[column], cell) for column, cell in alike.items())
+            if cell != "-"
+        ]
         note = f"In every row: {', '.join(known)}."
         kept = [column for column in range(len(self.columns)) if column not in alike]
         return replace(
