@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,8 +13,11 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError
 from fairhaul.cli import status_of
+from fairhaul.measures.formula import read_formula
+from fairhaul.scenario.read import read_one
 from fairhaul.statistics.estimate import Estimate
-from fairhaul.studies.expectations import disagree, numbers, read_expectations, verdict
+from fairhaul.studies.expectations import disagree, judge, numbers, read_expectations, verdict
+from fairhaul.studies.expectations.words import measured
 
 CONFORMANCE = Path(__file__).parents[1] / "scenarios/conformance"
 
@@ -102,6 +107,29 @@ def test_a_run_without_the_number_is_not_within_the_bounds() -> None:
     assert verdict([*[1.0] * 5, None], 2.0) == "not met"
 
 
+@pytest.mark.parametrize(
+    ("number", "bound", "value", "shown"),
+    [
+        ("links.bottleneck.queue_mean_s", "<= 50 ms", 0.01534, "15.3 ms"),
+        ('max(flows["F*"].goodput_bps)', "<= 0.05 bit/s", 12.5e6, "12.5 Mbit/s"),
+        ("links.bottleneck.queue_mean_s / 0.04", "<= 0.05", 0.01534, "0.01534"),
+        ("count(events.F.timeout)", "<= 0.05", 3.0, "3"),
+    ],
+)
+def test_numbers_have_the_unit_of_their_bound(
+    number: str, bound: str, value: float, shown: str
+) -> None:
+    expectation = replace(
+        read_expectations(read_one(scenario(FULL)))[0],
+        number=number,
+        formula=read_formula(number, records=True),
+        at_least=None,
+        at_most=0.05,
+    )
+    assert expectation.bound() == bound
+    assert measured(judge(expectation, [value]), expectation.form) == shown
+
+
 def test_engines_disagree_if_their_intervals_have_no_number_in_common() -> None:
     one = Estimate(mean=1, low=0.9, high=1.1, runs=5)
     assert disagree(one, Estimate(mean=2, low=1.2, high=2.8, runs=5)) is True
@@ -116,7 +144,11 @@ def test_the_exit_status_says_whether_an_expectation_is_not_met(
     assert status_of(["check", str(good)]) == 0
     assert "Expectations: 1 met, 0 not met, 0 undecided." in capsys.readouterr().out
     assert status_of(["check", str(tmp_path)]) == 1
-    assert "Expectations: 2 met, 1 not met, 0 undecided." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Expectations: 2 met, 1 not met, 0 undecided." in out
+    # The scenario that fails comes first, and in it the expectation that fails.
+    assert out.index("b.toml") < out.index("a.toml")
+    assert [*re.findall(r"  (met|not met)\s*$", out, re.MULTILINE)] == ["not met", "met", "met"]
     assert status_of(["check", str(bad), "--seeds", "2"]) == 0
     assert status_of(["check", str(good), "--seeds", "2", "--strict"]) == 1
     out = capsys.readouterr().out

@@ -137,8 +137,9 @@ def test_compare_prints_the_command_that_installs_what_it_compared(fairhaul: Fai
     names = ("fhstcp", "fhstcp:c=20,eta_floor=false", "fhstcp:rtt=minimum", "reno")
     path = ("--rate", "10Mbit/s", "--rtt", "20ms", "--buffer", "20ms", "--duration", "100s")
     told = " ".join(fairhaul("compare", *names, *path).stdout.split())
-    assert "fhstcp can be installed by `fairhaul kernel install fhstcp`," in told
+    assert "fhstcp can be installed, fhstcp:c=20,eta_floor=false can be installed," in told
+    assert "sudo fairhaul kernel install fhstcp sudo fairhaul kernel install fhstcp" in told
     settings = "--set c=20/s --set eta_floor=off"
-    assert f"can be installed by `fairhaul kernel install fhstcp {settings}`" in told
+    assert f"sudo fairhaul kernel install fhstcp {settings}" in told
     assert "fhstcp:rtt=minimum cannot be installed as simulated" in told
     assert "reno is in its kernel" in told

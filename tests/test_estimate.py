@@ -20,6 +20,9 @@ from fairhaul.statistics.estimate import (
     legend,
     text,
 )
+from fairhaul.text.digits import Decimals, form_of, percent
+from fairhaul.text.durations import DURATION
+from fairhaul.text.phrases import RATE, count_of
 
 
 def test_five_values_give_a_mean_and_its_interval() -> None:
@@ -131,18 +134,38 @@ def test_intervals_hold_the_true_mean_in_93_to_97_of_100_cases(
     assert all(inside)
 
 
-def test_an_estimate_is_written_with_the_halves_of_its_interval_or_its_range() -> None:
-    def form(value: float) -> str:
-        return f"{value:.2f}"
-
+def test_an_estimate_is_written_with_the_ends_of_its_interval_or_its_range() -> None:
+    form = Decimals(digits=2)
     even = Estimate(mean=0.5, low=0.4, high=0.6, runs=9)
     odd = Estimate(mean=0.9, low=0.8, high=0.95, runs=9)
     few = Estimate(mean=0.9, low=0.8, high=0.95, runs=3)
     written = [text(each, form) for each in (even, odd, few, estimate([0.5]))]
-    assert written == ["0.50 ±0.10", "0.90 -0.10 +0.05", "0.90 (0.80 to 0.95)", "0.50"]
-    assert text(odd.to_dict(), form) == "0.90 -0.10 +0.05"
+    assert written == ["0.50 [0.40, 0.60]", *["0.90 [0.80, 0.95]"] * 2, "0.50"]
+    assert text(odd.to_dict(), form) == "0.90 [0.80, 0.95]"
+    # What prints as a constant has no interval.
+    assert text(Estimate(mean=0.5, low=0.4999, high=0.5001, runs=9), form) == "0.50"
+    assert text(estimate([500.0] * 3), Decimals(digits=0)) == "500"
     assert "smallest and the largest of 3 runs" in legend(3)
     assert "95 % intervals" in legend(5)
+    assert "those of one run" in legend(1)
+    assert [count_of(count, "seed") for count in (1, 5)] == ["one seed", "5 seeds"]
+
+
+def test_an_interval_has_one_unit_that_stands_behind_the_mean() -> None:
+    days = Estimate(mean=417_300, low=328_000, high=527_000, runs=9)
+    assert text(days, DURATION) == "4.8 d [3.8, 6.1]"
+    assert text(Estimate(mean=20e6, low=14.7e6, high=25.3e6, runs=9), RATE) == (
+        "20.0 Mbit/s [14.7, 25.3]"
+    )
+    assert text(Estimate(mean=-0.001, low=-0.1, high=0.12, runs=9), percent(0)) == "0 % [-10, 12]"
+    assert text(estimate([0.25] * 6), percent(0)) == "25 %"
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"), [(".2f", "0.13"), (".3g", "0.125"), (".1e", "1.3e-1"), (",.0%", "13 %")]
+)
+def test_a_papers_format_gives_the_form_of_its_numbers(spec: str, shown: str) -> None:
+    assert form_of(spec)(0.125001) == shown
 
 
 def test_a_summary_has_the_shape_of_its_runs() -> None:

@@ -113,6 +113,20 @@ def test_it_is_written_as_page_markdown_and_json(few: Evaluation, tmp_path: Path
     assert words.answer(few).startswith("Of 25 criteria: cubic: ")
 
 
+def test_what_fails_comes_first_and_the_rest_is_named(few: Evaluation) -> None:
+    section = words.outcome_of(few).evidence()[0]
+    (table,) = section.tables
+    verdicts = [row[3:] for row in table.rows]
+    order = (NOT_MET, UNDECIDED, MET)
+    assert len(verdicts) < len(HEADINGS)
+    worst = [min(map(order.index, each)) for each in verdicts]
+    assert worst == sorted(worst)
+    assert worst[0] == 0
+    assert all({*each} not in ({MET}, {"not evidenced"}) for each in verdicts)
+    assert "Not evidenced here: " in table.notes[-1]
+    assert all(": not met. Expected: " in point for point in section.points[:1])
+
+
 def test_verdicts_of_rows_are_combined() -> None:
     assert verdict_of([MET, UNDECIDED, NOT_MET]) == NOT_MET
     assert verdict_of([MET, UNDECIDED]) == UNDECIDED

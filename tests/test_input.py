@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +161,30 @@ def test_a_directory_in_use_is_left_alone(small: Path, fairhaul: Fairhaul) -> No
     assert done.returncode == 2
     assert "not empty" in done.stderr
     assert sorted(small.parent.iterdir()) == [small]
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_an_empty_name_of_a_directory_is_reported(
+    command: str, small: Path, fairhaul: Fairhaul
+) -> None:
+    done = fairhaul(command, small, "--out", "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Invalid value for '--out': the name is empty" in done.stderr
+
+
+def test_a_name_that_a_locale_cannot_write_is_reported(small: Path) -> None:
+    file = small.rename(small.with_name("größe.toml"))
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "fairhaul", "run", file],
+        env={**os.environ, **locale},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.endswith("set LC_ALL=C.UTF-8\n")
+    assert "Traceback" not in done.stderr
 
 
 def test_mistakes_reach_python_as_a_list() -> None:

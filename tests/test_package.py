@@ -168,7 +168,7 @@ def test_a_number_agrees_up_to_its_printed_precision() -> None:
     assert replace(far, within=0.03).agrees() is True
     assert replace(far, within=0.02).agrees() is False
     assert papers.Cell(paper=[0.9], steps=[0.01], ours=[alone], form=".3f").agrees() is None
-    assert near.ours_text() == "0.910 ±0.005"
+    assert near.ours_text() == "0.910 [0.905, 0.915]"
     few = Estimate(mean=0.9, low=0.85, high=0.95, runs=4)
     assert papers.Cell(paper=[0.9], steps=[0.01], ours=[few], form=".3f").agrees() is None
 

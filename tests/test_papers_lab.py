@@ -83,7 +83,9 @@ def test_a_miss_is_a_mean_of_the_kernel_outside_what_was_predicted() -> None:
     before = table(cell(10, 2, (9.5,)), cell(10, 2), cell(10, None))
     found = before.beside(table(cell(11.9, None), cell(12.1, 5), cell(50, None)))
     assert [one.missed() for one in found.rows[0].cells] == [False, True, None]
-    assert found.misses() == ["c = 5, x1: predicted was 10.0 ±2.0, the kernel has 12.1 ±5.0"]
+    assert found.misses() == [
+        "c = 5, x1: predicted was 10.0 [8.0, 12.0], the kernel has 12.1 [7.1, 17.1]"
+    ]
     assert [who for who, _ in found.rows[0].lines()] == ["paper", "simulator", "kernel"]
     assert found.to_dict()["rows"][0]["x1"]["missed"] is True
     assert [who for who, _ in before.rows[0].lines()] == ["paper", "ours"]
@@ -95,7 +97,7 @@ def test_the_papers_number_is_held_against_the_kernels_where_it_was_asked() -> N
     found = before.beside(table(cell(20, 1), cell(15, 1)))
     assert [one.agrees() for one in before.rows[0].cells] == [True, False]
     assert [one.agrees() for one in found.rows[0].cells] == [False, True]
-    assert found.differences() == ["c = 5, x0: the paper has 9.5, the kernel has 20.0 ±1.0"]
+    assert found.differences() == ["c = 5, x0: the paper has 9.5, the kernel has 20.0 [19.0, 21.0]"]
 
 
 def test_the_prediction_is_stored_before_real_hosts_are_asked(

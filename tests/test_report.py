@@ -166,8 +166,10 @@ def test_several_runs_are_put_side_by_side(small: Path, fairhaul: Fairhaul) -> N
     page = read(small.parent / "both" / "report.html")
     each = {f"{i}-{name}" for i in range(1, 4) for name in OVER_TIME}
     assert page.figures == TOGETHER | each
-    for word in ("scalable", "Two flows", "95 % interval", "±"):
+    for word in ("scalable", "Two flows", "95 % interval", "["):
         assert word in page.text
+    text = (small.parent / "both" / "report.html").read_text()
+    assert re.search(r'<td class="">[\d.]+ <span class="interval">\[[\d.]+, [\d.]+\]</span>', text)
     assert len(list((small.parent / "both" / "figures").iterdir())) == 3 * len(page.figures)
     again = fairhaul("report", "all", "all", "--out", "twice")
     assert again.returncode == 2

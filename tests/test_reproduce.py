@@ -150,7 +150,7 @@ def test_a_claim_is_judged_by_its_parts() -> None:
         form=".2f",
     )
     claim = Claim(text="fair", verdict=Verdict.PART, measured=[index])
-    assert claim.numbers() == "index: 0.90 ±0.10 (c = 10)."
+    assert claim.numbers() == "index: 0.90 [0.80, 1.00] (c = 10)."
     ours = {"mean": 0.9, "low": 0.8, "high": 1.0, "interval": "95 %"}
     found = {"number": "index", "case": "c = 10", "ours": ours}
     assert claim.to_dict() == {"claim": "fair", "verdict": "in part", "numbers": [found]}

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from rich.console import Console
 
 import fairhaul as package
 from fairhaul.cli import watch
+from fairhaul.cli.flow_table import flow_table
 from fairhaul.cli.progress import described
 from fairhaul.record.record import TABLES
 from fairhaul.results import figure_rows
@@ -26,24 +28,22 @@ from fairhaul.text.table import Table
 
 from .conftest import SMALL, Fairhaul
 
-HEADINGS = {name for name, _ in figure_rows.FLOW_COLUMNS.values()} | {"controller"}
 
-
-def printed(grid: Table, width: int) -> list[str]:
-    screen = Console(width=width, record=True, file=io.StringIO())
-    screen.print(grid)
+def printed(grid: Table, width: int, *, terminal: bool = True) -> list[str]:
+    screen = Console(width=width, record=True, file=io.StringIO(), force_terminal=terminal)
+    screen.print(grid, crop=False)
     return screen.export_text().splitlines()
 
 
-def on_a_terminal(*args: str | Path) -> str:
-    """Call the command line on a terminal of 80 columns, and give what it shows."""
+def on_a_terminal(*args: str | Path, columns: int = 80, progress: bool = True) -> str:
+    """Call the command line on a terminal, and give what it shows."""
     master, slave = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
     process = subprocess.Popen(
         [sys.executable, "-m", "fairhaul", *map(str, args)],
         stdin=slave,
         stdout=slave,
-        stderr=slave,
+        stderr=slave if progress else subprocess.DEVNULL,
         env=environment,
     )
     os.close(slave)
@@ -70,27 +70,46 @@ def test_no_word_and_no_interval_is_broken_at_80_columns() -> None:
     flows = figure_rows.tables_of({"sim": figures})[0]
     lines = printed(flows, 80)
     assert max(map(len, lines)) <= 80
-    words = {word for line in lines for word in line.split()}
-    assert {word for heading in HEADINGS for word in heading.split()} - words <= {
-        *["completed", "in", "s", "modes/s"]
-    }
+    shown = flows.shown(80)
+    assert [flows.columns[column] for column in shown[:3]] == ["name", "controller", "Mbit/s"]
     for row in flows.rows:
-        for cell in row:
-            assert any(cell in line for line in lines), cell
-    # Too wide for one table: the next one begins with the names again.
-    assert sum(line.startswith("near ") for line in lines) == 2
+        assert any(all(row[column] in line for column in shown) for line in lines), row
+    text = " ".join(" ".join(lines).split())
+    dropped = [name for column, name in enumerate(flows.columns) if column not in shown]
+    assert f"Columns that do not fit: {', '.join(dropped)}. A wider terminal or a pipe" in text
 
 
-def test_columns_are_laid_out_in_as_many_tables_as_needed() -> None:
+def test_columns_are_dropped_by_priority_until_the_others_fit() -> None:
     grid = Table(title="T", columns=["name", "a", "b", "c"], rows=[["one", "1" * 9, "2" * 9, "3"]])
     # With the space behind each: name 6, a and b 11, c 3, of which the last space is not needed.
-    assert grid.blocks(30) == [[0, 1, 2, 3]]
-    assert grid.blocks(29) == [[0, 1, 2], [0, 3]]
-    assert grid.blocks(10) == [[0, 1], [0, 2], [0, 3]]
-    for width in (30, 29):
-        lines = printed(grid, width)
-        assert max(map(len, lines)) <= width
-        assert {"1" * 9, "2" * 9, "3"} <= {word for line in lines for word in line.split()}
+    assert grid.shown(30) == [0, 1, 2, 3]
+    assert [grid.shown(width) for width in (29, 27, 26, 1)] == [[0, 1, 2], [0, 1, 2], [0, 1], [0]]
+    # The columns `least` go first, the last of them before all.
+    ordered = replace(grid, least=["b", "a"])
+    assert [ordered.shown(width) for width in (29, 19, 18)] == [[0, 2, 3], [0, 2, 3], [0, 3]]
+    lines = printed(grid, 29)
+    assert max(map(len, lines)) <= 29
+    assert {"1" * 9, "2" * 9} <= {word for line in lines for word in line.split()}
+    assert "Columns that do not fit: c. A" in " ".join(" ".join(lines).split())
+
+
+def test_a_pipe_has_all_columns() -> None:
+    cells = [f"{number:010}" for number in range(40)]
+    grid = Table(columns=[f"c{number}" for number in range(40)], rows=[cells])
+    line = next(line for line in printed(grid, 80, terminal=False) if cells[0] in line)
+    assert line.split() == cells
+
+
+def test_a_number_that_all_rows_share_is_said_once() -> None:
+    rows = [["a", "1", "0", "-"], ["b", "2", "0", "-"]]
+    table = Table(columns=["flow", "x", "RTOs", "marks"], rows=rows).condensed()
+    assert (table.columns, table.rows) == (["flow", "x"], [["a", "1"], ["b", "2"]])
+    assert table.notes == ["In every row: RTOs 0."]
+    # Of a single row nothing is gained, and words stay.
+    single = Table(columns=["flow", "x"], rows=[["a", "1"]])
+    assert single.condensed() is single
+    alike = Table(columns=["flow", "verdict"], rows=[["a", "met"], ["b", "met"]], words=2)
+    assert alike.condensed() is alike
 
 
 def test_a_number_has_the_digits_that_its_interval_justifies() -> None:
@@ -98,23 +117,18 @@ def test_a_number_has_the_digits_that_its_interval_justifies() -> None:
         known = Estimate(mean=mean, low=mean - half, high=mean + half, runs=9)
         return text(known, Decimals(digits=digits, scale=scale))
 
-    assert written(6803.29, 392.35) == "6800 ±390"
-    assert written(46648.7, 10074.4) == "47000 ±10000"
-    assert written(6803.29e6, 392.35e6, scale=1e-6) == "6800 ±390"
-    assert written(5.8034, 0.0996) == "5.80 ±0.10"
+    assert written(6803.29, 392.35) == "6800 [6410, 7200]"
+    assert written(46648.7, 10074.4) == "47000 [37000, 57000]"
+    assert written(6803.29e6, 392.35e6, scale=1e-6) == "6800 [6410, 7200]"
+    assert written(5.8034, 0.0996) == "5.80 [5.70, 5.90]"
     # Never more digits than the form has.
-    assert written(5.8034, 0.00012) == "5.80 ±0.00"
+    assert written(5.8034, 0.00012) == "5.80"
     # Both numbers have one exponent.
     loss = Estimate(mean=1.42e-3, low=1.36e-3, high=1.48e-3, runs=9)
-    assert text(loss, Scientific()) == "1.42e-3 ±0.06e-3"
+    assert text(loss, Scientific()) == "1.42e-3 [1.36e-3, 1.48e-3]"
     wide = Estimate(mean=2.0e-5, low=1.0e-6, high=9.0e-5, runs=9)
-    assert text(wide, Scientific()) == "2.0e-5 -1.9e-5 +7.0e-5"
+    assert text(wide, Scientific()) == "2.0e-5 [0.1e-5, 9.0e-5]"
     assert [Scientific()(value) for value in (0, 1.44e-3, 0.25)] == ["0", "1.4e-3", "2.5e-1"]
-    # 0.20 and 0.21 are one; 0.10 and 0.05 are not.
-    near = Estimate(mean=6.03, low=5.83, high=6.24, runs=9)
-    apart = Estimate(mean=0.90, low=0.80, high=0.95, runs=9)
-    assert text(near, Decimals(digits=2)) == "6.03 ±0.21"
-    assert text(apart, Decimals(digits=2)) == "0.90 -0.10 +0.05"
 
 
 def test_of_many_flows_the_ends_and_quantiles_are_printed(small: Path, fairhaul: Fairhaul) -> None:
@@ -196,3 +210,44 @@ def test_what_cannot_be_watched_is_refused(
     assert done.returncode == 2
     assert why in done.stderr
     assert not (small.parent / "x").exists()
+
+
+def test_flows_are_one_table_at_80_columns() -> None:
+    flow = {
+        **{"controller": "fh_fhstcp", "namespace": "", "rate_bps": 912.4e6, "cwnd": 10_500},
+        **{"local": "192.168.100.100:50001", "remote": "192.168.200.200:5201", "bounds": None},
+        **{"ssthresh": 2_147_483_647, "rtt_ms": 102.53, "min_rtt_ms": 99.1, "sent": 10_000_000},
+        **{"recent": None, "retransmitted": 120, "pacing_rate_bps": 1.2e9},
+        "limits": {"receive window": 0.71, "congestion window": 0.29},
+    }
+    bounds = {"cwnd_min": 9000, "cwnd_max": 11_000, "rtt_min_ms": 99.1, "rtt_max_ms": 120.0}
+    table = flow_table("Flows", [flow, {**flow, "bounds": bounds, "limits": None}])
+    lines = printed(table, 80)
+    heads = [line.split() for line in lines if line.startswith("controller")]
+    assert heads == [["controller", "to", "Mbit/s", "RTT", "ms", "retrans", "%"]]
+    assert any("912.4  102.53 [99.10, 120.00]" in line for line in lines)
+    every = printed(table, 80, terminal=False)
+    assert any("10500 [9000, 11000]" in line for line in every)
+    assert sum("receive window 71%" in line for line in every) == 1
+
+
+@pytest.mark.parametrize("words", ["list controllers", "list queues red", "reproduce list"])
+def test_a_list_breaks_between_words_alone(words: str, fairhaul: Fairhaul) -> None:
+    lines = plain(on_a_terminal(*words.split())).splitlines()
+    assert max(map(len, lines)) <= 80
+    whole = fairhaul(*words.split()).stdout
+    assert len(whole.splitlines()) < len(lines)
+    assert " ".join(lines).split() == whole.split()
+
+
+def test_json_does_not_depend_on_the_width_of_the_terminal(small: Path) -> None:
+    narrow, wide = (
+        re.sub(
+            r'"cpu_s": (\{\s+"mean": )?[\d.e-]+',
+            "",
+            on_a_terminal("run", small, "--json", columns=columns, progress=False),
+        )
+        for columns in (40, 200)
+    )
+    assert narrow == wide
+    assert '"schema"' in narrow

@@ -157,7 +157,7 @@ def _results(own: Sequence[Case], heading: str, *, with_answer: bool = False) ->
         text=text,
         tables=tables_of({case.engine: case.figures for case in own}, colours),
         # Older records do not have the text of their scenario.
-        studio=link_to(source) if source else "",
+        studio=link_to(source, own[0].scenario["flows"]) if source else "",
     )
 
 

@@ -115,6 +115,11 @@ def status_of(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         _say("fairhaul: interrupted")
         return 128 + _signal_of(error)
+    except UnicodeEncodeError as error:
+        if "surrogates" not in error.reason:
+            raise
+        _say("fairhaul: this locale cannot write all of a name; set LC_ALL=C.UTF-8")
+        return WRONG_INPUT
     except Exception as error:
         if not (lines := in_users_code(error)):
             raise

@@ -48,6 +48,26 @@ def in_users_code(error: Exception) -> list[str]:
     return ["Traceback:\n", *shown, *traceback.format_exception_only(error)]
 
 
+class Named(click.ParamType[Any]):
+    """A path with a name: an empty one would stand for the working directory."""
+
+    name = "path"
+
+    def __init__(self, path: click.Path) -> None:
+        """Take what else the path has to be."""
+        self.path = path
+
+    def convert(self, value: Any, param: Any, ctx: click.Context | None) -> Any:
+        """Read a path."""
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return self.path.convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: Any, incomplete: str) -> list[Any]:
+        """Let the shell complete the path."""
+        return self.path.shell_complete(ctx, param, incomplete)
+
+
 def option(shown: str, text: str, *, name: str | None = None, **more: Any) -> Callable[[F], F]:
     """Give an option, whose help says what its default is, if it has one.
 
@@ -58,6 +78,8 @@ def option(shown: str, text: str, *, name: str | None = None, **more: Any) -> Ca
         more: other arguments of `click.option`.
     """
     long, _, metavar = shown.partition(" ")
+    if isinstance(more.get("type"), click.Path):
+        more["type"] = Named(more["type"])
     return click.option(
         *filter(None, (long, name)),
         metavar=metavar or None,

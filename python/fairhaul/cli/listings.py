@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from fairhaul.cli import words
+from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, flag
-from fairhaul.cli.show import as_json
 from fairhaul.text.nearest import hint
+from fairhaul.text.printable import NO_BREAK, wrapped
 
 WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 
@@ -39,24 +40,32 @@ def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> N
                 raise click.UsageError(f"unknown name {name!r}; {hint(name, known)}")
         entries = [known[name] for name in names]
     if json_:
-        as_json({what: entries})
+        show.as_json({what: entries})
         return
     for entry in entries:
         source = f" [{entry['source']}]" if entry["source"] else ""
-        click.echo(f"{entry['name']:14} {entry['title']}{source}")
+        entry_line(entry["name"], f"{entry['title']}{source}")
         if names or parameters:
             _details(entry)
+
+
+def entry_line(name: str, text: str, column: int = 15, *, indent: int = 0) -> None:
+    """Print an entry: its name, and its text broken at words, in lines that begin at `column`."""
+    lead = f"{' ' * indent}{name}".ljust(column - 1) + " "
+    line = lead.replace(" ", NO_BREAK) + text
+    # Elsewhere than on a terminal, each entry is one line.
+    click.echo(wrapped(line, show.console().width if sys.stdout.isatty() else len(line), column))
 
 
 def _details(entry: Mapping[str, Any]) -> None:
     for key in entry.get("keys", []):
         default = f"default {key['default']}" if key["default"] else "required"
-        click.echo(f"    {key['name']:18} {key['wanted']}, {default}")
-        click.echo(f"    {'':18} {key['help']}")
+        entry_line(key["name"], f"{key['wanted']}, {default}", 23, indent=4)
+        entry_line("", key["help"], 23)
     for gauge in entry.get("gauges", []):
         unit = f", in {gauge['unit']}" if gauge["unit"] else ""
-        click.echo(f"    {gauge['name']:18} a gauge in the record{unit}")
-        click.echo(f"    {'':18} {gauge['help']}")
+        entry_line(gauge["name"], f"a gauge in the record{unit}", 23, indent=4)
+        entry_line("", gauge["help"], 23)
 
 
 @click.command()
@@ -64,4 +73,4 @@ def schema() -> None:
     """Print the JSON Schema of scenario files."""
     from fairhaul.scenario import listings
 
-    as_json(listings.schema())
+    show.as_json(listings.schema())

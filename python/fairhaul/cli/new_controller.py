@@ -33,4 +33,5 @@ def new_controller(name: str, folder: Path) -> None:
     click.echo(f"  cd {made}")
     click.echo("  cargo build --release")
     click.echo("  fairhaul run first.toml --report")
-    click.echo(f"  fairhaul compare {name} cubic --controller {name}={library_of(name)} ...")
+    path = "--rate 20Mbit/s --rtt 40ms --buffer 1bdp --duration 60s"
+    click.echo(f"  fairhaul compare {name} cubic --controller {name}={library_of(name)} {path}")

@@ -12,6 +12,7 @@ import click
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
+from fairhaul.cli.listings import entry_line
 from fairhaul.cli.options import profile_option
 from fairhaul.cli.study import Work, study
 from fairhaul.measures.types import SCHEMA
@@ -101,7 +102,7 @@ def _list(*, json_: bool) -> None:
     if json_:
         show.as_json({"papers": entries})
     for entry in () if json_ else entries:
-        click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
+        entry_line(entry["name"], f"{entry['title']} [{entry['source']}]")
 
 
 def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[str, Path]:

@@ -31,7 +31,8 @@ def console() -> Console:
             shown = [
                 printable(object_) if isinstance(object_, str) else object_ for object_ in objects
             ]
-            super().print(*shown, **how)
+            # What is wider than the screen stays whole: a command has to be copied.
+            super().print(*shown, **{"crop": False, **how})
 
     screen = Screen(highlight=False, markup=False, emoji=False)
     return screen if screen.is_terminal else Screen(width=160, highlight=False, markup=False)

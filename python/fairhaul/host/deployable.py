@@ -15,7 +15,7 @@ class Way(Enum):
     """How a controller gets into the kernel of this host."""
 
     KERNEL = "is in its kernel"
-    PORT = "can be installed by `fairhaul kernel install`"
+    PORT = "can be installed"
     NONE = "is not available"
 
 

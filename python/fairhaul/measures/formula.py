@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fairhaul.measures.formula_terms import FUNCTIONS, OPERATORS, Number, bounds_of
+from fairhaul.measures.formula_terms import FUNCTIONS, OPERATORS, Number, bounds_of, unit_of
 from fairhaul.measures.types import Fairness, FlowFigures, GroupFigures, LinkFigures, LossEpisodes
 from fairhaul.statistics.estimate import Bounds
 from fairhaul.text.nearest import hint
@@ -67,6 +67,11 @@ class Formula:
     def bounds(self) -> Bounds:
         """The smallest and the largest value that it can have."""
         return bounds_of(self.tree)
+
+    @property
+    def unit(self) -> str:
+        """The ending of the names of its figures, such as `s`; empty of a ratio."""
+        return unit_of(self.tree)
 
     def check(self, scenario: Mapping[str, Any]) -> None:
         """Check the names of flows and links against those of a described scenario.

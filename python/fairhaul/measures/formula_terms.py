@@ -42,6 +42,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "first": Function(lambda values: values[0]),
     "last": Function(lambda values: values[-1]),
 }
+# Their values are numbers, whatever the items are.
+UNITLESS = frozenset({"jain", "count"})
 
 
 def bounds_of(node: ast.expr) -> Bounds:
@@ -60,6 +62,20 @@ def bounds_of(node: ast.expr) -> Bounds:
         case _:
             bounds = ANY
     return bounds
+
+
+def unit_of(node: ast.expr) -> str:
+    """Give the ending of the figures of a formula, such as `s` or `bps`; empty of a ratio."""
+    match node:
+        case ast.UnaryOp():
+            return unit_of(node.operand)
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return unit_of(node.left) or unit_of(node.right)
+        case ast.Call(func=ast.Name(id=name)) if name not in UNITLESS:
+            return unit_of(node.args[0])
+        case ast.Attribute(attr=figure) | ast.Subscript(slice=ast.Constant(value=figure)):
+            return str(figure).rpartition("_")[2]
+    return ""
 
 
 def _plus(left: Bounds, right: Bounds) -> Bounds:

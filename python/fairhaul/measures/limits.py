@@ -41,6 +41,6 @@ def limited_by(parts: Mapping[str, float] | None) -> str:
     if not parts:
         return ""
     limit = max(parts, key=parts.__getitem__)
-    if limit == CONGESTION_WINDOW:
+    if limit == CONGESTION_WINDOW or not parts[limit]:
         return ""
     return limit if parts[limit] > 1 - SELDOM else f"{limit} {parts[limit]:.0%}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
 from fairhaul.measures.types import SCHEMA, Result
-from fairhaul.text.printable import printable
+from fairhaul.text.printable import printable, wrapped
 from fairhaul.text.table import Table, html
 
 if TYPE_CHECKING:
@@ -94,12 +94,16 @@ class Outcome:
         """Print the answer, and then each section that is not detailed."""
         from rich.text import Text
 
-        yield Text(printable(self.answer))
+        def text(part: str) -> Text:
+            indent = 2 if part.startswith("- ") else 0
+            return Text(wrapped(printable(part), options.max_width, indent))
+
+        yield text(self.answer)
         for section in self._shown():
             if section.heading:
                 yield Text(f"\n{printable(section.heading)}", style="bold")
             for part in section.parts():
-                yield Text(printable(part)) if isinstance(part, str) else part
+                yield text(part) if isinstance(part, str) else part
             # A command is not broken into lines, so that it can be copied.
             for line in section.commands:
                 yield Text(f"  {printable(line)}", no_wrap=True, overflow="ignore")

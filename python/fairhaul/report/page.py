@@ -20,10 +20,12 @@ from fairhaul.figures.slide import Style, on_slide, reshaped
 from fairhaul.files.files import replace as write_file
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.report.renderer import Renderer
+from fairhaul.text.printable import BEFORE_UNIT, INTERVAL, NO_BREAK
 from fairhaul.text.verdicts import tone
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
 
 HOME = resources("fairhaul.report")
 # What the page runs, in this order: `zoom.js` says what of a chart is drawn, `page.js` draws it.
@@ -33,7 +35,6 @@ MOST_ROWS = 24
 STUDIO = "studio.html"
 # Line breaks and tabs stay.
 CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
-BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
 def write(path: Path, outcome: Outcome, renderer: Renderer, style: Style) -> Path:
@@ -107,13 +108,23 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         finalize=_finalized,
     )
-    environment.filters["tied"] = _tied
+    environment.filters |= {"tied": _tied, "marked": _marked}
     return environment.from_string((HOME / "page.html.j2").read_text(encoding="utf-8"))
 
 
-def _tied(text: str) -> str:
-    """Keep a number and its unit on one line."""
-    return BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
+def _marked(text: str) -> Markup:
+    """Put intervals into elements of their own."""
+    from markupsafe import Markup, escape
+
+    # A Markup escapes what is put into it.
+    plain = str(escape(_shown(text)))
+    return Markup(INTERVAL.sub(r'<span class="interval">\g<0></span>', plain))
+
+
+def _tied(text: str) -> Markup:
+    """Keep a number and its unit on one line, too."""
+    marked = _marked(text)
+    return type(marked)(BEFORE_UNIT.sub(NO_BREAK, str(marked)))
 
 
 def _page(

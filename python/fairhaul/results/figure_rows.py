@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from fairhaul.measures.limits import limited_by
-from fairhaul.text.digits import Decimals, Scientific
+from fairhaul.text.digits import Decimals, Form, Scientific
 from fairhaul.text.table import Table
 
-Number = Callable[[float], str]
 Rows = tuple[list[str], list[list[str]]]
 
 # Of more flows, only so many of the first and of the last are printed.
@@ -18,13 +17,13 @@ MOST_FLOWS, AT_EACH_END = 24, 10
 QUANTILES = {"smallest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1.0}
 
 
-def cell(value: Any, form: Number, half: Number | None = None) -> str:
+def cell(value: Any, form: Form) -> str:
     """Write a number, or a mean with its interval; a dash for None."""
     from fairhaul.statistics.estimate import text
 
     if value is None:
         return "-"
-    return text(value, form, half) if isinstance(value, Mapping) else form(value)
+    return text(value, form) if isinstance(value, Mapping) else form(value)
 
 
 def plain(digits: int, scale: float = 1.0) -> Decimals:
@@ -32,7 +31,7 @@ def plain(digits: int, scale: float = 1.0) -> Decimals:
     return Decimals(digits=digits, scale=scale)
 
 
-FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
+FLOW_COLUMNS: dict[str, tuple[str, Form]] = {
     "goodput_bps": ("Mbit/s", plain(2, 1e-6)),
     "transfer_bps": ("transfer Mbit/s", plain(2, 1e-6)),
     "link_share": ("% of link", plain(2, 100)),
@@ -45,13 +44,13 @@ FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
     "completion_s": ("completed in s", plain(3)),
 }
 
-GROUP_COLUMNS: dict[str, tuple[str, Number]] = {
+GROUP_COLUMNS: dict[str, tuple[str, Form]] = {
     key: FLOW_COLUMNS[key]
     for key in FLOW_COLUMNS
     if key not in ("rtt_mean_s", "mode_changes_per_s")
 }
 
-LINK_COLUMNS: dict[str, tuple[str, Number]] = {
+LINK_COLUMNS: dict[str, tuple[str, Form]] = {
     "utilization": ("utilization %", plain(2, 100)),
     "drop_rate": ("drops", Scientific()),
     "mark_rate": ("marks", Scientific()),
@@ -63,11 +62,17 @@ LINK_COLUMNS: dict[str, tuple[str, Number]] = {
     "capacity_packets": ("capacity packets", plain(0)),
 }
 
-FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
+FAIRNESS_COLUMNS: dict[str, tuple[str, Form]] = {
     "jain": ("Jain's index", plain(3)),
     "max_min_ratio": ("largest / smallest", plain(2)),
     "entitlement": ("Jain of max-min shares", plain(3)),
 }
+
+# Columns without which a narrow terminal shows the others; the last is dropped first.
+LEAST = (
+    *("busiest link %", "cwnd", "% of link", "p95 ms", "median ms", "queue packets", "RTOs"),
+    *("modes/s", "capacity packets", "Jain of max-min shares"),
+)
 
 # Controllers whose flows have the profile "linux" by default.
 BBR = {"bbr", "bbr3"}
@@ -104,6 +109,7 @@ def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] =
         *tables,
         Table(
             title="Fairness",
+            least=LEAST,
             columns=["engine" if several else "among", *columns],
             rows=[
                 [engine if several else "measured flows", *row]
@@ -138,11 +144,11 @@ def _table(
     engines: Mapping[str, object],
     words: Sequence[str],
     parts: Sequence[Mapping[str, Any]],
-    columns: Mapping[str, tuple[str, Number]],
+    columns: Mapping[str, tuple[str, Form]],
 ) -> Table:
     names = [*words, "engine"] if len(engines) > 1 else words
     header, rows = _rows(parts, names, columns)
-    return Table(title=title, columns=header, rows=rows, words=len(names))
+    return Table(title=title, columns=header, rows=rows, words=len(names), least=LEAST).condensed()
 
 
 def _quantiles(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -162,7 +168,7 @@ def _quantiles(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _rows(
     parts: Sequence[Mapping[str, Any]],
     words: Sequence[str],
-    columns: Mapping[str, tuple[str, Number]],
+    columns: Mapping[str, tuple[str, Form]],
 ) -> Rows:
     """Lay out the columns that have a value in any row."""
     used = [key for key in columns if any(part.get(key) is not None for part in parts)]
@@ -199,12 +205,13 @@ def overview(labels: Sequence[str], scenarios: Sequence[Mapping[str, Any]]) -> T
         for of in scenarios
     ]
     return Table(
+        least=LEAST,
         columns=["", *columns, "busiest link %"],
         rows=[
             [label, *row, cell(utilization, form)]
             for label, row, utilization in zip(labels, rows, busy, strict=True)
         ],
-    )
+    ).condensed()
 
 
 def linux_sender_line(controllers: Iterable[str]) -> str:

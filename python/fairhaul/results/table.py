@@ -150,7 +150,8 @@ def grid(table: Sequence[Row]) -> Table:
         columns=[*(short(key, list(keys)) for key in keys), *rates, *SHOWN],
         rows=[_cells(row, keys, names) for row in table],
         words=len(keys),
-    )
+        least=[*rates, "% of link used", "queue ms", "runs"],
+    ).condensed()
 
 
 def swept(table: Sequence[Row]) -> dict[str, list[Any]]:

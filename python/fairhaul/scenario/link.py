@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def link(scenario: Scenario) -> str:
-    """Give the fragment of an address with which the studio opens `scenario`.
+    """Give the fragment of the studio's address that opens `scenario`.
 
     The scenario has to be one that its text and its settings describe: files beside it, such as
     capacity traces, are not part of the fragment.
@@ -28,7 +28,7 @@ def link(scenario: Scenario) -> str:
         ScenarioError: a controller is in it that the studio cannot run, such as one of one's own.
     """
     refuse_unknown(scenario)
-    return link_to(source_of(scenario))
+    return link_to(source_of(scenario), scenario.described["flows"])
 
 
 def refuse_unknown(scenario: Scenario) -> None:
@@ -37,22 +37,24 @@ def refuse_unknown(scenario: Scenario) -> None:
     Raises:
         ScenarioError: it names them.
     """
-    if names := not_in_studio(scenario):
+    if names := _not_in_studio(scenario.described["flows"]):
         raise ScenarioError(
             f"{scenario.title}: the studio has only the controllers of the catalogue, and not "
             f"{listed(names)}"
         )
 
 
-def not_in_studio(scenario: Scenario) -> list[str]:
+def _not_in_studio(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Give the names of the controllers of one's own and of controllers that only kernels have."""
-    flows = json.loads(scenario.describe())["flows"]
     known = {entry["name"] for entry in catalogue()["controllers"]}
-    return sorted({flow["controller"] for flow in flows if flow.get("controller")} - known)
+    # Datagrams have no controller.
+    return sorted({flow["controller"] for flow in flows} - known - {"none"})
 
 
-def link_to(source: Mapping[str, Any]) -> str:
-    """Give the fragment for what `source_of` gave."""
+def link_to(source: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> str:
+    """Give the fragment for what `source_of` gave; it is empty where the studio cannot run it."""
+    if _not_in_studio(flows):
+        return ""
     return fragment({f"{key}s" if key != "settings" else key: [of] for key, of in source.items()})
 
 

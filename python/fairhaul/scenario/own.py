@@ -7,12 +7,13 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 from random import Random
+from shlex import quote
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -23,13 +24,15 @@ from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
 __all__ = ["Ack", "Controller", "Event", "Round", "Window", "known", "load"]
 
 METHODS = ("on_ack", "on_round", "on_congestion", "on_timeout", "on_recovered", "pacing")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 
-Kinds = Mapping[str, "_core.PythonKind | _core.AgentKind | Path"]
+Kind: TypeAlias = "_core.PythonKind | _core.AgentKind | Path"
+Kinds: TypeAlias = Mapping[str, Kind]
 
 
 COMPILED = (".o", ".so", ".dylib", ".dll")
@@ -100,7 +103,8 @@ class Controller:
 
 Given = type[Controller] | str | PathLike[str]
 
-_known: ContextVar[Kinds] = ContextVar("controllers", default={})  # noqa: B039 - never changed
+# Each as the engine takes it, and as it was given.
+_known: ContextVar[Mapping[str, tuple[Kind, Given | None]]] = ContextVar("controllers", default={})  # noqa: B039
 
 
 @contextmanager
@@ -122,7 +126,8 @@ def known(controllers: Mapping[str, Given] | None) -> Iterator[None]:
                 raise ScenarioError("a name has letters, digits, - and _")
             if name in taken:
                 raise ScenarioError("a controller of the catalogue has this name")
-            kinds[name] = kind(given) if isinstance(given, type) else compiled(given)
+            of = kind(given) if isinstance(given, type) else compiled(given)
+            kinds[name] = (of, given)
         except ScenarioError as error:
             mistakes += [f"controllers: {name!r}: {mistake}" for mistake in error.args]
     if mistakes:
@@ -137,7 +142,7 @@ def known(controllers: Mapping[str, Given] | None) -> Iterator[None]:
 @contextmanager
 def driven(name: str) -> Iterator[None]:
     """Let scenarios that are read within use a name for flows that a program drives."""
-    token = _known.set({**_known.get(), name: _core.AgentKind()})
+    token = _known.set({**_known.get(), name: (_core.AgentKind(), None)})
     try:
         yield
     finally:
@@ -154,7 +159,33 @@ def named(given: Sequence[str | type[Controller]]) -> Iterator[list[str]]:
 
 def kinds() -> Kinds:
     """Give the controllers that are known here."""
-    return _known.get()
+    return {name: of for name, (of, _) in _known.get().items()}
+
+
+def options(names: Collection[str]) -> str:
+    """Give the options by which a printed command knows those of `names` that are known here.
+
+    A class that no file defines, such as one of a notebook, has none.
+    """
+    known = ((name, given) for name, (_, given) in _known.get().items() if name in names)
+    files = ((name, _place(given)) for name, given in known)
+    return "".join(f" --controller {quote(f'{name}={file}')}" for name, file in files if file)
+
+
+def _place(given: Given | None) -> str:
+    """Give where a controller is: its file, and the class of a file of Python."""
+    if given is None or not isinstance(given, type):
+        return "" if given is None else _from_here(Path(given))
+    with suppress(OSError, TypeError):
+        file = inspect.getsourcefile(given)
+        if file and Path(file).is_file():
+            return f"{_from_here(Path(file))}:{given.__qualname__}"
+    return ""
+
+
+def _from_here(file: Path) -> str:
+    path, here = file.resolve(), Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def compiled(given: str | PathLike[str]) -> Path:

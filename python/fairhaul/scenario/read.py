@@ -98,6 +98,11 @@ def profile(name: str) -> Iterator[None]:
         _profile.reset(token)
 
 
+def usual_profile() -> str | None:
+    """Give the profile of scenarios that do not name one; None for that of each controller."""
+    return _profile.get()
+
+
 def _names_profile(text: str, overrides: Sequence[tuple[str, str]]) -> bool:
     """Whether a scenario sets the profile of all flows, or varies it."""
     try:

@@ -6,19 +6,16 @@ The method is described in `docs/statistics.md`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairhaul.text.digits import Decimals, Scientific
+from fairhaul.text.digits import Form
 
 LEVEL = 0.95
 
 # With fewer runs the spread is hardly known, and their range is given instead of an interval.
 LEAST_RUNS = 5
-
-# Halves of an interval that differ by no more than this part are printed as one, the wider.
-SAME_HALVES = 0.1
 
 Interval = Literal["95 %", "range"]
 
@@ -135,37 +132,31 @@ def _quantile(freedom: int) -> float:
     return float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
-def text(
-    of: Estimate | Mapping[str, Any],
-    form: Callable[[float], str],
-    half: Callable[[float], str] | None = None,
-) -> str:
-    """Write an estimate, or its object in JSON: `0.97 ±0.01`, `0.97 -0.03 +0.01` or a range.
+def text(of: Estimate | Mapping[str, Any], form: Form) -> str:
+    """Write an estimate, or its object in JSON: `0.97 [0.94, 0.98]`, or a constant: `0.97`.
 
-    The two halves of an interval are written by `half`, by default `form`; halves that differ by at
-    most a tenth are one, the wider. The range of fewer than five runs is in parentheses. `Decimals`
-    and `Scientific` have no more digits than the wider half justifies.
+    The mean and both ends have the unit and the digits that the wider half of the interval
+    justifies. `legend` says what the ends are.
     """
     value = of.to_dict() if isinstance(of, Estimate) else of
     mean, low, high = value["mean"], value["low"], value["high"]
-    if low is None:
+    if low is None or low == high:
         return form(mean)
-    if isinstance(form, Decimals | Scientific):
-        form = form.within(max(mean - low, high - mean), mean)
-    if value["interval"] == "range":
-        return f"{form(mean)} ({form(low)} to {form(high)})"
-    write, down, up = half or form, mean - low, high - mean
-    wider = max(down, up)
-    if write(down) == write(up) or abs(up - down) <= SAME_HALVES * wider:
-        return f"{form(mean)} ±{write(wider)}"
-    return f"{form(mean)} -{write(down)} +{write(up)}"
+    known = form.within(max(mean - low, high - mean), mean)
+    written, *ends = map(known, (mean, low, high))
+    if {*ends} == {written}:
+        return written
+    unit = getattr(known, "unit", "")
+    return f"{written} [{', '.join(end.removesuffix(unit) for end in ends)}]"
 
 
 def legend(runs: int) -> str:
     """Say what `text` writes for means over `runs` runs."""
+    if runs == 1:
+        return f"Values are those of one run; an interval requires at least {LEAST_RUNS}."
     if runs < LEAST_RUNS:
         return (
-            f"Values are means, with the smallest and the largest of {runs} runs; "
+            f"Values are means, with the smallest and the largest of {runs} runs in brackets; "
             f"an interval requires at least {LEAST_RUNS}."
         )
     return "Values are means with their 95 % intervals."

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from fairhaul.text.digits import Significant
+
 # From the largest unit down; a length is written in two neighbouring units.
 UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+# A length with its interval, in one unit.
+DURATION = Significant(units=[*((f" {name}", size) for size, name in UNITS), (" ms", 1e-3)])
 # Of which part on work shows how long the rest takes.
 LEAST_PART = 0.02
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairhaul.text.digits import Significant
+
+PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
+# A rate with its interval, in one unit.
+RATE = Significant(units=[(f" {prefix}bit/s", size) for prefix, size in PREFIXES])
+
 
 def quantity(value: float, unit: str) -> str:
     """Write a number with three digits and a suitable prefix: `622 Mbit/s`."""
-    for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= scale:
-            return f"{value / scale:.3g} {prefix}{unit}"
-    return f"{value:.3g} {unit}"
+    return Significant(units=[(f" {prefix}{unit}", size) for prefix, size in PREFIXES])(value)
 
 
 def rate_unit(most_bps: float) -> tuple[float, str]:
@@ -25,6 +28,11 @@ def rate_unit(most_bps: float) -> tuple[float, str]:
 def listed(words: Sequence[str]) -> str:
     """Join words with commas and "and"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def count_of(count: int, what: str) -> str:
+    """Write a number of things: `one seed`, `5 seeds`."""
+    return f"one {what}" if count == 1 else f"{count} {what}s"
 
 
 def size_text(size_bytes: int) -> str:

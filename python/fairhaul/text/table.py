@@ -1,7 +1,7 @@
 """Tables, which print themselves on a terminal, in a notebook and as Markdown.
 
-On a terminal no word, number or interval is broken, and a heading between its words alone. A table
-that is wider than the terminal becomes several below each other, each with the first columns.
+On a terminal no word, number or interval is broken, and a heading between its words alone. Of a
+table that is wider than the terminal some columns are not shown; a note below it names them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
-from fairhaul.text.printable import printable
+from fairhaul.text.printable import printable, tied, wrapped
 from fairhaul.text.verdicts import STYLES, tone
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table as Printed
 
 # Spaces between two columns; behind the last there is one less.
 BETWEEN = 2
-# Sentences in the first columns are broken into lines; a shorter cell is not.
+# Sentences in the first columns are broken into lines of this length or more.
 LONGEST_WORDS = 24
 
 
@@ -32,6 +32,8 @@ class Table:
     share in [0, 1]; `groups` are the rows at which a group begins, if not every row is one;
     `prose`: the cells are sentences, and are broken into lines. `notes` are printed below it. Of a
     table with `ends` a terminal and a notebook show that number of the first and of the last rows.
+    A terminal that is too narrow drops the columns `least` first, the last of them before all, and
+    then those on the right.
     """
 
     columns: Sequence[str]
@@ -44,16 +46,30 @@ class Table:
     prose: bool = False
     notes: Sequence[str] = ()
     ends: int = 0
+    least: Sequence[str] = ()
 
-    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Printed | str]:
-        """Lay the table out for the width of the console."""
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay the table out for the width of a terminal; elsewhere nothing is dropped."""
+        from rich.text import Text
+
         if self.ends:
-            yield from self._cut().__rich_console__(_, options)
+            yield from self._cut().__rich_console__(console, options)
             return
-        for number, shown in enumerate(self.blocks(options.max_width)):
-            widths = self._widths(shown, options.max_width)
-            yield self._printed(widths, self.title if number == 0 else "")
-        yield from (f"  {printable(note)}" for note in self.notes)
+        every = range(len(self.columns))
+        shown = self.shown(options.max_width) if console.is_terminal else every
+        width = max(options.max_width, self._narrowest(shown))
+        widths = self._widths(shown, width)
+        if self.title:
+            yield Text(wrapped(printable(self.title), options.max_width), style="bold")
+        yield from console.render(self._printed(widths), options.update(max_width=width))
+        notes = list(self.notes)
+        if dropped := [self.columns[column] for column in every if column not in shown]:
+            notes.append(
+                f"Columns that do not fit: {', '.join(dropped)}. A wider terminal or a pipe "
+                "(| less -S) shows them."
+            )
+        for note in notes:
+            yield Text(wrapped(f"  {printable(note)}", options.max_width, indent=2))
 
     def _cut(self) -> Table:
         """Give the table of the first and the last rows."""
@@ -99,20 +115,41 @@ class Table:
             yield ""
             yield note
 
-    def blocks(self, width: int) -> list[list[int]]:
-        """Give the columns of each table that fits into `width`, one of numbers at least."""
-        needed = [self._needed(column) + BETWEEN for column in range(len(self.columns))]
-        first = list(range(min(self.words, len(self.columns))))
-        room = width + BETWEEN - 1 - sum(needed[column] for column in first)
-        found: list[list[int]] = []
-        left = 0
-        for column in range(len(first), len(self.columns)):
-            if not found or needed[column] > left:
-                found.append([*first])
-                left = room
-            found[-1].append(column)
-            left -= needed[column]
-        return found or [first]
+    def condensed(self) -> Table:
+        """Say a number once, in a note, that is the same in all of several rows."""
+        alike = {
+            column: cells[0]
+            for column, cells in enumerate(zip(*self.rows, strict=True))
+            if column >= self.words and len(cells) > 1 and len({*cells}) == 1
+        }
+        if not alike:
+            return self
+        known = [
+            f"{head.removesuffix(' %')} {cell}{' %' * head.endswith(' %')}"
+            for head, cell in ((self.columns[column], cell) for column, cell in alike.items())
+            if cell != "-"
+        ]
+        note = f"In every row: {', '.join(known)}."
+        kept = [column for column in range(len(self.columns)) if column not in alike]
+        return replace(
+            self,
+            columns=[self.columns[column] for column in kept],
+            rows=[[row[column] for column in kept] for row in self.rows],
+            notes=[*([note] if known else []), *self.notes],
+        )
+
+    def shown(self, width: int) -> list[int]:
+        """Give the columns that fit into `width`, the first in any case."""
+        least = [self.columns.index(name) for name in self.least if name in self.columns]
+        others = [column for column in range(len(self.columns)) if column not in least]
+        kept = [*others, *least]
+        while len(kept) > 1 and self._narrowest(kept) > width:
+            kept.pop()
+        return sorted(kept)
+
+    def _narrowest(self, shown: Iterable[int]) -> int:
+        """The narrowest that a table of these columns can be."""
+        return sum(self._needed(column) + BETWEEN for column in shown) - 1
 
     def _needed(self, column: int) -> int:
         """The narrowest that a column can be."""
@@ -120,7 +157,7 @@ class Table:
         cells = [row[column] for row in self.rows]
         if column < self.words:
             widths = (
-                len(cell) if len(cell) <= LONGEST_WORDS else max(map(len, cell.split()), default=0)
+                max(min(len(cell), LONGEST_WORDS), *map(len, tied(cell).split(" ")))
                 for cell in cells
             )
         else:
@@ -141,18 +178,16 @@ class Table:
             left -= more
         return widths
 
-    def _printed(self, widths: Mapping[int, int], title: str) -> Printed:
+    def _printed(self, widths: Mapping[int, int]) -> Printed:
         from rich import box
         from rich.table import Table as Printed
         from rich.text import Text
 
-        def cell(text: str) -> Text:
+        def cell(text: str, width: int) -> Text:
             of = tone(text)
-            return Text(printable(text), style=STYLES[of] if of else "")
+            return Text(wrapped(printable(text), width), style=STYLES[of] if of else "")
 
         table = Printed(
-            title=Text(printable(title), style="bold") if title else None,
-            title_justify="left",
             box=box.SIMPLE_HEAD,
             show_edge=False,
             padding=(0, 1, 0, 0),
@@ -166,7 +201,7 @@ class Table:
                 width=width,
             )
         for row in self.rows:
-            table.add_row(*(cell(row[column]) for column in widths))
+            table.add_row(*(cell(row[column], width) for column, width in widths.items()))
         return table
 
 

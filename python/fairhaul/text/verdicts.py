@@ -15,7 +15,7 @@ STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "open": "yellow"}
 
 
 def tone(cell: str) -> Tone | None:
-    """Give the tone of a cell that is a verdict, or begins with one: `met: 12.3 ±0.4`."""
+    """Give the tone of a cell that is a verdict, or begins with one: `met: 12.3 [11.9, 12.7]`."""
     word = cell.partition(":")[0]
     tones: tuple[tuple[Tone, tuple[str, ...]], ...] = (("bad", BAD), ("good", GOOD), ("open", OPEN))
     for name, words in tones:

@@ -19,9 +19,9 @@ from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import legend
 from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.studies.advice.path import NAMES
-from fairhaul.text.digits import Decimals
+from fairhaul.text.digits import Decimals, percent
 from fairhaul.text.durations import duration_text
-from fairhaul.text.phrases import listed, quantity, rate_unit, size_text
+from fairhaul.text.phrases import RATE, listed, quantity, rate_unit, size_text
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def answer(advice: Advice) -> str:
     """Say what to use, and how long the transfer takes, or that the runs were too short for it."""
     connections = advice.question.controllers[advice.winner.name].connections
     over = "one connection" if connections == 1 else f"{connections} connections"
-    goodput = estimate_text(advice.winner.goodput, _rate)
+    goodput = estimate_text(advice.winner.goodput, RATE)
     kind = controller_of(advice.winner.name)
     if not advice.is_long_enough:
         return (
@@ -121,18 +121,10 @@ def answer(advice: Advice) -> str:
     )
 
 
-def _rate(value: float) -> str:
-    return quantity(value, "bit/s")
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.0f} %"
-
-
 def _neighbours(advice: Advice) -> str:
     """Say what the competing flows lose."""
-    lost = estimate_text(advice.winner.harm, _percent)
-    allowed = _percent(advice.most_harm)
+    lost = estimate_text(advice.winner.harm, percent(0))
+    allowed = percent(0)(advice.most_harm)
     beyond = "" if advice.winner.allowed else f", more than the allowed {allowed}"
     return (
         f"Competing flows lose {lost} of what they have beside one cubic flow{beyond} (negative: "
@@ -160,7 +152,7 @@ def _certainty(advice: Advice) -> list[str]:
 def _excluded(advice: Advice) -> str:
     """Name the candidates that harm competing flows more than allowed."""
     names = [entry.name for entry in advice.entries if not entry.allowed]
-    limit = _percent(advice.most_harm)
+    limit = percent(0)(advice.most_harm)
     text = f"Not allowed, because competing flows would lose more than {limit}: {listed(names)}."
     return text if names else ""
 
@@ -172,7 +164,7 @@ def simulated(advice: Advice) -> str:
     return (
         f"Every candidate was simulated {candidates}. The competing flows, and the cubic flow that "
         "their loss is compared with, were simulated without it; in the same settings that cubic "
-        f"flow has {estimate_text(advice.today, _rate)}."
+        f"flow has {estimate_text(advice.today, RATE)}."
     )
 
 

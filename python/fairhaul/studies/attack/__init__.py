@@ -19,6 +19,7 @@ from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.listings import needed_queue
+from fairhaul.scenario.own import options as options_of
 from fairhaul.scenario.quantities import time_s
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import PROFILES, Transport, keyed, read_transport
@@ -187,7 +188,8 @@ def _attacked(controller: str, box: Box, profile: str | None) -> Attacked:
     if own is None or mistakes:
         raise ScenarioError(*mistakes)
     known = {name: rival for name, rival in rivals.items() if rival is not None}
-    return Attacked(name=controller, own=own, rivals=known)
+    kinds = [str(of.controller["kind"]) for of in (own, *known.values())]
+    return Attacked(name=controller, own=own, rivals=known, options=options_of(kinds))
 
 
 def attack(question: Question, **options: Unpack[RunOptions]) -> Attack:
@@ -285,6 +287,6 @@ def _scenario(done: Attack, worst: Held) -> str:
             f"{of.name} is the {of.meaning}: {words.number(done, worst.estimate)} over seeds "
             f"{worst.trials[0].seed} to {worst.trials[-1].seed}."
         ),
-        "fairhaul run FILE --seeds 5 repeats the runs.",
+        f"fairhaul run FILE --seeds 5{done.attacked.options} repeats the runs.",
     ]
     return written(done.attacked.keys(worst.place, worst.trials[0].seed), notes)

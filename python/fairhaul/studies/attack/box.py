@@ -161,8 +161,8 @@ class Box:
             f"round-trip times of {self.rtt.text('ms')}",
             f"buffers of {self.buffer.text('BDP')}",
             f"random loss of {self.loss.text()}",
-            f"{self.flows.text()} attacked flows",
-            f"{self.rivals.text()} rivals{kinds}",
+            f"attacked flows: {self.flows.text()}",
+            f"rivals: {self.rivals.text()}{kinds}",
         ]
         return "; ".join(parts)
 

@@ -42,6 +42,8 @@ class Attacked:
     name: str
     own: Transport
     rivals: Mapping[str, Transport]
+    options: str = ""
+    """The options of a command that runs a scenario with them, after a space."""
 
     def transports(self, place: Place, case: str) -> tuple[Transport, Transport | None]:
         """Give the transports of both groups of flows in a case; None is that of the first."""

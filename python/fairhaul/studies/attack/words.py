@@ -15,13 +15,13 @@ from fairhaul.figures.charts.fields import heat
 from fairhaul.figures.figure import Figure
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.link import link, not_in_studio
+from fairhaul.scenario.link import link_to, source_of
 from fairhaul.statistics.estimate import Estimate, estimate, legend, text
 from fairhaul.studies.attack.box import Range
 from fairhaul.studies.attack.objectives import ATTACKED, REFERENCE, shares
 from fairhaul.studies.attack.place import OWN, RIVAL, SELF, Place
 from fairhaul.studies.attack.search import CELLS
-from fairhaul.text.digits import Decimals
+from fairhaul.text.digits import Decimals, percent
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fairhaul.studies.attack.shrink import Held
 
 COLUMNS = ("path", "flows", "rivals", "in the search", "over other seeds")
+# Columns without which a narrow terminal shows the others; the last is dropped first.
+LEAST = ("rivals", "flows", "in the search")
 
 
 def outcome_of(done: Attack) -> Outcome:
@@ -58,9 +60,11 @@ def _worst(done: Attack) -> Section | None:
     return Section(
         heading="The smallest scenario",
         text=lines,
-        commands=[f"fairhaul run {shlex.quote(str(done.file))}"] if done.file else [],
+        commands=[f"fairhaul run {shlex.quote(str(done.file))}{done.attacked.options}"]
+        if done.file
+        else [],
         figures=lambda: for_each([run], lambda _, of: drawn.of_run(of, "worst-"), jobs=1)[0],
-        studio="" if not_in_studio(run) else link(run),
+        studio=link_to(source_of(run), run.described["flows"]),
     )
 
 
@@ -69,7 +73,7 @@ def _weaknesses(done: Attack) -> Section | None:
         return None
     rows = [_row(done, held) for held in done.weaknesses]
     title = f"Distinct weaknesses of {done.attacked.name}: {done.objective.name}"
-    table = Table(title=title, columns=COLUMNS, rows=rows, words=3)
+    table = Table(title=title, columns=COLUMNS, rows=rows, words=3, least=LEAST)
     return Section(
         heading="Distinct weaknesses",
         text=[f"{done.objective.name}: {done.objective.meaning}. {legend(5)}"],
@@ -81,8 +85,9 @@ def _weaknesses(done: Attack) -> Section | None:
 def _map(done: Attack) -> Section:
     asked, cells = done.question, len(done.archive.cells)
     text = [
-        f"Searched: {asked.box.text()}. {done.runs} runs with {done.packets:.3g} packets, figures "
-        f"included; {cells} cells of the archive, seed {asked.seed}, budget {asked.budget_s:g} s."
+        f"Searched: {asked.box.text()}. {done.runs} runs with {done.packets / 1e6:.3g} million "
+        f"packets, figures included; {cells} cells of the archive, seed {asked.seed}, budget "
+        f"{asked.budget_s:g} s."
     ]
     return Section(heading="What was searched", text=text, figures=lambda: [_figure(done)])
 
@@ -221,7 +226,7 @@ def _rivals(of: Attack, place: Place) -> str:
 
 def number(of: Attack, value: Estimate) -> str:
     """Write the value of the objective with its interval."""
-    return text(value, Decimals(digits=2)) + of.objective.unit
+    return text(value, Decimals(digits=2, unit=of.objective.unit))
 
 
 def _on_kernel(of: Attack, kernel: Kernel) -> str:
@@ -245,7 +250,7 @@ def _percent(part: float) -> str:
 
 def _estimated(values: Sequence[float], of: Attack) -> str:
     value = estimate(values, of.objective.bounds)
-    return text(value, Decimals(digits=1, scale=100)) + " %"
+    return text(value, percent(1))
 
 
 def _packets(count: float) -> str:

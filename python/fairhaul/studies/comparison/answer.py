@@ -16,7 +16,7 @@ from fairhaul.statistics.evidence import below, judge, less
 from fairhaul.studies.comparison.numbers import Runs
 from fairhaul.studies.comparison.plan import ENOUGH_ROUND_TRIPS, Done, budget_s
 from fairhaul.studies.comparison.question import Question
-from fairhaul.text.durations import duration_text
+from fairhaul.text.durations import DURATION, duration_text
 from fairhaul.text.phrases import size_text
 
 Row = Mapping[str, Any]
@@ -82,7 +82,7 @@ def _themes(question: Question) -> list[Theme]:
             best=f"transfers {size} fastest on its slowest flow",
             last="slowest",
             figure="{}",
-            form=duration_text,
+            form=DURATION,
         )
     )
     if question.others is not None:

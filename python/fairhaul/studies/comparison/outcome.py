@@ -9,20 +9,21 @@ from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.figure_rows import Number, cell, linux_sender_line, plain
+from fairhaul.results.figure_rows import cell, linux_sender_line, plain
 from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.comparison.answer import others_text
 from fairhaul.studies.comparison.question import Question
-from fairhaul.text.durations import duration_text, rough_duration_text
-from fairhaul.text.phrases import listed, quantity, size_text
+from fairhaul.text.digits import Form
+from fairhaul.text.durations import DURATION, duration_text
+from fairhaul.text.phrases import count_of, listed, quantity, size_text
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
     from fairhaul.studies.comparison import Comparison
 
-Columns = dict[str, tuple[str, Number]]
+Columns = dict[str, tuple[str, Form]]
 
 
 def outcome_of(done: Comparison) -> Outcome:
@@ -46,7 +47,7 @@ def _sections(done: Comparison) -> list[Section]:
     return [
         Section(heading="", tables=_tables(done), figures=lambda: [_figure(done)]),
         Section(heading="How it was measured", text=_how(done)),
-        Section(heading="Deployment", text=[_deployable(done)]),
+        _deployment(done),
     ]
 
 
@@ -69,9 +70,7 @@ def _columns(done: Comparison) -> Columns:
     if len(rtts) > 1:
         columns["jain"] = ("Jain", plain(3))
         columns |= {f"{i}.share": (f"% at {rtt}", plain(1, 100)) for i, rtt in enumerate(rtts)}
-    columns |= {
-        f"{i}.completion_s": (f"{size} at {rtt}", duration_text) for i, rtt in enumerate(rtts)
-    }
+    columns |= {f"{i}.completion_s": (f"{size} at {rtt}", DURATION) for i, rtt in enumerate(rtts)}
     return columns
 
 
@@ -84,10 +83,7 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
     rows = [
         [
             name + ("" if of["stationary"] else " *"),
-            *(
-                cell(_at(of, key), form, rough_duration_text if key.endswith("_s") else None)
-                for key, (_, form) in columns.items()
-            ),
+            *(cell(_at(of, key), form) for key, (_, form) in columns.items()),
             *([f"{round(of['stationary_share'] * done.seeds)} of {done.seeds}"] if marked else []),
         ]
         for name, of in results
@@ -95,7 +91,9 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
     header = ["controller", *(heading for heading, _ in columns.values())]
     header += ["stationary"] if marked else []
     title = f"{title}{' (* too short: not ranked)' if marked else ''}"
-    return Table(title=title, columns=header, rows=rows)
+    shares = [heading for heading in header if heading.startswith("% at ")]
+    least = ["% of all goodput", *shares, "link used %"]
+    return Table(title=title, columns=header, rows=rows, least=least).condensed()
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:
@@ -105,7 +103,7 @@ def _at(case: Mapping[str, Any], key: str) -> Any:
 
 def _how(done: Comparison) -> list[str]:
     question = done.question
-    seeds = "one seed" if done.seeds == 1 else f"{done.seeds} seeds"
+    seeds = count_of(done.seeds, "seed")
     engine = "" if done.engine == "sim" else f", in {FACTS[done.engine].title}"
     length, warmup = duration_text(done.duration_s), duration_text(done.warmup_s)
     lines = [
@@ -145,7 +143,7 @@ def _paced_line(question: Question) -> str:
     )
 
 
-def _deployable(done: Comparison) -> str:
+def _deployment(done: Comparison) -> Section:
     """Say which of the controllers the kernel of this host has, or can be given, and how.
 
     A controller of which the runs were too short to judge has no command.
@@ -155,30 +153,30 @@ def _deployable(done: Comparison) -> str:
     from fairhaul.scenario.transport import controller_of
 
     if not has_kernel():
-        return "This host has no Linux kernel, so none of the controllers can be deployed here."
-    question, found, each = done.question, ways(), {}
+        none = "This host has no Linux kernel, so none of the controllers can be deployed here."
+        return Section(heading="Deployment", text=[none])
+    question, found, each, commands = done.question, ways(), {}, []
     cases = [(row["controller"], row[case]) for row in done.rows for case in ("alone", "beside")]
     short = {name for name, case in cases if case and not case["stationary"]}
     for text, transport in question.controllers.items():
         controller, name = transport.controller, controller_of(text)
         way = found.get(str(controller["kind"]), Way.NONE)
+        has_keys = way is Way.KERNEL and len(controller) > 1
+        each[name] = way.value + ", with its own parameters" * has_keys
         if way is Way.PORT:
             try:
                 command = install_command(controller, question.profile)
-                by = "" if text in short else f" by `{command}`"
-                each[name] = f"can be installed{by}"
+                commands += [] if text in short else [f"sudo {command}"]
             except Refused as refused:
                 each[name] = f"cannot be installed as simulated ({refused})"
-        else:
-            has_keys = way is Way.KERNEL and len(controller) > 1
-            each[name] = way.value + ", with its own parameters" * has_keys
     host = f"On this host: {', '.join(f'{name} {what}' for name, what in each.items())}."
-    if question.pacing is None:
-        return host
-    try:
-        return f"{host} `{pacing_command(question.pacing)}` makes its senders pace as simulated."
-    except Refused as refused:
-        return f"{host} Its senders cannot pace as simulated ({refused})."
+    if question.pacing is not None:
+        try:
+            command = pacing_command(question.pacing)
+            commands += ["# the senders pace as simulated", f"sudo {command}"]
+        except Refused as refused:
+            host += f" Its senders cannot pace as simulated ({refused})."
+    return Section(heading="Deployment", text=[host], commands=list(dict.fromkeys(commands)))
 
 
 def _figure(done: Comparison) -> Figure:

@@ -20,6 +20,7 @@ from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.read import Scenario, ScenarioError, read_one
 from fairhaul.scenario.transport import STANDARD, Transport
 from fairhaul.studies.comparison.question import Question
+from fairhaul.text.phrases import count_of
 
 PACKET_BYTES = 1000
 
@@ -153,9 +154,9 @@ def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float
     if each_s < LEAST_ROUND_TRIPS * slowest_s:
         wanted_s = question.budget_s * LEAST_ROUND_TRIPS * slowest_s / each_s
         raise ScenarioError(
-            f"--budget {question.budget_s:g}s: {cases} cases with {seeds} seeds would end after "
-            f"{each_s:.2g} s, too soon for a round-trip time of {slowest_s:g} s: compare fewer "
-            f"controllers, or at a lower rate, or with a budget of at least {wanted_s:.0f}s"
+            f"--budget {question.budget_s:g}s: {cases} cases with {count_of(seeds, 'seed')} would "
+            f"end after {each_s:.2g} s, too soon for a round-trip time of {slowest_s:g} s: compare "
+            f"fewer controllers, or at a lower rate, or with a budget of at least {wanted_s:.0f}s"
         )
     return left_s
 

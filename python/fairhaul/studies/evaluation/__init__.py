@@ -46,6 +46,10 @@ class Evaluation(StudyResult):
     rows: tuple[Row, ...]
     settings: tuple[tuple[str, ...], ...]
     """Of each controller, the settings with which a scenario runs it, as for `--set`."""
+    folder: Path
+    """Where the scenarios are."""
+    options: str = ""
+    """The options of a command that runs them with controllers of one's own, after a space."""
 
     def of(self, section: str) -> list[Row]:
         """Give the rows of a heading."""
@@ -143,22 +147,27 @@ def evaluate_by_rfc9743(
     number = seeds or (QUICK if quick else SEEDS)
     files, running = files_of([SCENARIOS]), Running.of(options)
     with own.named(controllers) as names:
+        kinds = [str(read_transport(name).controller["kind"]) for name in names]
+        known = own.options(kinds)
         settings = [_settings(name) for name in names]
         plans = [read_cases(files, pairs) for pairs in settings]
         with running.opened() as opened:
             checks = check_all(plans, engines, opened, seeds=number)
+    folder = SCENARIOS
     if running.out is not None:
         # The commands of a report name them.
-        target = running.out / "scenarios"
-        target.mkdir(parents=True, exist_ok=True)
+        folder = running.out / "scenarios"
+        folder.mkdir(parents=True, exist_ok=True)
         for file in files:
-            shutil.copyfile(file, target / file.name)
+            shutil.copyfile(file, folder / file.name)
     return Evaluation(
         controllers=tuple(names),
         seeds=number,
         engines=tuple(engines),
         rows=tuple(rows_of(dict(zip(names, checks, strict=True)))),
         settings=tuple(tuple(f"{key}={value}" for key, value in pairs) for pairs in settings),
+        folder=folder,
+        options=known,
     )
 
 

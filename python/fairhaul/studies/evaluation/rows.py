@@ -15,7 +15,7 @@ from string import ascii_lowercase
 from typing import Any, Literal
 
 from fairhaul.scenario.read import variant
-from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Expectation, Verdict, verdict_of
+from fairhaul.studies.expectations import WORST_FIRST, Expectation, Verdict, verdict_of
 from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 from fairhaul.studies.expectations.words import measured
 from fairhaul.text.phrases import value_text
@@ -69,9 +69,10 @@ class Found:
 
     def text(self) -> str:
         """Write what was measured by each engine, and where."""
-        by = self.worst.by.items()
+        by, form = self.worst.by.items(), self.worst.expectation.form
         parts = [
-            measured(judged) + (f" ({engine})" if len(by) > 1 else "") for engine, judged in by
+            measured(judged, form) + (f" ({engine})" if len(by) > 1 else "")
+            for engine, judged in by
         ]
         text = ", ".join(parts) or "not run"
         if self.worst.engines_disagree:
@@ -178,4 +179,4 @@ def _rank(checked: Checked) -> tuple[int, float]:
     """Order points from the worst verdict and the smallest margin on."""
     found = Found(verdict=checked.verdict, points=1, worst=checked, point="")
     margin = found.margin
-    return (NOT_MET, UNDECIDED, MET).index(checked.verdict), margin[0] if margin else -1.0
+    return WORST_FIRST.index(checked.verdict), margin[0] if margin else -1.0

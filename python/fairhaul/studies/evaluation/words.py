@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from fairhaul.figures.charts import Panel, Scale, panels
@@ -11,8 +12,9 @@ from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
-from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST
 from fairhaul.studies.expectations.words import few
+from fairhaul.text.phrases import count_of
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -59,26 +61,39 @@ def _verdict(done: Evaluation, heading: Heading, controller: str) -> str:
 
 
 def _overview(done: Evaluation) -> Section:
-    """Give a verdict on each heading, and a line for each row that is not met."""
-    rows = [
-        [of.section, of.level or "-", of.title, *(_verdict(done, of, n) for n in done.controllers)]
-        for of in HEADINGS
+    """Give a verdict on each heading, the failing ones first, and a line for each failing row.
+
+    Headings that all controllers meet, or that no run is evidence for, are named below the table.
+    """
+    verdicts = {of.section: [_verdict(done, of, n) for n in done.controllers] for of in HEADINGS}
+    alike = {section: each[0] for section, each in verdicts.items() if len({*each}) == 1}
+    shown = [of for of in HEADINGS if alike.get(of.section) not in {MET, NOT_EVIDENCED}]
+    shown.sort(key=lambda of: min(map(WORST_FIRST.index, verdicts[of.section])))
+    notes = [
+        f"{lead}: {', '.join(sections)}."
+        for lead, verdict in (("Met", MET), ("Not evidenced here", NOT_EVIDENCED))
+        if (sections := [section for section, of in alike.items() if of == verdict])
     ]
     overview = Table(
-        title="All criteria, one seed" if done.seeds == 1 else f"All criteria, {done.seeds} seeds",
+        title=f"Criteria, {count_of(done.seeds, 'seed')}",
         columns=["section", "level", "criterion", *done.controllers],
-        rows=rows,
+        rows=[[of.section, of.level or "-", of.title, *verdicts[of.section]] for of in shown],
         words=3 + len(done.controllers),
         prose=True,
+        notes=notes,
     )
-    shortcomings = [
-        f"{row.label}, {name}: {found.verdict}. Expected: {row.expectation.what} "
+    failing = [
+        f"{row.label}, {name}: not met. Expected: {row.expectation.what} "
         f"({row.expectation.bound()}). Measured: {found.text()}."
         for name in done.controllers
         for row in done.rows
-        if (found := row.found[name]).verdict != MET
+        if (found := row.found[name]).verdict == NOT_MET
     ]
-    return Section(heading="", tables=[overview], points=shortcomings)
+    for name in done.controllers:
+        labels = [row.label for row in done.rows if row.found[name].verdict == UNDECIDED]
+        if labels and len(labels) < len(done.rows):
+            failing.append(f"Undecided for {name}: {', '.join(labels)}; --report has each.")
+    return Section(heading="", tables=[overview], points=failing)
 
 
 def _method(done: Evaluation) -> Section:
@@ -92,17 +107,15 @@ def _method(done: Evaluation) -> Section:
         'bound is "x cubic\'s", the number is divided by that of cubic in the same place, seed '
         "by seed.",
     ]
-    text.append(
-        "Each row names its scenario, FILE; its runs are repeated, from the directory of the "
-        "results, by:"
-    )
+    text.append("Each row names its scenario, FILE; its runs are repeated by:")
     return Section(heading="How it was measured", text=text, commands=commands(done), detailed=True)
 
 
 def commands(done: Evaluation) -> list[str]:
     """Give the command that repeats the runs of a scenario, FILE, with each controller."""
-    options = (" ".join(f"--set '{of}'" for of in settings) for settings in done.settings)
-    return [f"fairhaul check scenarios/FILE {each} --seeds {done.seeds}" for each in options]
+    check = f"fairhaul check {quote(str(done.folder / 'FILE'))}{done.options}"
+    each = (" ".join(f"--set {quote(of)}" for of in settings) for settings in done.settings)
+    return [f"{check} {settings} --seeds {done.seeds}" for settings in each]
 
 
 def _part(done: Evaluation, part: str) -> Section:

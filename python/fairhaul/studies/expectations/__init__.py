@@ -21,12 +21,17 @@ from fairhaul.record.columns import columns_of
 from fairhaul.record.record import Record
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.statistics.estimate import ANY, AT_LEAST_0, LEAST_RUNS, Bounds, Estimate, estimate
+from fairhaul.text.digits import Significant
+from fairhaul.text.phrases import RATE
 
 Verdict = Literal["met", "not met", "undecided"]
 
 MET: Verdict = "met"
 NOT_MET: Verdict = "not met"
 UNDECIDED: Verdict = "undecided"
+WORST_FIRST = (NOT_MET, UNDECIDED, MET)
+# How numbers are written, by the ending of their figures.
+FORMS = {"s": Significant(units=((" s", 1.0), (" ms", 1e-3))), "bps": RATE}
 
 Run = list[float | None]
 """The numbers of the expectations of a scenario in a run."""
@@ -72,13 +77,20 @@ class Expectation:
             return self.formula.bounds
         return AT_LEAST_0 if self.formula.bounds.low == 0 else ANY
 
+    @property
+    def form(self) -> Significant:
+        """How its number and bounds are written: times and rates have their units."""
+        plain = Significant(digits=4)
+        return plain if self.relative_to else FORMS.get(self.formula.unit, plain)
+
     def bound(self) -> str:
-        """Say the bounds in a few characters: `0.9 to 1.1`, `>= 0.9`."""
-        if self.at_least is not None and self.at_most is not None:
-            if self.at_least == self.at_most:
-                return f"{self.at_least:g}"
-            return f"{self.at_least:g} to {self.at_most:g}"
-        return f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
+        """Say the bounds in a few characters: `0.9 to 1.1`, `>= 0.9`, `<= 50 ms`."""
+        low, high = (
+            None if end is None else self.form(end) for end in (self.at_least, self.at_most)
+        )
+        if low is not None and high is not None:
+            return low if low == high else f"{low} to {high}"
+        return f">= {low}" if low is not None else f"<= {high}"
 
 
 @dataclass(frozen=True, kw_only=True)

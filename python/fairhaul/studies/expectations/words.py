@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.engines import Engine
-from fairhaul.statistics.estimate import LEAST_RUNS, Estimate, legend, text
-from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, Judged
+from fairhaul.statistics.estimate import LEAST_RUNS, legend, text
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST, Judged
+from fairhaul.text.digits import Significant
+from fairhaul.text.phrases import count_of
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ def outcome_of(done: Check) -> Outcome:
     counts = ", ".join(f"{done.count(v)} {v}" for v in (MET, NOT_MET, UNDECIDED))
     return Outcome(
         study="check",
-        title=f"Check of {len(done.cases)} scenarios",
+        title=f"Check of {count_of(len(done.cases), 'scenario')}",
         question="Are the runs as their scenarios expect?",
         answer=f"{few(done.seeds)}Expectations: {counts}.",
         evidence=lambda: [
-            *(_section(case, done.engines) for case in done.cases),
+            *(_section(case, done.engines) for case in sorted(done.cases, key=_rank)),
             Section(heading="", text=[legend(done.seeds)]),
         ],
         values=done.values,
@@ -37,6 +38,15 @@ def few(seeds: int) -> str:
     return f"Fewer than {LEAST_RUNS} seeds decide nothing. " if seeds < LEAST_RUNS else ""
 
 
+def _rank(case: CheckedCase) -> int:
+    """Order scenarios by their worst verdict."""
+    return min(map(_place, case.expectations), default=len(WORST_FIRST))
+
+
+def _place(checked: Checked) -> int:
+    return WORST_FIRST.index(checked.verdict)
+
+
 def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
     columns = ["measured", "verdict"]
     if len(engines) > 1:
@@ -44,8 +54,9 @@ def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
     table = Table(
         title=f"{case.case.file}: {case.case.title}",
         columns=["expectation", "expected", *columns],
-        rows=[_row(checked, engines) for checked in case.expectations],
+        rows=[_row(checked, engines) for checked in sorted(case.expectations, key=_place)],
         words=4,
+        least=[*columns[::2], "expected"],
     )
     disagree = [c.expectation.what for c in case.expectations if c.engines_disagree]
     points = [
@@ -60,31 +71,26 @@ def _row(checked: Checked, engines: Sequence[Engine]) -> list[str]:
     row = [checked.expectation.what, checked.expectation.bound()]
     for engine in engines:
         judged = checked.by.get(engine)
-        row += ["-", "not run"] if judged is None else [measured(judged), judged.verdict]
+        form = checked.expectation.form
+        row += ["-", "not run"] if judged is None else [measured(judged, form), judged.verdict]
     return row
 
 
-def measured(judged: Judged) -> str:
+def measured(judged: Judged, form: Significant) -> str:
     """Write the number of an expectation over the runs of an engine, with its interval."""
     if judged.estimate is None:
         return "no run has this number" if judged.values else "no valid run"
     missing = judged.values.count(None)
     lacking = f" ({missing} of {len(judged.values)} runs lack it)" if missing else ""
-    return text(judged.estimate, _form(judged.estimate)) + lacking
-
-
-def _form(of: Estimate) -> Callable[[float], str]:
-    """Give as many digits as the interval justifies: two of its half, at most six decimals."""
-    if of.low is None or of.high is None or of.high == of.low:
-        return lambda value: f"{value:.4g}"
-    digits = min(max(1 - math.floor(math.log10((of.high - of.low) / 2)), 0), 6)
-    return lambda value: f"{value:.{digits}f}"
+    return text(judged.estimate, form) + lacking
 
 
 def verdicts(checked: Checked) -> str:
     """Write the verdict of each engine with what was measured."""
+    form = checked.expectation.form
     parts = [
-        f"{judged.verdict} on {engine}: {measured(judged)}" for engine, judged in checked.by.items()
+        f"{judged.verdict} on {engine}: {measured(judged, form)}"
+        for engine, judged in checked.by.items()
     ]
     if not parts:
         parts = ["undecided: no engine could run it"]

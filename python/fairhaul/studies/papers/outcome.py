@@ -26,18 +26,18 @@ UNKNOWN = "The reason is undecided here."
 AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
 PREDICTED = {True: "✗ missed", False: "✓ as predicted", None: ""}
 PREDICTION = (
-    "The simulator's prediction was stored in prediction.json before the kernel ran. The ± after a "
-    "predicted mean gives the interval in which 95 of 100 means of the same number of kernel runs "
+    "The simulator's prediction was stored in prediction.json before the kernel ran. The interval "
+    "of a predicted mean is that in which 95 of 100 means of the same number of kernel runs "
     "would lie if real hosts behaved as predicted. Both engines run the same scenario. ✗ missed: "
-    "the kernel's mean lies outside that interval. The ± after a mean of the kernel is its 95 % "
-    "interval."
+    "the kernel's mean lies outside that interval. The interval of a mean of the kernel is "
+    "its 95 % interval."
 )
 FAMILY = (
     "The comparisons of an experiment are judged together: the probability that any of them is "
     "decided wrongly is at most 5 %. Without sufficient evidence, a claim is undecided."
 )
 LEGEND = (
-    "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval (±); "
+    "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval; "
     "≠ differs: it lies outside. The number behind it is our mean over the paper's value."
 )
 
@@ -193,9 +193,9 @@ def _choices(done: Reproduction) -> Iterator[Section]:
 
 def _commands(done: Reproduction) -> Section:
     text = [
-        f"Fairhaul {_core.__version__}: {done.command}",
-        f"{done.how} Seeds are counted up from that of each scenario; the same version of the "
-        "simulator gives the same record, to the last bit, on every machine.",
+        f"Fairhaul {_core.__version__}. {done.how} Seeds are counted up from that of each "
+        "scenario; the same version of the simulator gives the same record, to the last bit, on "
+        "every machine.",
         f"{done.runs} runs with {done.packets / 1e6:.4g} million packets took "
         f"{duration_text(done.clock_s)}, and {duration_text(done.cpu_s)} of processor time.",
     ]
@@ -206,4 +206,4 @@ def _commands(done: Reproduction) -> Section:
             for of in done.parts
         ],
     )
-    return Section(heading="How to repeat it", text=text, tables=[files])
+    return Section(heading="How to repeat it", text=text, tables=[files], commands=[done.command])

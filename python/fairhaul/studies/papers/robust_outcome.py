@@ -53,7 +53,7 @@ def number_rows(found: Robust) -> list[list[str]]:
             number.row,
             number.column,
             f"{number.paper:.3g}",
-            f"{middle:.3g} ({low:.3g} to {high:.3g})",
+            f"{middle:.3g} [{low:.3g}, {high:.3g}]",
             f"{100 * sum(number.near) / len(number.near):.0f} %",
             "-" if (nearest := number.ours[found.nearest]) is None else f"{nearest:.3g}",
         ]
@@ -63,7 +63,7 @@ def number_rows(found: Robust) -> list[list[str]]:
 
 
 NUMBER_COLUMNS = (
-    *("case", "number", "paper", "ours: median (5 % to 95 %)"),
+    *("case", "number", "paper", "ours: median [5 %, 95 %]"),
     *(f"within {PER_CENT}", "nearest setting"),
 )
 

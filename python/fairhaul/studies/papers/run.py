@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine, in_order
-from fairhaul.scenario.read import Scenario, ScenarioError
+from fairhaul.scenario.read import Scenario, ScenarioError, usual_profile
 from fairhaul.studies.papers import work
 from fairhaul.studies.papers.experiment import Experiment
 from fairhaul.studies.papers.folder import Paper, on_a_kernel, paper_of
@@ -351,9 +352,10 @@ def _command(
     hosts: Sequence[Engine],
 ) -> str:
     words = ["fairhaul", "reproduce", paper.argument]
+    words += [] if (usual := usual_profile()) is None else ["--profile", usual]
     words += ["--engine", ",".join(["sim", *hosts])] if hosts else []
     words += ["--quick"] if quick else []
     words += [word for name in only for word in ("--only", name)]
     words += [] if seeds is None else ["--seeds", str(seeds)]
-    command = " ".join(words)
-    return f"{command}, with {dict(changed)}" if changed else command
+    command = shlex.join(words)
+    return f"{command}  # with {dict(changed)}" if changed else command

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairhaul.statistics.estimate import Estimate, text
+from fairhaul.text.digits import form_of
 
 # What tables call the results of the simulator where a kernel has others.
 SIMULATOR = "simulator"
@@ -97,7 +98,7 @@ class Cell:
         return f"ours is {self.ours_text()}"
 
     def _text(self, ours: Estimate) -> str:
-        return text(ours, self._number)
+        return text(ours, form_of(self.form))
 
     def _number(self, value: float) -> str:
         return format(value, self.form).replace("e-0", "e-").replace("0.0e+00", "0")

@@ -18,7 +18,7 @@ from fairhaul.results.table import Row, grid, parties
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
 from fairhaul.studies.sweep.findings import findings
-from fairhaul.text.phrases import listed, value_text
+from fairhaul.text.phrases import count_of, listed, value_text
 from fairhaul.text.table import Table
 
 # Findings that the answer has; the report has all.
@@ -93,9 +93,8 @@ def _answer(done: Sweep) -> str:
     table = done.rows
     runs = sum(len(row.runs) for row in table)
     first = _findings(done)[:MOST_FINDINGS]
-    return " ".join([f"{len(table)} points, {runs} runs.", *first, *_range(table)]) + _too_short(
-        table
-    )
+    count = f"{count_of(len(table), 'point')}, {count_of(runs, 'run')}."
+    return " ".join([count, *first, *_range(table)]) + _too_short(table)
 
 
 def _range(table: Sequence[Row]) -> list[str]:

@@ -16,6 +16,7 @@ from fairhaul.studies.tcpeval import SuiteResult, SuiteTest, suite
 from fairhaul.studies.tcpeval.measures import SIZES
 from fairhaul.studies.tcpeval.tables import Column, Row
 from fairhaul.studies.tcpeval.template import percent
+from fairhaul.text.phrases import count_of
 from fairhaul.text.table import Table
 
 LOAD_OFF = 0.02
@@ -48,7 +49,7 @@ def method(done: SuiteResult) -> list[str]:
         for folder, made in sorted(done.traffic.items())
         if abs(made.load / made.wanted - 1) > LOAD_OFF
     ]
-    runs = "one run" if done.seeds == 1 else f"{done.seeds} runs"
+    runs = count_of(done.seeds, "run")
     lines = [
         f"Common TCP Evaluation Suite ({suite().document}), {runs} of each point. Standard TCP is "
         f"{STANDARD}. {traffic}",

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fairhaul.statistics.estimate import AT_LEAST_0, FRACTION, Estimate, estimate, text
 from fairhaul.studies.tcpeval.measures import Figures
+from fairhaul.text.digits import Form, Significant
 
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-
-
-FORMS: Mapping[str, Callable[[float], str]] = {
-    "part": lambda value: f"{100 * value:.3g} %",
-    "time": lambda value: f"{_number(value)} s" if value >= 1 else f"{1000 * value:.3g} ms",
-    "number": _number,
+FORMS: Mapping[str, Form] = {
+    "part": Significant(units=[(" %", 0.01)]),
+    "time": Significant(units=[(" s", 1.0), (" ms", 1e-3)]),
+    "number": Significant(),
 }
 
 
