@@ -9,59 +9,48 @@ const PARTS_LOG2: u32 = 6;
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     buckets: Vec<u64>,
-    count: u64,
-    most: Span,
+    counts_nothing: bool,
 }
 
 impl Histogram {
-    /// Counts a span.
-    #[inline(always)]
-    pub fn add(&mut self, span: Span) {
-        self.add_many(span, 1);
+    /// One that stays empty, whatever it is given.
+    pub fn that_counts_nothing() -> Histogram {
+        Histogram { buckets: Vec::new(), counts_nothing: true }
     }
 
     /// Counts `count` spans of that length.
     #[inline(always)]
-    pub fn add_many(&mut self, span: Span, count: u64) {
+    pub fn add(&mut self, span: Span, count: u64) {
         let bucket = bucket(span.as_ps());
-        if bucket >= self.buckets.len() {
-            self.reach(bucket);
+        match self.buckets.get_mut(bucket) {
+            Some(counted) => *counted += count,
+            None => self.add_first(bucket, count),
         }
-        self.buckets[bucket] += count;
-        self.count += count;
-        self.most = self.most.max(span);
     }
 
     /// Apart, since it is seldom needed.
     #[inline(never)]
-    fn reach(&mut self, bucket: usize) {
+    fn add_first(&mut self, bucket: usize, count: u64) {
+        if self.counts_nothing {
+            return;
+        }
         self.buckets.resize(bucket + 1, 0);
+        self.buckets[bucket] += count;
+    }
+
+    /// Forgets all counts.
+    pub fn clear(&mut self) {
+        self.buckets.clear();
     }
 
     /// The number of counted spans.
     pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The longest span.
-    pub fn most(&self) -> Span {
-        self.most
+        self.buckets.iter().sum()
     }
 
     /// The memory that it takes, bytes.
     pub fn memory(&self) -> u64 {
         (self.buckets.capacity() * size_of::<u64>()) as u64
-    }
-
-    /// The length that a fraction `share` of all spans does not exceed, to a 64th; none if the histogram is empty.
-    pub fn quantile(&self, share: f64) -> Option<Span> {
-        let wanted = (share * self.count as f64).ceil().max(1.0) as u64;
-        let mut counted = 0;
-        let (_, below, _) = self.buckets().find(|(_, _, count)| {
-            counted += count;
-            counted >= wanted
-        })?;
-        Some(below.min(self.most))
     }
 
     /// The buckets that have a count, ascending: the least span in it, the least above it, and the count.
@@ -72,36 +61,23 @@ impl Histogram {
             (from, below, *count)
         })
     }
-
-    /// Counts per doubling: spans below each end and at least half of it.
-    pub fn doublings(&self) -> Vec<(Span, u64)> {
-        let mut doublings: Vec<(Span, u64)> = Vec::new();
-        for (from, _, count) in self.buckets() {
-            let end = Span::from_ps((from.as_ps() + 1).next_power_of_two());
-            match doublings.last_mut() {
-                Some((last, sum)) if *last == end => *sum += count,
-                _ => doublings.push((end, count)),
-            }
-        }
-        doublings
-    }
 }
 
-/// The bucket of a span: one for each picosecond at first, then 64 per doubling.
+/// The bucket of a span: one up to a picosecond, then 64 per doubling. The first bits of a number with a point are its
+/// doubling, and the 64th in it.
 #[inline(always)]
 fn bucket(ps: u64) -> usize {
-    let doublings = (ps | 1 << PARTS_LOG2).ilog2() - PARTS_LOG2;
-    ((u64::from(doublings) << PARTS_LOG2) + (ps >> doublings)) as usize
+    let bits = (ps.max(1) as i64 as f64).to_bits();
+    ((bits - 1f64.to_bits()) >> (f64::MANTISSA_DIGITS - 1 - PARTS_LOG2)) as usize
 }
 
 /// The shortest span in a bucket, picoseconds.
 fn least(bucket: usize) -> u64 {
-    let (bucket, parts) = (bucket as u64, 1 << PARTS_LOG2);
-    if bucket < parts {
-        return bucket;
+    if bucket == 0 {
+        return 0;
     }
-    let doublings = bucket / parts - 1;
-    (bucket % parts + parts) << doublings
+    let bits = 1f64.to_bits() + ((bucket as u64) << (f64::MANTISSA_DIGITS - 1 - PARTS_LOG2));
+    f64::from_bits(bits).ceil() as u64
 }
 
 #[cfg(test)]
@@ -111,29 +87,28 @@ mod tests {
     #[test]
     fn a_bucket_begins_where_the_one_before_it_ends_and_is_a_64th_wide() {
         let long =
-            (0..57).flat_map(|doublings| [1 << doublings, (1 << doublings) * 3 / 2, (2 << doublings) - 1]);
+            (0..52).flat_map(|doublings| [1 << doublings, (1 << doublings) * 3 / 2, (2 << doublings) - 1]);
         for ps in (0..100_000).chain(long) {
             let bucket = bucket(ps);
             let (from, below) = (least(bucket), least(bucket + 1));
             assert!(from <= ps && ps < below, "{ps}");
-            assert!(below - from == 1 || (below - from) * 64 <= from, "{ps}");
+            assert!(below - from == 1 || (below - from) * 64 <= from || bucket == 0, "{ps}");
         }
     }
 
     #[test]
-    fn of_a_hundred_spans_of_one_to_a_hundred_microseconds_half_do_not_exceed_50() {
+    fn spans_are_counted_in_their_buckets_until_they_are_forgotten() {
         let mut histogram = Histogram::default();
-        (1..=99).for_each(|us| histogram.add(Span::from_us(us)));
-        histogram.add_many(Span::from_us(100), 1);
-        let half = histogram.quantile(0.5).expect("it is not empty");
-        assert!(half >= Span::from_us(50) && half <= Span::from_ps(50_800_000), "{half}"); // 50 x 65/64 = 50.8
-        assert_eq!(histogram.quantile(1.0), Some(Span::from_us(100)));
-        assert_eq!((histogram.count(), histogram.most()), (100, Span::from_us(100)));
-        assert_eq!(Histogram::default().quantile(0.5), None);
-        // Below 2^20 ps, which are 1.05 us, there is 1, and then 2, 3 and 4, 5 to 8.
-        let ends: Vec<(u64, u64)> =
-            histogram.doublings().iter().map(|(end, count)| (end.as_ps() >> 20, *count)).collect();
-        assert_eq!(ends, [(1, 1), (2, 1), (4, 2), (8, 4), (16, 8), (32, 17), (64, 34), (128, 33)]);
-        assert_eq!(Histogram::default().doublings(), []);
+        for (ps, count) in [(130, 2), (5, 1), (131, 1), (132, 4)] {
+            histogram.add(Span::from_ps(ps), count);
+        }
+        let rows: Vec<_> =
+            histogram.buckets().map(|(from, below, n)| (from.as_ps(), below.as_ps(), n)).collect();
+        assert_eq!(rows, [(5, 6, 1), (130, 132, 3), (132, 134, 4)]);
+        assert_eq!(histogram.count(), 8);
+        histogram.clear();
+        let mut nothing = Histogram::that_counts_nothing();
+        nothing.add(Span::from_ps(5), 1);
+        assert_eq!((histogram.count(), nothing.count(), nothing.memory()), (0, 0, 0));
     }
 }

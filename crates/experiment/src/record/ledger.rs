@@ -97,9 +97,12 @@ impl Ledger {
             leaving,
             rare_events: vec![[0; 2]; bins],
             work: vec![0; bins],
-            // No time is as late as that.
-            delays_from: if links > MOST_LINKS_WITH_DELAYS { Time::NEVER } else { grid.measured },
-            delays: Histogram::default(),
+            delays: if links > MOST_LINKS_WITH_DELAYS {
+                Histogram::that_counts_nothing()
+            } else {
+                Histogram::default()
+            },
+            delays_are_measured: grid.measured == Time::ZERO,
         };
         let flow_counters: Vec<FlowCounters> =
             (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
@@ -280,6 +283,7 @@ impl Ledger {
         let carried = |flow: usize| carried.iter().skip(flow).step_by(count).copied();
         let close = |(flow, counters)| goes_on().then(|| close_flow(counters, carried(flow), &length));
         let flows = self.flows.into_iter().enumerate().map(close).collect::<Option<Vec<_>>>()?;
+        self.links.iter_mut().for_each(|link| link.measure_delays(grid.end, grid.measured));
         let delays = self.links.iter().map(|link| close_delays(&link.delays)).collect();
         let close = |counters| goes_on().then(|| close_link(counters, &length));
         let links = self.links.into_iter().map(close).collect::<Option<Vec<_>>>()?;

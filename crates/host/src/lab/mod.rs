@@ -42,6 +42,7 @@ mod tcp_header;
 pub mod tcp_info;
 pub mod tcp_probe;
 pub mod temporary_ports;
+pub mod times;
 mod traced_windows;
 pub mod traffic;
 pub mod tun;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_experiment::{Grid, Ledger};
+use fairhaul_experiment::{Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_units::{Span, Time};
 
 use super::tcp_info::{CaState, Info, SenderLimits, TcpState};
@@ -44,9 +44,14 @@ struct SenderState {
 }
 
 impl Observer {
-    /// For a run that is about to start; `flows`: the flow of each connection; `endless`: of each flow, whether its
-    /// application always has more to send.
-    pub fn new(grid: Grid, flows: Vec<u32>, endless: Vec<bool>) -> Observer {
+    /// For a run of `scenario` that is about to start; `flows`: the flow of each connection.
+    pub fn of(scenario: &Scenario, flows: Vec<u32>) -> Observer {
+        let has_more = |flow: &Flow| matches!(flow.traffic, Traffic::Bulk | Traffic::Sized(_));
+        Observer::new(scenario.grid(), flows, scenario.flows.iter().map(has_more).collect())
+    }
+
+    /// `endless`: of each flow, whether its application always has more to send.
+    fn new(grid: Grid, flows: Vec<u32>, endless: Vec<bool>) -> Observer {
         let count = endless.len();
         Observer {
             flows,

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use fairhaul_experiment::{Grid, PacketTrace, Record};
-use fairhaul_units::{Histogram, Sending, Span, Time};
+use fairhaul_units::{Sending, Span, Time};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
@@ -27,6 +27,7 @@ use super::offload::{Joiner, PREFIX, split};
 use super::processors::Processors;
 use super::simulated_path::{NetworkResult, SimulatedPath};
 use super::standstill::Waits;
+use super::times::Times;
 use super::tun::Host;
 use crate::sys;
 use crate::sys::slice::set_slice;
@@ -81,7 +82,7 @@ pub struct Passed {
     /// Payload of each connection that its receiver has acknowledged.
     pub in_order: Vec<u64>,
     /// How much later than due packets were delivered; never where time is simulated.
-    pub lag: Histogram,
+    pub lag: Times,
     /// How long hosts let packets wait.
     pub waits: Waits,
     /// Processor time of the router over the time that it ran.
@@ -156,7 +157,7 @@ impl Lab {
             processors: self.processors,
             network,
             clock,
-            lag: Histogram::default(),
+            lag: Times::default(),
             mode: self.layout.mode,
             scratch: Vec::new(),
         };
@@ -198,7 +199,7 @@ struct Router {
     processors: Processors,
     network: Network,
     clock: Clock,
-    lag: Histogram,
+    lag: Times,
     mode: Mode,
     /// Packets that are being merged, by host.
     joiners: Vec<Joiner>,

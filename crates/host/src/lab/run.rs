@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_experiment::{Flow, FlowRow, PacketTrace, Record, Scenario, Traffic, TransferRow};
+use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
@@ -48,9 +48,7 @@ pub fn run(scenario: &Scenario, kernel_names: &KernelNames, traced: Option<u32>)
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
     let (as_root, devices) = (capabilities::lacking().is_empty(), lab.devices());
     let mut samples = SampleSource::of(devices, as_root, &senders);
-    let has_more = |flow: &Flow| matches!(flow.traffic, Traffic::Bulk | Traffic::Sized { .. });
-    let endless = scenario.flows.iter().map(has_more).collect();
-    let mut observer = Observer::new(grid, flows.clone(), endless);
+    let mut observer = Observer::of(scenario, flows.clone());
     let mut traced = TracedWindows::new(traced, flows.clone());
     let before = MachineCounters::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;

@@ -7,13 +7,14 @@
 use fairhaul_experiment::{Hop, LinkRow, Record, Scenario};
 use fairhaul_path::LinkSpec;
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Bytes, Histogram, Span, Time};
+use fairhaul_units::{Bytes, Span, Time};
 use serde::Serialize;
 
 use super::device::DeviceKind;
 use super::layout::Mode;
 use super::machine_load::MachineLoad;
 use super::router::{Passed, TICK};
+use super::times::Times;
 use super::traffic::TransferResult;
 
 /// One packet in a hundred may be late, or be answered late by its receiver, by this share of the shortest round trip, or
@@ -197,7 +198,7 @@ impl RealTime {
 }
 
 impl Lag {
-    fn of(lag: &Histogram) -> Lag {
+    fn of(lag: &Times) -> Lag {
         let histogram = lag.doublings().into_iter().map(|(end, count)| (end.as_secs(), count)).collect();
         let at = |share| lag.quantile(share).unwrap_or(Span::ZERO).as_secs();
         Lag { p50_s: at(0.5), p99_s: at(0.99), p999_s: at(0.999), most_s: lag.most().as_secs(), histogram }
@@ -389,7 +390,7 @@ mod tests {
         failure: Option<&str>,
     ) -> RunValidity {
         let [lag, answers, standstills] = late.map(|late| {
-            let mut histogram = Histogram::default();
+            let mut histogram = Times::default();
             // One packet in fifty is late.
             (0..1000).for_each(|n| histogram.add(if n % 50 == 0 { late } else { Span::ZERO }));
             histogram

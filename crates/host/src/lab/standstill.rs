@@ -8,17 +8,18 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Histogram, Span, Time};
+use fairhaul_units::{Span, Time};
 
 use super::headers::reaches;
+use super::times::Times;
 
 /// How long hosts let packets wait.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
     /// Of receivers that acknowledge every packet at once: from when it was due until they have answered.
-    pub answers: Histogram,
+    pub answers: Times,
     /// How long hosts stood still.
-    pub standstills: Histogram,
+    pub standstills: Times,
 }
 
 impl Waits {

@@ -15,9 +15,9 @@ pub(super) struct LinkCounters {
     pub(super) rare_events: Vec<[u64; 2]>,
     /// By bin: what was sent, in the unit of [`WORK_PER_BYTE`].
     pub(super) work: Vec<u128>,
-    /// Of the packets that left since then: how long they took.
+    /// How long the packets took that have left since figures are taken, or until now where that is later.
     pub(super) delays: Histogram,
-    pub(super) delays_from: Time,
+    pub(super) delays_are_measured: bool,
 }
 
 /// What is offered to a link in a bin.
@@ -68,6 +68,17 @@ pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Sp
     *level = *level + up.sum - down.sum;
     let length = u128::from(length.as_ps());
     (u128::from(*level) * length + down.moment - up.moment) as f64 / length as f64
+}
+
+impl LinkCounters {
+    /// A packet leaves at `now`, in another bin than the one before it: what left before the measured time is
+    /// forgotten.
+    pub(super) fn measure_delays(&mut self, now: Time, measured: Time) {
+        if !self.delays_are_measured && now >= measured {
+            self.delays.clear();
+            self.delays_are_measured = true;
+        }
+    }
 }
 
 pub(super) fn close_delays(delays: &Histogram) -> Vec<DelayRow> {

@@ -47,11 +47,9 @@ impl LinkLedger for Ledger {
         rate: &LinkRate,
     ) {
         let (began, departs) = (departure.began(), departure.departs);
-        let LinkCounters { leaving: series, delays, delays_from, .. } = &mut self.links[link as usize];
-        if *delays_from <= departs && departs < self.grid.end {
-            delays.add_many(departure.delay(offered, packet.packets), packet.packets.into());
-        }
+        let LinkCounters { leaving: series, delays, .. } = &mut self.links[link as usize];
         if series.from <= began && departs < series.to {
+            delays.add(departure.delay(offered, packet.packets), packet.packets.into());
             series.open.busy_ps += departure.on_wire.as_ps();
             series.open.steps(packet.packets, packet.size, departs - series.from);
             if let Some((flow, payload)) = packet.counted_payload() {
@@ -59,7 +57,7 @@ impl LinkLedger for Ledger {
             }
         } else {
             // A copy, so that a packet that stays within a bin never has to be written to memory.
-            self.departed_in_parts(link, *packet, departure, rate);
+            self.departed_in_parts(link, *packet, offered, departure, rate);
         }
     }
 
@@ -77,10 +75,21 @@ impl LinkLedger for Ledger {
 /// What the records of links are made from.
 impl Ledger {
     #[inline(never)]
-    fn departed_in_parts(&mut self, link: u32, packet: LinkPacket, departure: Departure, rate: &LinkRate) {
-        let series = &mut self.links[link as usize].leaving;
+    fn departed_in_parts(
+        &mut self,
+        link: u32,
+        packet: LinkPacket,
+        offered: Time,
+        departure: Departure,
+        rate: &LinkRate,
+    ) {
+        let counters = &mut self.links[link as usize];
         let (began, departs) = (departure.began(), departure.departs);
-        series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
+        counters.measure_delays(departs, self.grid.measured);
+        if departs < self.grid.end {
+            counters.delays.add(departure.delay(offered, packet.packets), packet.packets.into());
+        }
+        counters.leaving.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, packet.packets, packet.size, departs);
         if let Some((flow, payload)) = packet.counted_payload() {
             self.carried_in_parts(flow, payload, began, departs, rate);

@@ -324,7 +324,8 @@ impl Ledger {
     }
 }
 
-/// Sorts delays into buckets, of which a doubling has 64 and each begins at a whole number of picoseconds.
+/// Sorts delays into buckets, of which a doubling has 64 and each begins at a whole number of picoseconds; the first
+/// has 0 and 1.
 fn buckets(delays: &BTreeMap<u64, u64>) -> Vec<DelayRow> {
     let mut rows: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for (ps, packets) in delays {
@@ -332,8 +333,8 @@ fn buckets(delays: &BTreeMap<u64, u64>) -> Vec<DelayRow> {
         while ps / width >= 128 {
             width *= 2;
         }
-        let from = ps / width * width;
-        *rows.entry((from, from + width)).or_default() += packets;
+        let (from, below) = if *ps < 2 { (0, 2) } else { (ps / width * width, (ps / width + 1) * width) };
+        *rows.entry((from, below)).or_default() += packets;
     }
     let seconds = |ps: u64| Span::from_ps(ps).as_secs();
     let row = |((from, below), packets)| DelayRow { from_s: seconds(from), below_s: seconds(below), packets };
