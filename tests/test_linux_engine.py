@@ -379,25 +379,27 @@ def test_a_run_can_write_no_file_and_if_it_is_killed_leaves_no_process(tmp_path:
     command = [sys.executable, "-m", "fairhaul", "run", str(file), "--engine", "linux"]
     path = str(linux.chosen().path)
     for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        before = processes(path)
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-            wait_for(lambda before=before: processes(path) - before)
-            ours = processes(path) - before
+            wait_for(lambda process=process: processes(path, process.pid))
+            ours = processes(path, process.pid)
             # Of the user's files it has the root file system, read-only.
             line = Path(f"/proc/{min(ours)}/cmdline").read_bytes().split(b"\0")
             assert {b"root=/dev/root", b"ro"} <= set(line)
             process.send_signal(how)
             process.wait(timeout=60)
-        wait_for(lambda ours=ours: not processes(path) & ours)
+        wait_for(lambda ours=ours: not any(Path(f"/proc/{pid}").exists() for pid in ours))
 
 
-def processes(path: str) -> set[int]:
-    """Give the processes of a program."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
+def processes(path: str, ancestor: int) -> set[int]:
+    """Give the processes of a program that a process has begun, or one that it has begun."""
+    found, begun = set(), {ancestor}
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda folder: int(folder.name)):
         with suppress(OSError):
-            if str((folder / "exe").readlink()) == path:
-                found.add(int(folder.name))
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent in begun:
+                begun.add(int(folder.name))
+                if str((folder / "exe").readlink()) == path:
+                    found.add(int(folder.name))
     return found
 
 
