@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fairhaul import report
-from fairhaul.cli import progress
+from fairhaul.cli import progress, status_of
 from fairhaul.measures.formula import FormulaError, read_formula
 from fairhaul.report import page
 from fairhaul.runs.runs import Progress
@@ -74,6 +74,22 @@ def test_the_example_is_judged_and_drawn(fairhaul: Fairhaul, tmp_path: Path) -> 
     assert set(page.figures) == {"table1", "windows"}
     assert "fairhaul reproduce mine --quick" in page.text
     assert "nan" not in page.text
+
+
+def test_the_cost_is_printed_first_and_an_interrupted_command_says_that_it_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.setattr("fairhaul.runs.cost.LONG_S", 0.0)
+    monkeypatch.setattr("fairhaul.jobs.values.for_each", interrupted)
+    assert status_of(["reproduce", "mine", "--quick", "--seeds", "1"]) == 130
+    cost, kept, last = filter(None, capsys.readouterr().err.splitlines())
+    assert re.fullmatch(r"fairhaul: 6 runs: up to .* idle cores?, and .* of memory", cost)
+    assert kept == "fairhaul: finished runs are kept in mine-report; the same command goes on"
+    assert last == "fairhaul: interrupted"
 
 
 def test_the_page_quotes_the_example() -> None:
