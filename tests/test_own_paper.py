@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -16,10 +17,13 @@ from fairhaul.measures.formula import FormulaError, read_formula
 from fairhaul.report import page
 from fairhaul.runs.runs import Progress
 from fairhaul.scenario.read import ScenarioError
+from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
 from fairhaul.studies.papers.layout import step
+from fairhaul.studies.papers.outcome import table_of
 from fairhaul.studies.papers.results import Key, Numbers, Results, Verdict
 from fairhaul.studies.papers.section import Printed
+from fairhaul.studies.papers.table import Cell, Row, Table
 
 from .conftest import Fairhaul
 from .test_report import read
@@ -223,6 +227,47 @@ def test_experiments_share_axes_and_inherit_keys(folder: Path) -> None:
     # The quick form has the length of the experiment that it is like.
     lengths = [cases[0].scenario.duration_s for cases in map(again.cases, (True, False), ({}, {}))]
     assert lengths == [40, 50]
+
+
+WITHOUT_AXES = """
+title    = "One case"
+source   = "an invented paper"
+question = "How much?"
+
+[experiment.one]
+heading  = "One"
+about    = "Two flows."
+scenario = "two-flows.toml"
+seeds    = 5
+quick    = { set = { duration = "3 s", warmup = "1 s" } }
+numbers  = { near = "flows.near.goodput_bps / 1e6" }
+printed  = [{ near = 36.6 }]
+table    = [{ title = "Table 1", columns = { near = ".2f" } }]
+claim    = [{ text = "it is fast", parts = [{ number = "near", within = [30, 40] }] }]
+figure   = [{ kind = "panels", name = "one", title = "One", number = "near" }]
+"""
+
+
+def test_a_paper_without_axes_has_no_empty_labels(folder: Path) -> None:
+    (folder / "paper.toml").write_text(WITHOUT_AXES)
+    done = papers.reproduce(folder, quick=True)
+    (line,) = done.differences()
+    assert line.startswith("near: the paper has 36.60, ours is ")
+    (table,) = map(table_of, done.tables)
+    assert table.columns == ["", "near"]
+    assert [row[0] for row in table.rows] == ["paper", "ours", ""]
+    assert list(done.tables[0].to_dict()["rows"][0]) == ["near"]
+    assert done.answer() == "The claim of the paper does not hold here: it is fast."
+    both = replace(done, parts=[done.parts[0], replace(done.parts[0], name="two")])
+    assert [of.partition(":")[0] for of in both.differences()] == ["one", "two"]
+
+
+def test_each_label_stands_behind_its_axis() -> None:
+    ours = Estimate(mean=1.0, low=1.0, high=1.0, runs=5)
+    cell = Cell(paper=[9.0], steps=[1.0], ours=[ours], form=".0f")
+    row = Row(label="reno, 1e-2", cells=[cell])
+    table = Table(title="", parameter="controller, p", columns=["x"], rows=[row])
+    assert table.differences() == ["controller = reno, p = 1e-2, x: the paper has 9, ours is 1"]
 
 
 FIGURES = {
