@@ -126,9 +126,7 @@ def test_a_paper_is_printed_and_its_report_written_before_the_next_one_runs(
     assert capsys.readouterr().out.endswith("Report: ghstcp-report/report.html\n")
 
 
-def test_the_demo_has_commands_that_the_pages_name_and_ends_with_a_figure() -> (
-    None
-):
+def test_the_demo_has_commands_that_the_pages_name_and_ends_with_a_figure() -> None:
     root = Path(__file__).parents[1]
     recipe = (root / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
     commands = re.findall(r"fairhaul reproduce (\S+) --quick --only (\S+)", recipe)
