@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from itertools import product
 from math import inf
 from pathlib import Path
 
@@ -227,6 +228,88 @@ def test_experiments_share_axes_and_inherit_keys(folder: Path) -> None:
     # The quick form has the length of the experiment that it is like.
     lengths = [cases[0].scenario.duration_s for cases in map(again.cases, (True, False), ({}, {}))]
     assert lengths == [40, 50]
+
+
+CSV = """\
+controller,buffer,near / far,Jain's index
+reno,20 packets,3.1,0.79
+reno,60 packets,,-
+reno,200 packets,1.20,0.99
+"""
+WIDE = """\
+buffer,reno,cubic
+20 packets,0.79,0.80
+200 packets,0.99,
+"""
+PRINTED = """
+printed = [{ file = "one.csv", within = 0.05 }]
+[experiment.table1.axes]
+"""
+ACROSS = PRINTED.replace('"one.csv"', '"wide.csv", across = "controller", number = "Jain\'s index"')
+
+
+def with_tables(folder: Path, one: str = CSV, wide: str = WIDE, printed: str = PRINTED) -> Path:
+    """Give the paper with its numbers in a file, a row for each case."""
+    (folder / "one.csv").write_text(one, encoding="utf-8-sig")
+    (folder / "wide.csv").write_text(wide)
+    file = folder / "paper.toml"
+    text = re.sub(r"\[\[experiment.table1.printed\]\].*?\n\n", "", file.read_text(), flags=re.S)
+    file.write_text(text.replace("\n[experiment.table1.axes]\n", printed, 1))
+    return folder
+
+
+def test_a_csv_file_gives_the_numbers_that_a_paper_prints(folder: Path) -> None:
+    before = papers.paper_of(folder).experiments["table1"].layout
+    layout = papers.paper_of(with_tables(folder)).experiments["table1"].layout
+    keys = product(("reno", "cubic"), ("20 packets", "60 packets", "200 packets"))
+    for key in keys:
+        for number in ("near / far", "Jain's index"):
+            assert layout.paper(key, number) == before.paper(key, number)
+    # With the digits of the file, and what holds for all of it.
+    assert step(layout.paper(("reno", "200 packets"), "near / far") or 0) == pytest.approx(0.01)
+    assert {quoted.within for quoted in layout.printed} == {0.05}
+
+
+def test_columns_of_a_csv_file_may_be_labels_of_an_axis(folder: Path) -> None:
+    layout = papers.paper_of(with_tables(folder, printed=ACROSS)).experiments["table1"].layout
+    assert layout.paper(("cubic", "20 packets"), "Jain's index") == 0.8
+    assert layout.paper(("reno", "200 packets"), "Jain's index") == 0.99
+    assert layout.paper(("cubic", "200 packets"), "Jain's index") is None
+
+
+def test_mistakes_in_a_csv_file_are_reported_with_their_line(folder: Path) -> None:
+    wrong = CSV.replace("near / far", "near / for").replace(",20 packets", ",20 packet")
+    wrong = wrong.replace("0.99", "0,99").replace("0.79", "0.7.9")
+    file = folder / "one.csv"
+    assert mistakes(with_tables(folder, wrong)) == [
+        f"{file}:1: near / for: unknown axis or number 'near / for'; did you mean 'near / far'?",
+        f"{file}:2: buffer: unknown label of the axis buffer '20 packet'; "
+        "did you mean '20 packets'?",
+        f"{file}:2: Jain's index: a number is required, or nothing, not '0.7.9'",
+        f"{file}:4: 4 cells are required, not 5",
+    ]
+    assert mistakes(changed(folder, ('"one.csv"', '"two.csv"'))) == [
+        f"experiment.table1.printed[0].file: {folder / 'two.csv'}: no such file or directory"
+    ]
+    file.write_text("controller\n")
+    assert mistakes(changed(folder, ('"two.csv"', '"one.csv", number = "x"'))) == [
+        "experiment.table1.printed[0].number: it needs the key `across`, the axis of the columns",
+        f"{file}: a line of headings and rows below it are required",
+    ]
+
+
+def test_mistakes_of_columns_that_are_labels_are_reported(folder: Path) -> None:
+    wide = WIDE.replace("cubic", "cubik").replace("reno", "reno,reno")
+    found = mistakes(with_tables(folder, wide=wide, printed=ACROSS.replace("index", "indx")))
+    assert found[0].endswith(
+        'printed[0].number: unknown number "Jain\'s indx"; did you mean "Jain\'s index"?'
+    )
+    file = folder / "wide.csv"
+    assert f"{file}:1: reno: several columns have this heading" in found
+    assert (
+        f"{file}:1: cubik: unknown label of the axis controller 'cubik'; did you mean 'cubic'?"
+        in found
+    )
 
 
 WITHOUT_AXES = """
