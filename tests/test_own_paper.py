@@ -312,6 +312,52 @@ def test_mistakes_of_columns_that_are_labels_are_reported(folder: Path) -> None:
     )
 
 
+LOSS = 'p = { key = "bottleneck.loss", values = [0.01, 0.0001], labels = ["many", "few"] }'
+
+
+def lengths(folder: Path, quick: bool) -> set[tuple[str, float]]:
+    cases = papers.paper_of(folder).experiments["table1"].cases(quick, {})
+    return {(case.key[0], case.scenario.duration_s) for case in cases}
+
+
+def test_the_length_of_runs_is_a_formula_of_the_axes(folder: Path) -> None:
+    # 1 / p packets between two losses, at (1.5 / p)^0.5 packets in a round of 80 ms: 200 of them.
+    formula = "duration = 'max(100, 200 * 0.08 / sqrt(1.5 * p))'"
+    file = folder / "paper.toml"
+    text = file.read_text().replace(
+        "seeds       = 10\n", f"seeds = 10\n{formula}\nwarmup = '0.1 * buffer'\n"
+    )
+    text = text.replace("[experiment.table1.axes]\n", f"[experiment.table1.axes]\n{LOSS}\n")
+    file.write_text(text)
+    # 16 / 0.015^0.5 is 130.639.
+    assert lengths(folder, quick=False) == {("many", 130.639), ("few", 1306.395)}
+    # What the quick form sets goes before, and so does its own formula.
+    assert {length for _, length in lengths(folder, quick=True)} == {40}
+    changed(folder, ('set = { duration = "40 s", warmup = "10 s" }', "duration = '0.3 / p'"))
+    assert lengths(folder, quick=True) == {("many", 30), ("few", 3000)}
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("40 s", "a formula that gives seconds, such as '200 * rtt', is required, not '40 s'"),
+        ("2 * bufer", "unknown axis 'bufer'; did you mean 'buffer'?"),
+        ("squirt(buffer)", "unknown function 'squirt'; did you mean 'sqrt'?"),
+        ("controller", "the label 'reno' of the axis controller does not begin with a number"),
+        ("buffer - 30", "'buffer - 30' gives -10 s for controller = reno, buffer = 20 packets"),
+        ("1 / (buffer - 20)", "'1 / (buffer - 20)' gives nan s for controller = reno, buffer = "),
+        ("9 ** 9 ** 9", "'9 ** 9 ** 9' gives nan s for"),
+        ("axes['buffr']", "unknown axis 'buffr'; did you mean 'buffer'?"),
+        ("min()", "'min()' gives nan s for"),
+        ("buffer.real", "'buffer.real' is no part of a formula of axes"),
+    ],
+)
+def test_a_wrong_formula_of_a_length_is_refused(folder: Path, formula: str, message: str) -> None:
+    new = f'seeds = 10\nduration = "{formula}"'
+    (found,) = mistakes(changed(folder, ("seeds       = 10", new)))
+    assert found.startswith(f"experiment.table1.duration: {message}")
+
+
 WITHOUT_AXES = """
 title    = "One case"
 source   = "an invented paper"

@@ -21,6 +21,7 @@ from fairhaul.studies.papers.axes import Axes, Case, Plan, Rule, read_axes
 from fairhaul.studies.papers.claims import Statement, claims
 from fairhaul.studies.papers.drawing import Drawing, Engines, OwnDrawing
 from fairhaul.studies.papers.layout import Layout, Sheet, Star
+from fairhaul.studies.papers.lengths import Lengths
 from fairhaul.studies.papers.measured import Coincidence
 from fairhaul.studies.papers.quoted import read_printed
 from fairhaul.studies.papers.results import Claim, Numbers, Results, Settings
@@ -238,6 +239,7 @@ def _plan(section: Section, quick: Section, axes: Axes, place: Place) -> Plan:
         settings=section.mapping("set"),
         quick=quick.mapping("set"),
         rules=[Rule.read(table, axes) for table in section.sections("when")],
+        lengths=Lengths.read(section, quick, axes).of,
         computed=place.optional(section, "settings"),
     )
 
