@@ -358,6 +358,27 @@ def test_a_wrong_formula_of_a_length_is_refused(folder: Path, formula: str, mess
     assert found.startswith(f"experiment.table1.duration: {message}")
 
 
+def test_the_examples_of_lengths_and_of_files_on_the_page_are_read(folder: Path) -> None:
+    page = PAGE.read_text()
+    toml = re.findall(r"```toml\n(.*?)```", page, re.S)
+    (lengths_of,) = [text for text in toml if 'duration = "200' in text]
+    files = re.findall(r"```toml\n(printed = .*?)\n```\n\n```csv\n(.*?)```", page, re.S)
+    assert [file for line, _ in files for file in re.findall(r"table\d.csv", line)] == [
+        "table1.csv",
+        "table2.csv",
+    ]
+    for line, text in files:
+        (folder / re.findall(r"table\d.csv", line)[0]).write_text(text)
+        of = papers.paper_of(with_tables(folder, printed=f"{line}\n[experiment.table1.axes]\n"))
+        assert len(of.experiments["table1"].layout.printed) >= 3
+        shutil.copy(EXAMPLE / "paper.toml", folder)
+    again = 'like = "table1"\nprinted = []\ntable = []\nclaim = []\nfigure = []\n'
+    with (folder / "paper.toml").open("a") as file:
+        file.write(lengths_of.replace("[experiment.table2]\n", f"[experiment.table2]\n{again}"))
+    cases = papers.paper_of(folder).experiments["table2"].cases(False, {})
+    assert max(case.scenario.duration_s for case in cases) == 1306.395
+
+
 WITHOUT_AXES = """
 title    = "One case"
 source   = "an invented paper"

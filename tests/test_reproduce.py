@@ -78,6 +78,12 @@ def test_the_answer_counts_the_claims(done: Reproduction) -> None:
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["values"]["claims"][0]["claim"]
 
 
+def test_claims_come_first_in_every_form(done: Reproduction) -> None:
+    first, *others = (section.heading for section in done.outcome().evidence())
+    assert first == "What the paper claims"
+    assert [part.experiment.heading for part in done.parts] == others[: len(done.parts)]
+
+
 def test_one_seed_leaves_every_claim_undecided(tmp_path: Path) -> None:
     only = ["figure3", "rtt", "ablation", "table1"]
     done = papers.reproduce("fhstcp", quick=True, seeds=1, overrides=SHORT, only=only)
