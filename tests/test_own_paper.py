@@ -298,6 +298,17 @@ def test_mistakes_in_a_csv_file_are_reported_with_their_line(folder: Path) -> No
     ]
 
 
+def test_a_csv_file_has_no_control_characters_and_lines_of_either_kind(folder: Path) -> None:
+    with_tables(folder, CSV.replace("0.79", "\x1b[31m0.79"))
+    assert mistakes(folder) == [
+        f"experiment.table1.printed[0].file: {folder / 'one.csv'}: control characters are not "
+        "allowed"
+    ]
+    (folder / "one.csv").write_bytes(CSV.replace("\n", "\r\n").encode())
+    layout = papers.paper_of(folder).experiments["table1"].layout
+    assert layout.paper(("reno", "20 packets"), "Jain's index") == 0.79
+
+
 def test_mistakes_of_columns_that_are_labels_are_reported(folder: Path) -> None:
     wide = WIDE.replace("cubic", "cubik").replace("reno", "reno,reno")
     found = mistakes(with_tables(folder, wide=wide, printed=ACROSS.replace("index", "indx")))

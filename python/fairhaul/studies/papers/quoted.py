@@ -11,6 +11,7 @@ from pathlib import Path
 from fairhaul.files import files
 from fairhaul.studies.papers.axes import Axes, Where
 from fairhaul.studies.papers.section import Printed, Section
+from fairhaul.text.printable import printable
 
 # A table of a paper has some kilobytes.
 LARGEST = 1_000_000
@@ -54,7 +55,7 @@ def read_printed(
                 for of, numbers in (rows.cells() if rows else ())
             ]
         else:
-            for key in {"across", "number"} & table.content.keys():
+            for key in (key for key in ("across", "number") if key in table.content):
                 table.wrong(key, "it needs the key `file`")
     return printed
 
@@ -89,7 +90,10 @@ class _Rows:
         elif number:
             section.wrong("number", "it needs the key `across`, the axis of the columns")
         try:
-            text = files.read(file, LARGEST).decode("utf-8-sig")
+            text = files.read(file, LARGEST).decode("utf-8-sig").replace("\r\n", "\n")
+            if printable(text) != text:
+                section.wrong("file", f"{file}: control characters are not allowed")
+                return None
             reader = csv.reader(text.splitlines(), strict=True, skipinitialspace=True)
             lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
         except UnicodeDecodeError:
