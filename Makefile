@@ -56,8 +56,12 @@ help: ## this text
 	@echo 'Needs Rust, Python 3.11 or later (another one: make PYTHON=python3.12 demo), cc and make.'
 	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
 
-demo: $(VENV)/.extension host studio ## Table 1 of the FHSTCP paper beside its own numbers, short form, and a report in out/demo
-	$(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1 --out out/demo
+demo: $(VENV)/.extension host studio ## the figures of the XCP-TCP paper in the short form, its claims judged, and a report in out/demo
+	$(VENV)/bin/fairhaul reproduce xcp-tcp --quick --only figures --out out/demo --markdown
+	@sed -n 's/^\*\*.*\*\* /\n/p' out/demo/report.md | fold -s
+	@echo 'Its Figure 4, the shares of XCP and TCP over time: out/demo/figures/figure4.png'
+	@echo 'Next, Table 1 of the FHSTCP paper beside its own numbers, some of which differ here:'
+	@echo '  $(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1 --out out/table1'
 
 test: tools $(VENV)/.extension host studio ## everything that has to pass before a commit
 	cargo fmt --all --check

@@ -54,6 +54,16 @@ controller = "reno"
 """
 
 
+def test_quantities_are_read_as_programs_print_them() -> None:
+    changed = SMALL.replace('"20 s"', '"2e+01 s"').replace('"10 Mbit/s"', '"1E7 bit/s"')
+    assert changed != SMALL
+    described = read_one(changed).described
+    assert described["duration_s"] == 20
+    assert described["links"][0]["rate_bps"] == 10_000_000
+    with pytest.raises(package.ScenarioError, match='did you mean "2e\\+01 s"'):
+        read_one(SMALL.replace('"20 s"', '"2e+01 sec"'))
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_a_mistake_is_reported_with_its_line(what: str, small: Path, fairhaul: Fairhaul) -> None:
     right, wrong, line, word = WRONG[what]

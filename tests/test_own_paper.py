@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
+from itertools import product
 from math import inf
 from pathlib import Path
 
 import pytest
 
 from fairhaul import report
-from fairhaul.cli import progress
+from fairhaul.cli import progress, status_of
 from fairhaul.measures.formula import FormulaError, read_formula
 from fairhaul.report import page
 from fairhaul.runs.runs import Progress
 from fairhaul.scenario.read import ScenarioError
+from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
 from fairhaul.studies.papers.layout import step
+from fairhaul.studies.papers.outcome import table_of
 from fairhaul.studies.papers.results import Key, Numbers, Results, Verdict
 from fairhaul.studies.papers.section import Printed
+from fairhaul.studies.papers.table import Cell, Row, Table
 
 from .conftest import Fairhaul
 from .test_report import read
@@ -74,6 +79,22 @@ def test_the_example_is_judged_and_drawn(fairhaul: Fairhaul, tmp_path: Path) -> 
     assert set(page.figures) == {"table1", "windows"}
     assert "fairhaul reproduce mine --quick" in page.text
     assert "nan" not in page.text
+
+
+def test_the_cost_is_printed_first_and_an_interrupted_command_says_that_it_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.setattr("fairhaul.runs.cost.LONG_S", 0.0)
+    monkeypatch.setattr("fairhaul.jobs.values.for_each", interrupted)
+    assert status_of(["reproduce", "mine", "--quick", "--seeds", "1"]) == 130
+    cost, kept, last = filter(None, capsys.readouterr().err.splitlines())
+    assert re.fullmatch(r"fairhaul: 6 runs: up to .* idle cores?, and .* of memory", cost)
+    assert kept == "fairhaul: finished runs are kept in mine-report; the same command goes on"
+    assert last == "fairhaul: interrupted"
 
 
 def test_the_page_quotes_the_example() -> None:
@@ -207,6 +228,207 @@ def test_experiments_share_axes_and_inherit_keys(folder: Path) -> None:
     # The quick form has the length of the experiment that it is like.
     lengths = [cases[0].scenario.duration_s for cases in map(again.cases, (True, False), ({}, {}))]
     assert lengths == [40, 50]
+
+
+CSV = """\
+controller,buffer,near / far,Jain's index
+reno,20 packets,3.1,0.79
+reno,60 packets,,-
+reno,200 packets,1.20,0.99
+"""
+WIDE = """\
+buffer,reno,cubic
+20 packets,0.79,0.80
+200 packets,0.99,
+"""
+PRINTED = """
+printed = [{ file = "one.csv", within = 0.05 }]
+[experiment.table1.axes]
+"""
+ACROSS = PRINTED.replace('"one.csv"', '"wide.csv", across = "controller", number = "Jain\'s index"')
+
+
+def with_tables(folder: Path, one: str = CSV, wide: str = WIDE, printed: str = PRINTED) -> Path:
+    """Give the paper with its numbers in a file, a row for each case."""
+    (folder / "one.csv").write_text(one, encoding="utf-8-sig")
+    (folder / "wide.csv").write_text(wide)
+    file = folder / "paper.toml"
+    text = re.sub(r"\[\[experiment.table1.printed\]\].*?\n\n", "", file.read_text(), flags=re.S)
+    file.write_text(text.replace("\n[experiment.table1.axes]\n", printed, 1))
+    return folder
+
+
+def test_a_csv_file_gives_the_numbers_that_a_paper_prints(folder: Path) -> None:
+    before = papers.paper_of(folder).experiments["table1"].layout
+    layout = papers.paper_of(with_tables(folder)).experiments["table1"].layout
+    keys = product(("reno", "cubic"), ("20 packets", "60 packets", "200 packets"))
+    for key in keys:
+        for number in ("near / far", "Jain's index"):
+            assert layout.paper(key, number) == before.paper(key, number)
+    # With the digits of the file, and what holds for all of it.
+    assert step(layout.paper(("reno", "200 packets"), "near / far") or 0) == pytest.approx(0.01)
+    assert {quoted.within for quoted in layout.printed} == {0.05}
+
+
+def test_columns_of_a_csv_file_may_be_labels_of_an_axis(folder: Path) -> None:
+    layout = papers.paper_of(with_tables(folder, printed=ACROSS)).experiments["table1"].layout
+    assert layout.paper(("cubic", "20 packets"), "Jain's index") == 0.8
+    assert layout.paper(("reno", "200 packets"), "Jain's index") == 0.99
+    assert layout.paper(("cubic", "200 packets"), "Jain's index") is None
+
+
+def test_mistakes_in_a_csv_file_are_reported_with_their_line(folder: Path) -> None:
+    wrong = CSV.replace("near / far", "near / for").replace(",20 packets", ",20 packet")
+    wrong = wrong.replace("0.99", "0,99").replace("0.79", "0.7.9")
+    file = folder / "one.csv"
+    assert mistakes(with_tables(folder, wrong)) == [
+        f"{file}:1: near / for: unknown axis or number 'near / for'; did you mean 'near / far'?",
+        f"{file}:2: buffer: unknown label of the axis buffer '20 packet'; "
+        "did you mean '20 packets'?",
+        f"{file}:2: Jain's index: a number is required, or nothing, not '0.7.9'",
+        f"{file}:4: 4 cells are required, not 5",
+    ]
+    assert mistakes(changed(folder, ('"one.csv"', '"two.csv"'))) == [
+        f"experiment.table1.printed[0].file: {folder / 'two.csv'}: no such file or directory"
+    ]
+    file.write_text("controller\n")
+    assert mistakes(changed(folder, ('"two.csv"', '"one.csv", number = "x"'))) == [
+        "experiment.table1.printed[0].number: it needs the key `across`, the axis of the columns",
+        f"{file}: a line of headings and rows below it are required",
+    ]
+
+
+def test_a_csv_file_has_no_control_characters_and_lines_of_either_kind(folder: Path) -> None:
+    with_tables(folder, CSV.replace("0.79", "\x1b[31m0.79"))
+    assert mistakes(folder) == [
+        f"experiment.table1.printed[0].file: {folder / 'one.csv'}: control characters are not "
+        "allowed"
+    ]
+    (folder / "one.csv").write_bytes(CSV.replace("\n", "\r\n").encode())
+    layout = papers.paper_of(folder).experiments["table1"].layout
+    assert layout.paper(("reno", "20 packets"), "Jain's index") == 0.79
+
+
+def test_mistakes_of_columns_that_are_labels_are_reported(folder: Path) -> None:
+    wide = WIDE.replace("cubic", "cubik").replace("reno", "reno,reno")
+    found = mistakes(with_tables(folder, wide=wide, printed=ACROSS.replace("index", "indx")))
+    assert found[0].endswith(
+        'printed[0].number: unknown number "Jain\'s indx"; did you mean "Jain\'s index"?'
+    )
+    file = folder / "wide.csv"
+    assert f"{file}:1: reno: several columns have this heading" in found
+    assert (
+        f"{file}:1: cubik: unknown label of the axis controller 'cubik'; did you mean 'cubic'?"
+        in found
+    )
+
+
+LOSS = 'p = { key = "bottleneck.loss", values = [0.01, 0.0001], labels = ["many", "few"] }'
+
+
+def lengths(folder: Path, quick: bool) -> set[tuple[str, float]]:
+    cases = papers.paper_of(folder).experiments["table1"].cases(quick, {})
+    return {(case.key[0], case.scenario.duration_s) for case in cases}
+
+
+def test_the_length_of_runs_is_a_formula_of_the_axes(folder: Path) -> None:
+    # 1 / p packets between two losses, at (1.5 / p)^0.5 packets in a round of 80 ms: 200 of them.
+    formula = "duration = 'max(100, 200 * 0.08 / sqrt(1.5 * p))'"
+    file = folder / "paper.toml"
+    text = file.read_text().replace(
+        "seeds       = 10\n", f"seeds = 10\n{formula}\nwarmup = '0.1 * buffer'\n"
+    )
+    text = text.replace("[experiment.table1.axes]\n", f"[experiment.table1.axes]\n{LOSS}\n")
+    file.write_text(text)
+    # 16 / 0.015^0.5 is 130.639.
+    assert lengths(folder, quick=False) == {("many", 130.639), ("few", 1306.395)}
+    # What the quick form sets goes before, and so does its own formula.
+    assert {length for _, length in lengths(folder, quick=True)} == {40}
+    changed(folder, ('set = { duration = "40 s", warmup = "10 s" }', "duration = '0.3 / p'"))
+    assert lengths(folder, quick=True) == {("many", 30), ("few", 3000)}
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("40 s", "a formula that gives seconds, such as '200 * rtt', is required, not '40 s'"),
+        ("2 * bufer", "unknown axis 'bufer'; did you mean 'buffer'?"),
+        ("squirt(buffer)", "unknown function 'squirt'; did you mean 'sqrt'?"),
+        ("controller", "the label 'reno' of the axis controller does not begin with a number"),
+        ("buffer - 30", "'buffer - 30' gives -10 s for controller = reno, buffer = 20 packets"),
+        ("1 / (buffer - 20)", "'1 / (buffer - 20)' gives nan s for controller = reno, buffer = "),
+        ("9 ** 9 ** 9", "'9 ** 9 ** 9' gives nan s for"),
+        ("axes['buffr']", "unknown axis 'buffr'; did you mean 'buffer'?"),
+        ("min()", "'min()' gives nan s for"),
+        ("buffer.real", "'buffer.real' is no part of a formula of axes"),
+    ],
+)
+def test_a_wrong_formula_of_a_length_is_refused(folder: Path, formula: str, message: str) -> None:
+    new = f'seeds = 10\nduration = "{formula}"'
+    (found,) = mistakes(changed(folder, ("seeds       = 10", new)))
+    assert found.startswith(f"experiment.table1.duration: {message}")
+
+
+def test_the_examples_of_lengths_and_of_files_on_the_page_are_read(folder: Path) -> None:
+    page = PAGE.read_text()
+    toml = re.findall(r"```toml\n(.*?)```", page, re.S)
+    (lengths_of,) = [text for text in toml if 'duration = "200' in text]
+    files = re.findall(r"```toml\n(printed = .*?)\n```\n\n```csv\n(.*?)```", page, re.S)
+    assert [file for line, _ in files for file in re.findall(r"table\d.csv", line)] == [
+        "table1.csv",
+        "table2.csv",
+    ]
+    for line, text in files:
+        (folder / re.findall(r"table\d.csv", line)[0]).write_text(text)
+        of = papers.paper_of(with_tables(folder, printed=f"{line}\n[experiment.table1.axes]\n"))
+        assert len(of.experiments["table1"].layout.printed) >= 3
+        shutil.copy(EXAMPLE / "paper.toml", folder)
+    again = 'like = "table1"\nprinted = []\ntable = []\nclaim = []\nfigure = []\n'
+    with (folder / "paper.toml").open("a") as file:
+        file.write(lengths_of.replace("[experiment.table2]\n", f"[experiment.table2]\n{again}"))
+    cases = papers.paper_of(folder).experiments["table2"].cases(False, {})
+    assert max(case.scenario.duration_s for case in cases) == 1306.395
+
+
+WITHOUT_AXES = """
+title    = "One case"
+source   = "an invented paper"
+question = "How much?"
+
+[experiment.one]
+heading  = "One"
+about    = "Two flows."
+scenario = "two-flows.toml"
+seeds    = 5
+quick    = { set = { duration = "3 s", warmup = "1 s" } }
+numbers  = { near = "flows.near.goodput_bps / 1e6" }
+printed  = [{ near = 36.6 }]
+table    = [{ title = "Table 1", columns = { near = ".2f" } }]
+claim    = [{ text = "it is fast", parts = [{ number = "near", within = [30, 40] }] }]
+figure   = [{ kind = "panels", name = "one", title = "One", number = "near" }]
+"""
+
+
+def test_a_paper_without_axes_has_no_empty_labels(folder: Path) -> None:
+    (folder / "paper.toml").write_text(WITHOUT_AXES)
+    done = papers.reproduce(folder, quick=True)
+    (line,) = done.differences()
+    assert line.startswith("near: the paper has 36.60, ours is ")
+    (table,) = map(table_of, done.tables)
+    assert table.columns == ["", "near"]
+    assert [row[0] for row in table.rows] == ["paper", "ours", ""]
+    assert list(done.tables[0].to_dict()["rows"][0]) == ["near"]
+    assert done.answer() == "The claim of the paper does not hold here: it is fast."
+    both = replace(done, parts=[done.parts[0], replace(done.parts[0], name="two")])
+    assert [of.partition(":")[0] for of in both.differences()] == ["one", "two"]
+
+
+def test_each_label_stands_behind_its_axis() -> None:
+    ours = Estimate(mean=1.0, low=1.0, high=1.0, runs=5)
+    cell = Cell(paper=[9.0], steps=[1.0], ours=[ours], form=".0f")
+    row = Row(label="reno, 1e-2", cells=[cell])
+    table = Table(title="", parameter="controller, p", columns=["x"], rows=[row])
+    assert table.differences() == ["controller = reno, p = 1e-2, x: the paper has 9, ours is 1"]
 
 
 FIGURES = {

@@ -148,6 +148,8 @@ def test_the_schema_takes_every_scenario_there_is_and_no_wrong_sweep() -> None:
         check.validate(tomllib.loads(f"{SMALL}[sweep]\n{line}\n"))
     for line in wrong:
         assert not check.is_valid(tomllib.loads(f"{SMALL}[sweep]\n{line}\n")), line
+    printed = SMALL.replace('"20 s"', '"2e+01 s"').replace('"10 Mbit/s"', '"1E7 bit/s"')
+    assert check.is_valid(tomllib.loads(printed))
 
 
 def test_help_and_version(fairhaul: Fairhaul) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 import fairhaul as package
 from fairhaul import report
+from fairhaul.report.page import _marked
+from fairhaul.studies import papers
 
 from .conftest import SMALL
 
@@ -108,6 +110,36 @@ def test_nothing_is_cut_and_every_chart_has_the_width_of_its_place(
         assert drawn <= place + 1
     wide = [drawn / place for place, drawn, _ in found["charts"]]
     assert sum(part > 0.9 for part in wide) >= len(wide) - 1, "all but the square fill the width"
+
+
+TABLES = """
+  const left = page.querySelector("header").getBoundingClientRect().left;
+  return all(".table").filter((table) => table.clientWidth).map((table) =>
+    [table.scrollWidth - table.clientWidth, table.getBoundingClientRect().left - left]);
+"""
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a paper's Table 1, whose seven numbers have long intervals."""
+    brief = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
+    done = papers.reproduce("fhstcp", quick=True, seeds=5, only=["table1"], overrides=brief)
+    return report.write(tmp_path_factory.mktemp("paper") / "report.html", done)
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_tables_begin_at_the_column_and_none_is_cut(
+    seeds: Path, paper: Path, look: Look, width: int
+) -> None:
+    for page in (seeds, paper):
+        tables = look(page, width, TABLES)
+        assert tables
+        assert all(cut <= 0 and abs(left) < 1 for cut, left in tables), tables
+
+
+def test_a_number_with_an_exponent_is_not_broken() -> None:
+    assert str(_marked("1.0e-4 & 3")) == '<span class="number">1.0e-4</span> &amp; 3'
+    assert str(_marked("2 [1e-4, 3]")) == '2 <span class="interval">[1e-4, 3]</span>'
 
 
 def test_a_page_of_many_runs_is_short_until_its_parts_are_opened(

@@ -78,6 +78,12 @@ def test_the_answer_counts_the_claims(done: Reproduction) -> None:
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["values"]["claims"][0]["claim"]
 
 
+def test_claims_come_first_in_every_form(done: Reproduction) -> None:
+    first, *others = (section.heading for section in done.outcome().evidence())
+    assert first == "What the paper claims"
+    assert [part.experiment.heading for part in done.parts] == others[: len(done.parts)]
+
+
 def test_one_seed_leaves_every_claim_undecided(tmp_path: Path) -> None:
     only = ["figure3", "rtt", "ablation", "table1"]
     done = papers.reproduce("fhstcp", quick=True, seeds=1, overrides=SHORT, only=only)
@@ -124,6 +130,19 @@ def test_a_paper_is_printed_and_its_report_written_before_the_next_one_runs(
     monkeypatch.setattr(papers, "reproduce", pretended)
     assert status_of(["reproduce", "all"]) == 0
     assert capsys.readouterr().out.endswith("Report: ghstcp-report/report.html\n")
+
+
+def test_the_demo_has_commands_that_the_pages_name_and_ends_with_a_figure() -> None:
+    root = Path(__file__).parents[1]
+    recipe = (root / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
+    commands = re.findall(r"fairhaul reproduce (\S+) --quick --only (\S+)", recipe)
+    assert commands == [("xcp-tcp", "figures"), ("fhstcp", "table1")]
+    page = (root / "docs" / "paper.md").read_text()
+    for name, experiment in commands:
+        assert experiment in papers.paper_of(name).experiments
+        assert f"`fairhaul reproduce {name} --quick --only {experiment}`" in page
+    assert "out/demo/figures/figure4.png" in recipe
+    assert '"figure4"' in (root / "tests" / "test_xcp_tcp.py").read_text()
 
 
 def test_an_unusable_directory_is_reported_before_anything_runs(

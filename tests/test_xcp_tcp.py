@@ -174,4 +174,4 @@ def test_experiments_are_chosen_and_explained() -> None:
     assert "one queue for all" in " ".join(remarks(done)[CHOSEN])
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["values"]["claims"]
     drawn = {one.name for part in done.parts for one in part.experiment.figures(part.results)}
-    assert {"figure1", "figure1-20mbits", "figure5-caption", "floor-two"} <= drawn
+    assert {"figure1", "figure1-20mbits", "figure4", "figure5-caption", "floor-two"} <= drawn

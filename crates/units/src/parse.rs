@@ -1,7 +1,7 @@
 //! Quantities as people write them: `"80 ms"`, `"1 Gbit/s"`, `"64 kB"`.
 //!
 //! A number, an optional space, a unit. The number is read as a decimal, not as a float, so that
-//! `"0.1 s"` is exactly 10^11 ps.
+//! `"0.1 s"` is exactly 10^11 ps. It may have an exponent, as programs print it: `"1.58e+03 s"`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -136,10 +136,19 @@ fn meant(unit: &str, units: &[(&'static str, u64)]) -> Option<&'static str> {
 /// The number and the unit of a quantity such as `"80 ms"`; `None` where there is no number, no unit, or more behind it.
 pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && !".+-".contains(c))?);
+    let end = text.find(|c: char| !c.is_ascii_digit() && !".+-".contains(c))?;
+    let (number, unit) = text.split_at(end + exponent(&text[end..]));
     let unit = unit.trim_start();
     let is_one = !unit.contains(|c: char| c.is_ascii_digit() || c == '.');
     number.parse().ok().filter(|_| is_one).map(|number| (number, unit))
+}
+
+/// The length of the exponent with which `text` begins, such as `e+03`; 0 where it begins with none.
+fn exponent(text: &str) -> usize {
+    let Some(power) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let sign = usize::from(power.starts_with(['+', '-']));
+    let digits = power[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 { 0 } else { 1 + sign + digits }
 }
 
 /// `text` short enough for a message.
@@ -155,7 +164,8 @@ fn quantity(text: &str, what: &str, example: &str, units: &[(&'static str, u64)]
     let text = text.trim();
     let wanted = || ParseError(format!("\"{}\" is not {what}; wanted e.g. \"{example}\"", clip(text)));
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = (&text[..end], text[end..].trim_start());
+    let (number, unit) = text.split_at(if end == 0 { 0 } else { end + exponent(&text[end..]) });
+    let unit = unit.trim_start();
     if number.is_empty() {
         return Err(wanted());
     }
@@ -174,17 +184,19 @@ fn quantity(text: &str, what: &str, example: &str, units: &[(&'static str, u64)]
     u64::try_from(value).map_err(|_| ParseError(format!("\"{}\" is too large", clip(text))))
 }
 
-/// `number` times `scale`, rounded to the nearest whole; `None` where it is no decimal number.
+/// `number` times `scale`, rounded to the nearest whole, at most the largest; `None` where it is no decimal number.
 fn decimal(number: &str, scale: u64) -> Option<u128> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.len() > 20 || fraction.len() > 15 || fraction.contains('.') || number.ends_with('.') {
+    let (digits, power) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.len() > 20 || fraction.len() > 15 || fraction.contains('.') || digits.ends_with('.') {
         return None;
     }
-    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let part: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
-    let places = 10u128.pow(fraction.len() as u32);
-    let scaled = part * u128::from(scale);
-    Some(whole.checked_mul(u128::from(scale))? + (scaled + places / 2) / places)
+    // At most 35 digits: 10^35 is below 2^128.
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let power = power.parse::<i32>().ok()?.checked_sub(fraction.len() as i32)?;
+    let scaled = digits.saturating_mul(u128::from(scale));
+    let factor = 10u128.saturating_pow(power.unsigned_abs());
+    Some(if power < 0 { scaled.saturating_add(factor / 2) / factor } else { scaled.saturating_mul(factor) })
 }
 
 #[cfg(test)]
@@ -199,6 +211,25 @@ mod tests {
         assert_eq!("622Mbit/s".parse::<Rate>().unwrap().as_bps(), 622_000_000);
         assert_eq!("1.5 kB".parse(), Ok(Bytes(1500)));
         assert_eq!("1.500000000000 s".parse(), Ok(Span::from_ms(1500)));
+    }
+
+    #[test]
+    fn numbers_read_as_programs_print_them() {
+        assert_eq!("1.58e+03 s".parse(), Ok(Span::from_ms(1_580_000)));
+        assert_eq!("1e-3s".parse(), Ok(Span::from_ms(1)));
+        assert_eq!("1E6 bit/s".parse::<Rate>().unwrap().as_bps(), 1_000_000);
+        assert_eq!("2.5e3 B".parse(), Ok(Bytes(2500)));
+        // Rounded to the nearest picosecond, and to none.
+        assert_eq!("1.6e-12 s".parse(), Ok(Span::from_ps(2)));
+        assert_eq!("1e-999999 s".parse(), Ok(Span::from_ps(0)));
+        assert_eq!(number_and_unit("1e+06 bdp"), Some((1e6, "bdp")));
+        let message = |text: &str| text.parse::<Span>().unwrap_err().to_string();
+        assert_eq!(message("1.58e+03 sec"), "\"sec\" is not a unit of a time; did you mean \"1.58e+03 s\"?");
+        assert!(message("1e+06").starts_with("\"1e+06\" has no unit"));
+        assert!(message("1e99 s").ends_with("is too large"));
+        for other in ["e3 s", "1e s", "1e+ s", "1e3.5 s", "1e99999999999 s"] {
+            assert!(other.parse::<Span>().is_err(), "{other}");
+        }
     }
 
     #[test]

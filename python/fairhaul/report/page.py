@@ -32,7 +32,10 @@ HOME = resources("fairhaul.report")
 SCRIPTS = ("zoom.js", "page.js")
 # A table with more rows is folded.
 MOST_ROWS = 24
+# A telephone shows a table that is wider than this number of characters as cards.
+NARROW = 40
 STUDIO = "studio.html"
+UNBROKEN = re.compile(rf"{INTERVAL.pattern}|\d[\d.]*e[+-]?\d+")
 # Line breaks and tabs stay.
 CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -113,12 +116,16 @@ def _template() -> jinja2.Template:
 
 
 def _marked(text: str) -> Markup:
-    """Put intervals into elements of their own."""
+    """Put intervals, and numbers with an exponent, into elements that are not broken."""
     from markupsafe import Markup, escape
+
+    def span(found: re.Match[str]) -> str:
+        kind = "interval" if found[0].startswith("[") else "number"
+        return f'<span class="{kind}">{found[0]}</span>'
 
     # A Markup escapes what is put into it.
     plain = str(escape(_shown(text)))
-    return Markup(INTERVAL.sub(r'<span class="interval">\g<0></span>', plain))
+    return Markup(UNBROKEN.sub(span, plain))
 
 
 def _tied(text: str) -> Markup:
@@ -157,6 +164,7 @@ def _page(
         chart=_chart,
         raw=lambda figure: _json(figure.raw),
         most_rows=MOST_ROWS,
+        wide=lambda table: len(table.shown(NARROW)) < len(table.columns),
     )
 
 

@@ -75,9 +75,9 @@ fn pattern(alternatives: &str) -> Value {
     json!({ "type": "string", "pattern": format!("^\\s*({alternatives})\\s*$") })
 }
 
-/// A quantity as a pattern.
+/// A quantity as a pattern; its number may have an exponent.
 fn quantity(unit: &str) -> String {
-    format!(r"({NUMBER})\s*{unit}")
+    format!(r"({NUMBER})([eE][+-]?\d+)?\s*{unit}")
 }
 
 fn accepted(accepts: &Accepts) -> Value {
@@ -99,7 +99,7 @@ fn accepted(accepts: &Accepts) -> Value {
         }
         Accepts::Whole { least, most } => json!({ "type": "integer", "minimum": least, "maximum": most }),
         Accepts::Switch => json!({ "type": "boolean" }),
-        Accepts::Frequency => pattern(&quantity("/s")),
+        Accepts::Frequency => pattern(&format!(r"({NUMBER})\s*/s")),
         Accepts::RoundTrips => {
             let list = json!({ "type": "array", "minItems": 1, "items": pattern(&time) });
             json!({ "anyOf": [pattern(&format!(r"{time}(\s*\.\.\s*{time})?")), list] })
@@ -107,10 +107,10 @@ fn accepted(accepts: &Accepts) -> Value {
         Accepts::Start => pattern(&format!(r"{time}|uniform\s*{time}\s*\.\.\s*{time}|exponential\s*{time}")),
         Accepts::Overhead => pattern(&format!(r"{time}|uniform\s*{time}\s*\.\.\s*{time}")),
         Accepts::Capacity => {
-            let unit = format!("({TIME}|{SIZE}|packets?|bdp)");
-            pattern(&format!("unlimited|{}", quantity(&unit)))
+            let sized = quantity(&format!("({TIME}|{SIZE})"));
+            pattern(&format!(r"unlimited|{sized}|({NUMBER})\s*(packets?|bdp)"))
         }
-        Accepts::Burst => pattern(&format!("auto|{}", quantity(&format!("({SIZE}|packets?)")))),
+        Accepts::Burst => pattern(&format!(r"auto|{}|({NUMBER})\s*packets?", quantity(SIZE))),
         Accepts::Qdisc => pattern(r"[a-z][a-z0-9_]*(\s+[A-Za-z0-9_.:/%+-]+)*"),
         // Names are keys, or paths of keys.
         Accepts::Sysctls => json!({ "type": "object", "minProperties": 1 }),

@@ -176,7 +176,9 @@ impl End {
             TomlValue::Text(text) => {
                 let (number, unit) = number_and_unit(text).ok_or_else(wanted)?;
                 // Parts of a packet or of a byte do not exist.
-                let whole = ["packets", "packet", "B"].contains(&unit) && !text.contains('.');
+                let whole = ["packets", "packet", "B"].contains(&unit)
+                    && number.fract() == 0.0
+                    && !text.contains('.');
                 Ok(End { number, unit: Some(unit.to_owned()), whole })
             }
             _ => Err(wanted()),

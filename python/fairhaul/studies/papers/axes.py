@@ -153,8 +153,8 @@ class Rule:
 class Plan:
     """How the cases of an experiment are made: later settings replace earlier ones.
 
-    They are those of all cases, of the quick form, of the rules, of the function, and of the axes
-    in their order.
+    They are those of all cases, the lengths by formulas, those of the quick form, of the rules, of
+    the function, and of the axes in their order.
     """
 
     folder: Path
@@ -163,6 +163,7 @@ class Plan:
     settings: Settings
     quick: Settings
     rules: Sequence[Rule]
+    lengths: Callable[[Mapping[str, str], bool], Settings]
     computed: Callable[[Mapping[str, str], bool], Settings] | None = None
 
     def cases(self, quick: bool, overrides: Settings) -> list[Case]:
@@ -179,6 +180,7 @@ class Plan:
         labels = dict(zip(self.axes.names, key, strict=True))
         each = [
             self.settings,
+            self.lengths(labels, quick),
             self.quick if quick else {},
             *(rule.settings for rule in rules),
             self.computed(labels, quick) if self.computed else {},

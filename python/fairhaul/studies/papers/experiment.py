@@ -20,8 +20,10 @@ from fairhaul.statistics.estimate import Bounds
 from fairhaul.studies.papers.axes import Axes, Case, Plan, Rule, read_axes
 from fairhaul.studies.papers.claims import Statement, claims
 from fairhaul.studies.papers.drawing import Drawing, Engines, OwnDrawing
-from fairhaul.studies.papers.layout import Layout, Sheet, Star, read_printed
+from fairhaul.studies.papers.layout import Layout, Sheet, Star
+from fairhaul.studies.papers.lengths import Lengths
 from fairhaul.studies.papers.measured import Coincidence
+from fairhaul.studies.papers.quoted import read_printed
 from fairhaul.studies.papers.results import Claim, Numbers, Results, Settings
 from fairhaul.studies.papers.section import Section
 from fairhaul.studies.papers.table import Table
@@ -60,11 +62,15 @@ class OnHosts:
 
 @dataclass(frozen=True, kw_only=True)
 class Measuring:
-    """What is computed of a run: by a function of the paper, by formulas, and losses in common."""
+    """What is computed of a run: by a function of the paper, by formulas, and losses in common.
+
+    `names` are those of the numbers, None where the function gives further ones.
+    """
 
     function: Function | None
     formulas: Mapping[str, Formula]
     coincidence: Coincidence | None
+    names: Sequence[str] | None
 
     def numbers(self, record: Record) -> Numbers:
         """Compute the numbers of a run."""
@@ -197,7 +203,7 @@ def read_experiment(section: Section, shared: Section, place: Place) -> Experime
         measuring=measuring,
         layout=Layout(
             axes=axes,
-            printed=read_printed(section, axes),
+            printed=read_printed(section, axes, place.file.parent, measuring.names),
             star=star.read(Star) if star.content else None,
             forms={
                 number: column.form
@@ -233,6 +239,7 @@ def _plan(section: Section, quick: Section, axes: Axes, place: Place) -> Plan:
         settings=section.mapping("set"),
         quick=quick.mapping("set"),
         rules=[Rule.read(table, axes) for table in section.sections("when")],
+        lengths=Lengths.read(section, quick, axes).of,
         computed=place.optional(section, "settings"),
     )
 
@@ -247,7 +254,13 @@ def _measuring(section: Section, coincidence: Coincidence | None, place: Place) 
     function = place.optional(section, "measures")
     if not (formulas or function or coincidence):
         section.wrong("numbers", "at least one number is required")
-    return Measuring(function=function, formulas=formulas, coincidence=coincidence)
+    names = [*inner.content, *(coincidence.names if coincidence else [])]
+    return Measuring(
+        function=function,
+        formulas=formulas,
+        coincidence=coincidence,
+        names=None if function else names,
+    )
 
 
 def _bounds(section: Section, formulas: Mapping[str, Formula]) -> dict[str, Bounds]:
@@ -308,8 +321,6 @@ def _check(section: Section, of: Experiment) -> None:
         for name in _PLACEHOLDER.findall(" ".join(each)):
             section.one_of(key, name, list(QUANTITIES), "quantity")
     measuring = of.measuring
-    known = [*section.mapping("numbers")]
-    known += measuring.coincidence.names if measuring.coincidence else []
     uses = {
         "printed": [name for quoted in of.layout.printed for name in quoted.numbers],
         "table": [n for sheet in of.sheets for column in sheet.columns for n in column.numbers],
@@ -322,9 +333,9 @@ def _check(section: Section, of: Experiment) -> None:
         ],
         "star": [of.layout.star.number] if of.layout.star else [],
     }
-    for key, names in uses.items() if "measures" not in section.content else ():
-        for name in dict.fromkeys(names):
-            section.one_of(key, name, known, "number")
+    for key, names in uses.items():
+        for name in dict.fromkeys(names) if measuring.names is not None else ():
+            section.one_of(key, name, measuring.names or (), "number")
     if not section.mistakes:
         _check_cases(section, of.plan, measuring.formulas)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from fairhaul.studies.papers.axes import Axes, Where
+from fairhaul.studies.papers.quoted import Quoted
 from fairhaul.studies.papers.results import Key, Results
 from fairhaul.studies.papers.section import Printed, Section
 from fairhaul.studies.papers.table import Cell, Row, Table
@@ -18,18 +19,6 @@ class Star:
 
     number: str
     below: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quoted:
-    """Numbers that a paper prints for some cases, by their names.
-
-    `within` is the part of such a number by which ours may differ, whatever our interval is.
-    """
-
-    where: Where
-    numbers: Mapping[str, float]
-    within: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,20 +86,6 @@ def step(value: float) -> float:
         return 1.0
     digits, _, power = value.text.lower().replace("_", "").partition("e")
     return float(f"1e{int(power or 0) - len(digits.partition('.')[2])}")
-
-
-def read_printed(section: Section, axes: Axes) -> list[Quoted]:
-    """Read the numbers that the paper prints: of the cases of `case`, by the number's name."""
-    printed: list[Quoted] = []
-    for table in section.sections("printed"):
-        where, within = axes.where(table, "case"), table.number("within", 0)
-        numbers = [key for key in table.content if key not in {"case", "within"}]
-        for key in numbers:
-            table.number(key, 0)
-        # As they are written, with their digits.
-        quoted = {key: table.content[key] for key in numbers}
-        printed.append(Quoted(where=where, numbers=quoted, within=float(within)))
-    return printed
 
 
 @dataclass(frozen=True, kw_only=True)

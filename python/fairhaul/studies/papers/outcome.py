@@ -70,7 +70,9 @@ def remarks(done: Reproduction) -> dict[str, list[str]]:
     found = {
         "Claims": [f"{c.verdict}: {c.text}. {_measured(c)}".strip() for c in done.claims],
         DIFFERS: done.differences(),
-        CHOSEN: [words for part in done.parts for words in part.experiment.assumptions],
+        CHOSEN: list(
+            dict.fromkeys(words for part in done.parts for words in part.experiment.assumptions)
+        ),
     }
     if not any(part.kernels for part in done.parts):
         return found
@@ -126,21 +128,24 @@ def _figures(part: Part) -> Sequence[Figure]:
 def table_of(table: Table) -> Printed:
     """Lay out a table: for each row the paper, ours and the kernel, and whether they agree."""
     paired = any(row.has_paper() or row.kernels() for row in table.rows)
+    # A paper without axes has one case, and that has no label.
+    labelled = not paired or any(row.label for row in table.rows)
     rows: list[list[str]] = []
     groups: list[int] = []
     for row in table.rows:
         groups.append(len(rows))
-        for number, (who, texts) in enumerate(row.lines()):
-            label = row.label if number == 0 else ""
-            rows.append([label, *([who] if paired else []), *map(_lines, texts)])
+        lines = [(who, list(map(_lines, texts))) for who, texts in row.lines()]
         verdicts = [_verdict(cell) for cell in row.cells]
-        if any(verdicts):
-            rows.append(["", "", *verdicts])
+        lines += [("", verdicts)] if any(verdicts) else []
+        for number, (who, texts) in enumerate(lines):
+            label = row.label if number == 0 else ""
+            rows.append([*([label] if labelled else []), *([who] if paired else []), *texts])
+    heads = [*([table.parameter] if labelled else []), *([""] if paired else [])]
     return Printed(
         title=table.title,
-        columns=[table.parameter, *([""] if paired else []), *table.columns],
+        columns=[*heads, *table.columns],
         rows=rows,
-        words=2 if paired else 1,
+        words=len(heads),
         groups=groups if paired else (),
         notes=table.notes,
     )

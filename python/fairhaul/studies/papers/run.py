@@ -31,6 +31,13 @@ from fairhaul.text.nearest import hint
 PREDICTION = "prediction.json"
 # What tables call the hosts of each engine with a kernel.
 NAMES: Mapping[Engine, str] = {"linux": "linux", "lab": "kernel"}
+# The answer of a paper with one claim.
+ALONE = {
+    Verdict.HOLDS: "holds here",
+    Verdict.PART: "holds here in part only",
+    Verdict.NOT: "does not hold here",
+    Verdict.OPEN: "is undecided by these runs",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +131,15 @@ class Reproduction(StudyResult):
         held = self._texts_of(Verdict.HOLDS)
         fallen = self._texts_of(Verdict.PART, Verdict.NOT)
         left = len(self._texts_of(Verdict.OPEN))
-        count = f"{len(held) or 'None'} of {len(self.claims)}"
-        of = "claim" if len(self.claims) == 1 else "claims"
-        text = f"{count} {of} of the paper hold{'s' * (len(held) == 1)} here"
+        if len(self.claims) == 1:
+            (claim,) = self.claims
+            return f"The claim of the paper {ALONE[claim.verdict]}: {claim.text}."
+        text = f"{len(held) or 'None'} of {len(self.claims)} claims of the paper "
+        text += f"hold{'s' * (len(held) == 1)} here"
         text += f": {'; '.join(held)}." if held else "."
         text += f" In part only, or not at all: {'; '.join(fallen)}." if fallen else ""
         if left and (held or fallen):
-            return f"{text} {left} more remain undecided by these runs."
+            return f"{text} {left} more remain{'s' * (left == 1)} undecided by these runs."
         return f"{text} These runs are too few to decide any." if left else text
 
     def _numbers(self) -> str:
@@ -152,7 +161,13 @@ class Reproduction(StudyResult):
         """Give a line for each value of the paper outside our 95 % interval."""
         if min(part.seeds for part in self.parts) == 1:
             return ["One run gives no interval, so nothing is compared."]
-        return [line for table in self.tables for line in table.differences()]
+        several = sum(bool(part.tables) for part in self.parts) > 1
+        return [
+            f"{part.name}: {line}" if several else line
+            for part in self.parts
+            for table in part.tables
+            for line in table.differences()
+        ]
 
     outcome = outcome_of
 

@@ -156,7 +156,7 @@ class Table:
             "title": self.title,
             "rows": [
                 {
-                    self.parameter: row.label,
+                    **({self.parameter: row.label} if row.label else {}),
                     **{c: v.to_dict() for c, v in zip(self.columns, row.cells, strict=True)},
                 }
                 for row in self.rows
@@ -204,7 +204,15 @@ class Table:
         """Give each cell with its place."""
         for row in self.rows:
             for column, cell in zip(self.columns, row.cells, strict=True):
-                yield f"{self.parameter} = {row.label}, {column}", cell
+                yield ", ".join([*self._labels(row), column]), cell
+
+    def _labels(self, row: Row) -> list[str]:
+        """Give the labels of a row, each with its axis; none where a case has no axis."""
+        names, labels = self.parameter.split(", "), row.label.split(", ")
+        if len(names) != len(labels):
+            names, labels = [self.parameter], [row.label]
+        pairs = zip(names, labels, strict=True)
+        return [f"{name} = {label}" if name else label for name, label in pairs if label]
 
     def differences(self) -> list[str]:
         """Give a line for each value of the paper outside our 95 % interval."""

@@ -120,7 +120,7 @@ def gather(runs: Sequence[Kept], name: str, bounds: Mapping[str, Bounds]) -> Res
 def uncounted(runs: Sequence[Kept]) -> list[str]:
     """Give a line for each invalid run, with the reasons."""
     return [
-        f"{run.name}, {', '.join(run.key)}: {'; '.join(run.reasons)}"
+        f"{', '.join([run.name, *run.key])}: {'; '.join(run.reasons)}"
         for run in runs
         if run.reasons is not None
     ]
