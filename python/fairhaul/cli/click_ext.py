@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from fairhaul.text.nearest import hint
+from fairhaul.text.phrases import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,7 +46,16 @@ def in_users_code(error: Exception) -> list[str]:
     if not theirs or theirs[-1].filename.startswith(libraries):
         return []
     shown = traceback.format_list(theirs[::-1])
-    return ["Traceback:\n", *shown, *traceback.format_exception_only(error)]
+    return ["Traceback:\n", *shown, *traceback.format_exception_only(error), *_of_a_field(error)]
+
+
+def _of_a_field(error: Exception) -> list[str]:
+    """Name the fields where a controller has read one that its argument does not have."""
+    given = getattr(error, "obj", None)
+    if not isinstance(error, AttributeError) or type(given).__module__ != "fairhaul._core":
+        return []
+    fields = [name for name in dir(given) if not name.startswith("_")]
+    return [f"{type(given).__name__} has no {error.name}; it has {listed(fields)}\n"]
 
 
 class Named(click.ParamType[Any]):
