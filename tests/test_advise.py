@@ -73,6 +73,16 @@ def test_connections_show_the_rate_together_and_the_round_trip_time() -> None:
         observed("nothing of the kind")
 
 
+def test_the_json_of_iperf3_gets_the_options_to_give() -> None:
+    stream = {"sender": {"min_rtt": 46993}}
+    end = {"sum_received": {"bits_per_second": 444196393.8}, "streams": [stream]}
+    start = {"connecting_to": {"host": "198.51.100.117", "port": 5200}}
+    with pytest.raises(fairhaul.ScenarioError, match=r"--rate 444Mbit/s --rtt 46\.99ms$"):
+        observed(json.dumps({"start": start, "end": end}))
+    with pytest.raises(fairhaul.ScenarioError, match=r"while a transfer runs$"):
+        observed(json.dumps({"start": start}))
+
+
 @pytest.mark.parametrize(
     ("word", "limit"),
     [
