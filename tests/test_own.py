@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import traceback
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -168,6 +169,11 @@ def test_the_command_line_shows_the_users_part_of_the_traceback(
     assert cli.status_of([*command, f"mine={file}:Typo"]) == 1
     error = capsys.readouterr().err
     assert "\nAck has no mean_rtt_s; it has in_flight, lost, min_rtt_s" in error
+    assert cli.status_of([*command, f"mine={file}:Mine"]) == 1
+    assert re.fullmatch(
+        r"fairhaul: s, seed 1, at 1\.0\d+ s of simulated time: cwnd = NaN, .*\n",
+        capsys.readouterr().err,
+    )
     assert cli.status_of([*command, f"mine={file}:Nobody"]) == 2
     assert "the file has no Nobody; choose from Mine, Bad" in capsys.readouterr().err
     assert cli.status_of([*command, f"mine={tmp_path}/none.py:Mine"]) == 2
