@@ -17,6 +17,9 @@ from fairhaul.text.phrases import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# More than any first sentence of the help of a command has.
+LONGEST_HELP = 500
+
 # The operating system only names a failure; these say what to do about it.
 REMEDIES = {
     errno.ENOSPC: "free some space, or write elsewhere",
@@ -115,6 +118,21 @@ class CommandGroup(click.Group):
             ctx.fail(f"unknown command {args[0]!r}; {hint(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each heading with its commands and whole sentences, which are broken into lines."""
+        longest = max(map(len, self.commands))
+        for heading, names in self.headed().items():
+            rows = [
+                (name.ljust(longest), self.commands[name].get_short_help_str(LONGEST_HELP))
+                for name in names
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def headed(self) -> dict[str, list[str]]:
+        """Give the commands below each heading."""
+        return {"Commands": sorted(self.commands)}
+
 
 class HeadedGroup(CommandGroup):
     """A group of commands whose help lists them under headings, in the order of these."""
@@ -124,18 +142,12 @@ class HeadedGroup(CommandGroup):
         super().__init__(*args, **more)  # type: ignore[arg-type]
         self.headings: dict[str, str] = {}
 
-    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each heading with its commands."""
-        longest = max(map(len, self.commands))
-        for heading in dict.fromkeys(self.headings.values()):
-            names = [name for name, of in self.headings.items() if of == heading]
-            width = formatter.width - 6 - longest
-            rows = [
-                (name.ljust(longest), self.commands[name].get_short_help_str(width))
-                for name in names
-            ]
-            with formatter.section(heading):
-                formatter.write_dl(rows)
+    def headed(self) -> dict[str, list[str]]:
+        """Give the commands below each heading."""
+        found: dict[str, list[str]] = {}
+        for name, heading in self.headings.items():
+            found.setdefault(heading, []).append(name)
+        return found
 
 
 class Command(click.Command):
