@@ -188,6 +188,16 @@ def test_commands_fit_the_winner_and_the_host() -> None:
     assert "the largest window of TCP" in words.commands(far)[0][0]
 
 
+def test_no_command_stands_under_runs_that_are_too_short() -> None:
+    question, known = advice.read_path(["cubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
+    short = replace(advised(question, known, 1.0), duration_s=1.8)
+    assert not short.is_long_enough
+    found = short.outcome()
+    assert found.answer.startswith("Cannot say yet: a run lasted 1.8 s, only ")
+    assert "min would do. So far " in found.answer
+    assert not [section for section in found.evidence() if section.commands]
+
+
 def test_limits_of_buffers_are_only_raised(tmp_path: Path) -> None:
     for name, values in (("core/rmem_max", "212992"), ("ipv4/tcp_rmem", "4096\t131072\t6291456")):
         (tmp_path / "net" / name).parent.mkdir(parents=True, exist_ok=True)
