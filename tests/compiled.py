@@ -24,13 +24,13 @@ PORT = '-DFAIRHAUL_VERSION="test"'
 
 
 @cache
-def documented_object() -> Path:
-    """Compile the object that docs/idea.md shows."""
-    text = (ROOT / "docs" / "idea.md").read_text(encoding="utf-8")
+def documented_object(page: str = "idea") -> Path:
+    """Compile the object that a page of the documentation shows."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     BUILT.mkdir(parents=True, exist_ok=True)
-    source = BUILT / f"mine.{os.getpid()}.bpf.c"
+    source = BUILT / f"{page}.{os.getpid()}.bpf.c"
     source.write_text(text.partition("```c\n")[2].partition("```")[0])
-    return compiled_by_clang(source, "mine")
+    return compiled_by_clang(source, page)
 
 
 @cache

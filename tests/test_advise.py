@@ -73,6 +73,16 @@ def test_connections_show_the_rate_together_and_the_round_trip_time() -> None:
         observed("nothing of the kind")
 
 
+def test_the_json_of_iperf3_gets_the_options_to_give() -> None:
+    stream = {"sender": {"min_rtt": 46993}}
+    end = {"sum_received": {"bits_per_second": 444196393.8}, "streams": [stream]}
+    start = {"connecting_to": {"host": "198.51.100.117", "port": 5200}}
+    with pytest.raises(fairhaul.ScenarioError, match=r"--rate 444Mbit/s --rtt 46\.99ms$"):
+        observed(json.dumps({"start": start, "end": end}))
+    with pytest.raises(fairhaul.ScenarioError, match=r"while a transfer runs$"):
+        observed(json.dumps({"start": start}))
+
+
 @pytest.mark.parametrize(
     ("word", "limit"),
     [
@@ -176,6 +186,16 @@ def test_commands_fit_the_winner_and_the_host() -> None:
     far = replace(done, path_bytes=625e6)
     assert words.buffer_bytes(far) == 65535 << 14, "no window is larger"
     assert "the largest window of TCP" in words.commands(far)[0][0]
+
+
+def test_no_command_stands_under_runs_that_are_too_short() -> None:
+    question, known = advice.read_path(["cubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
+    short = replace(advised(question, known, 1.0), duration_s=1.8)
+    assert not short.is_long_enough
+    found = short.outcome()
+    assert found.answer.startswith("Cannot say yet: a run lasted 1.8 s, only ")
+    assert "min would do. So far " in found.answer
+    assert not [section for section in found.evidence() if section.commands]
 
 
 def test_limits_of_buffers_are_only_raised(tmp_path: Path) -> None:

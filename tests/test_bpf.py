@@ -63,6 +63,16 @@ def test_the_object_of_the_documentation_is_reno_with_another_decrease() -> None
     assert theirs["rtt_mean_s"] == pytest.approx(ours["rtt_mean_s"], rel=0.02)
 
 
+def test_the_object_by_delay_of_the_documentation_keeps_its_delay() -> None:
+    deep = {"bottleneck.queue.capacity": "8 bdp"}
+    found = ran({"kind": "bpf", "object": str(documented_object("own-controllers"))}, deep)
+    assert found["goodput_bps"] > 47e6
+    # The path has 60 ms, to which its target adds 10 ms.
+    assert found["rtt_mean_s"] == pytest.approx(0.070, abs=0.002)
+    shorter = {"kind": "bpf", "object": str(documented_object("own-controllers"))}
+    assert ran({**shorter, "target_us": 5000}, deep)["rtt_mean_s"] < 0.067
+
+
 def test_what_an_object_asks_for_in_vain_is_named() -> None:
     plain = bpf("dctcp", controller="test_dctcp", initial_alpha=0)
     assert ran(plain, MARKING)["goodput_bps"] > 0

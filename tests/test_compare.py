@@ -238,6 +238,7 @@ def test_all_mistakes_are_reported_at_once(fairhaul: Fairhaul) -> None:
     [
         (("--rate", "622"), '"622" has no unit; a rate takes one of bit/s, kbit/s'),
         (("--rate", "622Mbti/s"), 'did you mean "622 Mbit/s"?'),
+        (("cubic,bbr3",), "separate controllers by spaces: cubic bbr3"),
         (("--rate", "622Mbits"), 'did you mean "622 Mbit/s"?'),
         (("--rate", "fast"), '"fast" is not a rate; wanted the rate of the'),
         (("--rtt", "80"), "s, min, h; for example 80ms\n"),

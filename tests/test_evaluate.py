@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,18 @@ def test_it_is_written_as_page_markdown_and_json(few: Evaluation, tmp_path: Path
     assert json.loads(json.dumps(written)) == written
     assert sum(bool(one["rows"]) for one in written["values"]["criteria"]) == 3
     assert words.answer(few).startswith("Of 25 criteria: cubic: ")
+
+
+def test_a_row_says_how_many_of_its_runs_are_stationary(few: Evaluation) -> None:
+    each = {row.label: row.found["cubic"] for row in few.of("5.1.4")}
+    short = each["5.1.4a"]
+    (judged,) = short.worst.by.values()
+    assert judged.stationary == (False,) * 5, "30 s are too short for the far flow"
+    assert ", 0 of 5 runs stationary" in short.text()
+    assert judged.to_dict()["stationary"] == 0
+    steady = replace(judged, stationary=(True,) * 5)
+    long = replace(short, worst=replace(short.worst, by={"sim": steady}))
+    assert "stationary" not in long.text()
 
 
 def test_what_fails_comes_first_and_the_rest_is_named(few: Evaluation) -> None:

@@ -174,6 +174,24 @@ def test_a_directory_in_use_is_left_alone(small: Path, fairhaul: Fairhaul) -> No
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
+def test_more_runs_than_can_be_planned_are_refused_at_once(
+    command: str, small: Path, fairhaul: Fairhaul
+) -> None:
+    done = fairhaul(command, small, "--seeds", "100000000")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "100,000,000 runs are too many: at most 100,000 are planned" in done.stderr
+
+
+def test_a_binary_file_is_no_output_of_ss(tmp_path: Path, fairhaul: Fairhaul) -> None:
+    file = tmp_path / "old.flent.gz"
+    file.write_bytes(bytes(range(256)) * 4)
+    done = fairhaul("advise", "--from", file, "--size", "1GB")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("--from: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
 def test_an_empty_name_of_a_directory_is_reported(
     command: str, small: Path, fairhaul: Fairhaul
 ) -> None:

@@ -518,6 +518,8 @@ def test_an_object_of_a_user_is_installed_as_it_is(kernel: Pair) -> None:
     removed(kernel)
     installed(kernel, str(documented_object()), "--as", ONE, "--set", "kept=800")
     removed(kernel)
+    installed(kernel, str(documented_object("own-controllers")), "--as", ONE, "--set", "step=2")
+    removed(kernel)
     assert "name one: test_dctcp, test_other" in refused(kernel, "install", dctcp)
     assert "no controller dctcp; it has test_dctcp" in refused(kernel, "install", f"{dctcp}:dctcp")
     installed(kernel, f"{dctcp}:test_dctcp", "--as", TWO)

@@ -38,6 +38,12 @@ def test_a_crate_is_begun_whole_or_not_at_all(
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
+def test_the_crate_has_the_controller_of_the_page(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs/idea.md").read_text()
+    shown = page.partition("```rust\n")[2].partition("```")[0]
+    assert shown in (new_controller("gentle", tmp_path) / "src/lib.rs").read_text()
+
+
 def test_the_scenario_of_the_crate_runs_and_a_changed_library_is_another(library: Path) -> None:
     scenario = library.parents[2] / "first.toml"
     question = read_one(scenario, {"duration": "5 s", "warmup": "1 s"})

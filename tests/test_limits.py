@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,8 @@ def test_a_transfer_has_its_own_rate() -> None:
     assert (small["transfer_bps"] or 0) > 1.5 * small["goodput_bps"]
     # It is not complete.
     assert large["transfer_bps"] is None
+    alone = fairhaul.run(scenario({"traffic": "5 MB"}, warmup="0 s")).outcome().answer
+    assert re.match(r"f was completed in [\d.]+ s, at [\d.]+ Mbit/s; the busiest link ", alone)
     several = scenario({"traffic": "5 MB", "connections": 4}, warmup="0 s")
     (figures,) = fairhaul.run(several).measures
     (group,) = figures["groups"]

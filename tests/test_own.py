@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import traceback
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -149,6 +150,9 @@ def test_the_command_line_shows_the_users_part_of_the_traceback(
         "class Bad(fairhaul.Controller):\n"
         "    def on_ack(self, window, ack):\n"
         "        raise ValueError('so')\n"
+        "class Typo(fairhaul.Controller):\n"
+        "    def on_ack(self, window, ack):\n"
+        "        window.cwnd += ack.mean_rtt_s\n"
     )
     scenario.write_text(
         'duration = "3 s"\n'
@@ -162,6 +166,14 @@ def test_the_command_line_shows_the_users_part_of_the_traceback(
     assert error.startswith("Traceback:\n")
     assert "raise ValueError('so')" in error
     assert "fairhaul/cli" not in error
+    assert cli.status_of([*command, f"mine={file}:Typo"]) == 1
+    error = capsys.readouterr().err
+    assert "\nAck has no mean_rtt_s; it has in_flight, lost, min_rtt_s" in error
+    assert cli.status_of([*command, f"mine={file}:Mine"]) == 1
+    assert re.fullmatch(
+        r"fairhaul: s, seed 1, at 1\.0\d+ s of simulated time: cwnd = NaN, .*\n",
+        capsys.readouterr().err,
+    )
     assert cli.status_of([*command, f"mine={file}:Nobody"]) == 2
     assert "the file has no Nobody; choose from Mine, Bad" in capsys.readouterr().err
     assert cli.status_of([*command, f"mine={tmp_path}/none.py:Mine"]) == 2
@@ -265,6 +277,13 @@ def test_a_class_that_cannot_be_used_is_refused(name: str, given: Any, wanted: s
     with pytest.raises(ScenarioError, match=r"^controllers: ") as error:
         fairhaul.read(PATH, controllers={name: given})
     assert wanted in str(error.value)
+
+
+def test_each_field_of_an_argument_is_on_the_page() -> None:
+    page = (Path(__file__).parents[1] / "docs/own-controllers.md").read_text()
+    for given in (fairhaul.Window, fairhaul.Ack, fairhaul.Round, fairhaul.Event):
+        for name in vars(given):
+            assert name.startswith("_") or f"`{name}" in page, f"{given.__name__}.{name}"
 
 
 def test_values_are_the_arguments_of_the_class() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Fairhaul
 from tools import ROOT
 
-README, CHECK = "README.md", "docs/check.md"
+README, CHECK, LAB = "README.md", "docs/check.md", "docs/lab.md"
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,13 @@ def test_a_page_shows_the_output_of_its_command(
     printed = [line.rstrip() for line in done.stdout.splitlines()]
     # The dots stand for lines that the page omits.
     assert [line for line in shown[1].splitlines() if line != "..." and line not in printed] == []
+
+
+def test_the_readme_keeps_the_exceptions_of_the_comparison_with_the_kernel() -> None:
+    summary, table = (
+        " ".join((ROOT / page).read_text(encoding="utf-8").split()) for page in (README, LAB)
+    )
+    assert "| throughput | 0.8 % of the link, except for `bbr3` |" in table
+    assert "within 0.8 % of the link, except for `bbr3`" in summary
+    assert "| mean congestion window | 2.1 %, except for `bbr` (5 %) and `bbr3` (12 %) |" in table
+    assert "within 2.1 %, except for `bbr` and `bbr3`" in summary

@@ -18,6 +18,7 @@ from fairhaul import __all__ as exported
 from fairhaul.cli import fairhaul as program
 from fairhaul.studio.lessons import lessons
 from tests.conftest import Fairhaul
+from tests.studio.browser import CHROMIUM, Page
 from tools import ROOT
 from tools.site.build import build
 from tools.site.manual import write
@@ -32,6 +33,7 @@ def commands(context: click.Context) -> Iterator[click.Context]:
             yield from commands(click.Context(command, info_name=name, parent=context))
 
 
+SIDES = ("scroll", "client")
 EACH = list(commands(click.Context(program, info_name="fairhaul")))
 
 
@@ -71,6 +73,29 @@ def test_the_site_describes_each_command_and_each_export(site: Path) -> None:
         module = getattr(getattr(fairhaul, name), "__name__", "")
         ids = {f'id="fairhaul.{name}"', f'id="module-{module}"'}
         assert name.startswith("_") or any(id_ in reference for id_ in ids), name
+
+
+def test_a_link_has_the_title_of_its_page_and_no_name_of_a_file(site: Path) -> None:
+    page = (site / "docs/transfers.html").read_text()
+    assert "compare.md" in (ROOT / "docs/transfers.md").read_text()
+    assert not re.search(r"<a [^>]*>(<[^>]*>)*[\w.-]+\.md(</[^>]*>)*</a>", page)
+    title = (ROOT / "docs/compare.md").read_text().partition("\n")[0].removeprefix("# ")
+    assert re.search(rf'href="compare.html[^>]*>(<[^>]*>)*{re.escape(title)}', page)
+
+
+@pytest.mark.parametrize("width", [1400, 1024, 400])
+def test_no_page_is_wider_than_the_window(site: Path, width: int) -> None:
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    page = Page(width)
+    for name in ("README", "docs/transfers", "docs/scenario"):
+        page.call("Page.navigate", url=(site / f"{name}.html").as_uri())
+        page.until(
+            f"location.pathname.endsWith('{name}.html') && document.readyState === 'complete'"
+        )
+        wide, room = (page.evaluate(f"document.documentElement.{w}Width") for w in SIDES)
+        assert wide <= room, name
+    page.close()
 
 
 def test_a_citation_leads_to_the_list_of_sources(site: Path) -> None:

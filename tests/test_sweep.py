@@ -19,8 +19,9 @@ from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Running, attempt, shard
 from fairhaul.measures.measures import figures
 from fairhaul.results.precision import Precision
-from fairhaul.results.table import flows_frame, points_frame
+from fairhaul.results.table import flows_frame, grid, points_frame
 from fairhaul.runs.run_pool import RunPool
+from fairhaul.studies.sweep import read_sweep
 from fairhaul.text.phrases import short_text, value_text
 
 SWEEP = """
@@ -194,9 +195,15 @@ def test_a_scenario_has_one_identity_in_every_process(tmp_path: Path) -> None:
     assert len(printed) == 1
 
 
+def test_a_part_of_the_runs_is_the_first_seeds_of_all_points(tmp_path: Path) -> None:
+    _, jobs = planned(fairhaul.read(file_of(tmp_path)), [2, 2, 2, 2, 3, 1], "sim")
+    assert [job.scenario.seed for job in jobs] == [1] * 6 + [2] * 5 + [3]
+    assert len({job.digest for job in jobs[:6]}) == 6
+
+
 def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: Path) -> None:
     plan, jobs = planned(fairhaul.read(file_of(tmp_path)), [2] * 6, "sim")
-    attempt(jobs[:3], figures, Running(out=tmp_path / "s", jobs=1))
+    attempt([jobs[0], jobs[6], jobs[1]], figures, Running(out=tmp_path / "s", jobs=1))
     table = rows(plan, Store(tmp_path / "s"))
     assert [len(row.runs) for row in table] == [2, 1, 0, 0, 0, 0]
     frame = points_frame(table)
@@ -206,6 +213,18 @@ def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: P
     flows = flows_frame(table)
     assert flows.height == 6
     assert flows["seed"].to_list() == ["1", "1", "2", "2", "1", "1"]
+
+
+def test_points_without_results_are_counted_and_no_rows_of_dashes(tmp_path: Path) -> None:
+    plan, jobs = planned(fairhaul.read(file_of(tmp_path)), [1] * 6, "sim")
+    attempt([jobs[0], jobs[2]], figures, Running(out=tmp_path / "s", jobs=1))
+    plan.store(tmp_path / "s")
+    table = grid(rows(plan, Store(tmp_path / "s")))
+    assert len(table.rows) == 2
+    # 20 Mbit/s x 20 ms are 50 packets of 1000 B, of which the points have 0.5 and 1.
+    assert "The queue of bottleneck holds 25 to 50 packets, depending on the point." in table.notes
+    assert "4 of 6 points have no result yet." in table.notes
+    assert "4 of 6 points have no result yet." in read_sweep(tmp_path / "s").outcome().answer
 
 
 def test_a_table_as_a_value_is_written_in_words() -> None:

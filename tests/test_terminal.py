@@ -240,6 +240,13 @@ def test_a_list_breaks_between_words_alone(words: str, fairhaul: Fairhaul) -> No
     assert " ".join(lines).split() == whole.split()
 
 
+@pytest.mark.parametrize("group", [[], ["kernel"], ["linux"], ["lab"], ["results"]])
+def test_the_help_of_a_group_has_whole_sentences(group: list[str]) -> None:
+    text = plain(on_a_terminal(*group, "--help"))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "..." not in text.partition("Options:")[2]
+
+
 def test_json_does_not_depend_on_the_width_of_the_terminal(small: Path) -> None:
     narrow, wide = (
         re.sub(

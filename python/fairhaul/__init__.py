@@ -52,7 +52,11 @@ if TYPE_CHECKING:
     from fairhaul.runs.simulation import Simulation as Simulation
     from fairhaul.scenario.listings import catalogue as catalogue
     from fairhaul.scenario.listings import schema as schema
+    from fairhaul.scenario.own import Ack as Ack
     from fairhaul.scenario.own import Controller as Controller
+    from fairhaul.scenario.own import Event as Event
+    from fairhaul.scenario.own import Round as Round
+    from fairhaul.scenario.own import Window as Window
     from fairhaul.scenario.read import read as read
     from fairhaul.scenario.template import new_controller as new_controller
     from fairhaul.studies.advice import Advice as Advice

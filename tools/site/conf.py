@@ -9,7 +9,7 @@ from docutils import nodes
 from fairhaul import __version__
 from tools.site.citations import definitions
 from tools.site.notebooks import NotebookParser
-from tools.site.pages import addition
+from tools.site.pages import addition, titled
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -49,9 +49,9 @@ def setup(app: Sphinx) -> None:
 
 
 def add(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Append to a page what only the site has: its part of the navigation, links, a reference."""
-    notebook = source[0].startswith("{")
-    source[0] += "" if notebook else definitions(source[0]) + addition(page)
+    """Add to a page what only the site has: titles in links, navigation, a reference."""
+    if not source[0].startswith("{"):  # a notebook
+        source[0] = titled(source[0]) + definitions(source[0]) + addition(page)
 
 
 def set_colons(_app: Sphinx, page: nodes.document) -> None:

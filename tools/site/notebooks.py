@@ -7,6 +7,8 @@ import json
 from docutils import nodes
 from myst_parser.parsers.sphinx_ import MystParser
 
+from tools.site.pages import titled
+
 
 class NotebookParser(MystParser):
     """Reads a notebook as the Markdown of its cells."""
@@ -15,7 +17,7 @@ class NotebookParser(MystParser):
 
     def parse(self, inputstring: str, document: nodes.document) -> None:
         """Read a notebook."""
-        super().parse(as_markdown(inputstring), document)
+        super().parse(titled(as_markdown(inputstring)), document)
 
 
 def as_markdown(notebook: str) -> str:

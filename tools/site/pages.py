@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from html import escape
@@ -21,6 +22,15 @@ COMMANDS = """\
    :prog: fairhaul
    :nested: full
 """
+
+
+# A link whose text is the name of the file.
+NAMED = re.compile(r"\[[\w.-]+\.md\]\(([\w./-]+\.md(?:#[\w-]+)?)\)")
+
+
+def titled(text: str) -> str:
+    """Let the links of a page that name a file name the title of that page instead."""
+    return NAMED.sub(r"[](\1)", text)
 
 
 def addition(page: str) -> str:

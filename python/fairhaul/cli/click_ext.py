@@ -13,8 +13,12 @@ from typing import Any, TypeVar
 import click
 
 from fairhaul.text.nearest import hint
+from fairhaul.text.phrases import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# More than any first sentence of the help of a command has.
+LONGEST_HELP = 500
 
 # The operating system only names a failure; these say what to do about it.
 REMEDIES = {
@@ -45,7 +49,16 @@ def in_users_code(error: Exception) -> list[str]:
     if not theirs or theirs[-1].filename.startswith(libraries):
         return []
     shown = traceback.format_list(theirs[::-1])
-    return ["Traceback:\n", *shown, *traceback.format_exception_only(error)]
+    return ["Traceback:\n", *shown, *traceback.format_exception_only(error), *_of_a_field(error)]
+
+
+def _of_a_field(error: Exception) -> list[str]:
+    """Name the fields where a controller has read one that its argument does not have."""
+    given = getattr(error, "obj", None)
+    if not isinstance(error, AttributeError) or type(given).__module__ != "fairhaul._core":
+        return []
+    fields = [name for name in dir(given) if not name.startswith("_")]
+    return [f"{type(given).__name__} has no {error.name}; it has {listed(fields)}\n"]
 
 
 class Named(click.ParamType[Any]):
@@ -105,6 +118,21 @@ class CommandGroup(click.Group):
             ctx.fail(f"unknown command {args[0]!r}; {hint(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each heading with its commands and whole sentences, which are broken into lines."""
+        longest = max(map(len, self.commands))
+        for heading, names in self.headed().items():
+            rows = [
+                (name.ljust(longest), self.commands[name].get_short_help_str(LONGEST_HELP))
+                for name in names
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def headed(self) -> dict[str, list[str]]:
+        """Give the commands below each heading."""
+        return {"Commands": sorted(self.commands)}
+
 
 class HeadedGroup(CommandGroup):
     """A group of commands whose help lists them under headings, in the order of these."""
@@ -114,18 +142,12 @@ class HeadedGroup(CommandGroup):
         super().__init__(*args, **more)  # type: ignore[arg-type]
         self.headings: dict[str, str] = {}
 
-    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each heading with its commands."""
-        longest = max(map(len, self.commands))
-        for heading in dict.fromkeys(self.headings.values()):
-            names = [name for name, of in self.headings.items() if of == heading]
-            width = formatter.width - 6 - longest
-            rows = [
-                (name.ljust(longest), self.commands[name].get_short_help_str(width))
-                for name in names
-            ]
-            with formatter.section(heading):
-                formatter.write_dl(rows)
+    def headed(self) -> dict[str, list[str]]:
+        """Give the commands below each heading."""
+        found: dict[str, list[str]] = {}
+        for name, heading in self.headings.items():
+            found.setdefault(heading, []).append(name)
+        return found
 
 
 class Command(click.Command):

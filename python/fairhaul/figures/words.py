@@ -56,7 +56,7 @@ def answer(figures: Object) -> str:
     ordered = sorted(flows, key=lambda flow: mean(flow["goodput_bps"]))
     low, high = ordered[0], ordered[-1]
     got = quantity(mean(high["goodput_bps"]), "bit/s")
-    parts = [f"{high['name']} got {got}; {link}."]
+    parts = [f"{high['name']} {_completed(high) or f'got {got}'}; {link}."]
     if len(flows) > 1:
         least, most = mean(low["goodput_bps"]), mean(high["goodput_bps"])
         if least <= 0:
@@ -78,6 +78,14 @@ def answer(figures: Object) -> str:
         parts.append("A measured transfer was not completed.")
     parts += [f"Warning: {warning}." for warning in figures.get("warnings", ())]
     return " ".join(parts)
+
+
+def _completed(flow: Object) -> str:
+    """Say how long a transfer took, and its rate while it lasted; nothing of another flow."""
+    if flow.get("transfer_bps") is None:
+        return ""
+    rate = quantity(mean(flow["transfer_bps"]), "bit/s")
+    return f"was completed in {mean(flow['completion_s']):.3g} s, at {rate}"
 
 
 def _limited(flows: Sequence[Object]) -> Iterator[str]:

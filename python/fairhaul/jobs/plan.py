@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,13 +108,18 @@ def planned(
 ) -> tuple[Plan, list[Job]]:
     """Plan the runs of scenarios, each with its number of seeds, counted up from its own.
 
+    The first seed of all scenarios comes before the second of any, so that a part of the runs gives
+    a coarse picture of the whole.
+
     Raises:
         ScenarioError: a seed would exceed 2^64 - 1.
     """
-    points, jobs, by = [], [], build_of(figures)
+    points: list[Point] = []
+    each: list[list[Job]] = []
+    by = build_of(figures)
     for scenario, count in zip(scenarios, seeds, strict=True):
         own = jobs_of(scenario, count, engine, OF, by)
-        jobs += own
+        each.append(own)
         points.append(
             Point(
                 title=scenario.title,
@@ -124,7 +130,8 @@ def planned(
                 seeds=count,
             )
         )
-    return Plan(points=points, engine=engine, build=by), jobs
+    by_seed = [job for some in zip_longest(*each) for job in some if job is not None]
+    return Plan(points=points, engine=engine, build=by), by_seed
 
 
 def rows(plan: Plan, store: Store) -> list[Row]:

@@ -142,16 +142,39 @@ def short(key: str, keys: Sequence[str]) -> str:
 
 
 def grid(table: Sequence[Row]) -> Table:
-    """Lay the table out."""
+    """Lay the table out: the points that have results, and a note on the others."""
     keys, names = swept(table), _names(table)
     rates = [f"{name} Mbit/s" for name in names]
+    done = [row for row in table if row.runs]
     return Table(
         title=table[0].point.title,
         columns=[*(short(key, list(keys)) for key in keys), *rates, *SHOWN],
-        rows=[_cells(row, keys, names) for row in table],
+        rows=[_cells(row, keys, names) for row in done],
+        notes=[*unfinished(table), *_capacities(done)],
         words=len(keys),
         least=[*rates, "% of link used", "queue ms", "runs"],
     ).condensed()
+
+
+def unfinished(table: Sequence[Row]) -> list[str]:
+    """Say how many points have no result yet, if there are any."""
+    none = sum(not row.runs for row in table)
+    return [f"{none} of {len(table)} points have no result yet."] if none else []
+
+
+def _capacities(done: Sequence[Row]) -> list[str]:
+    """Say which buffers the points have, where they differ: a capacity of 1 bdp follows the RTT."""
+    each = [_busiest(row) for row in done]
+    packets = [link["capacity_packets"]["mean"] for link in each if link["capacity_packets"]]
+    if len({link["name"] for link in each}) != 1 or len(set(packets)) < 2:
+        return []
+    ends = f"{min(packets):,.0f} to {max(packets):,.0f} packets"
+    return [f"The queue of {each[0]['name']} holds {ends}, depending on the point."]
+
+
+def _busiest(row: Row) -> Mapping[str, Any]:
+    links: Sequence[Mapping[str, Any]] = row.summary["links"]
+    return max(links, key=lambda link: link["utilization"]["mean"])
 
 
 def swept(table: Sequence[Row]) -> dict[str, list[Any]]:
@@ -175,13 +198,11 @@ def _names(table: Sequence[Row]) -> list[str]:
 def _cells(row: Row, keys: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
     variant = row.point.variant
     settings = [short_text(variant.get(key, "-"), values) for key, values in keys.items()]
-    if not row.runs:
-        return [*settings, *["-"] * (len(names) + len(SHOWN) - 2), "0", "-"]
     figures: Mapping[str, Any] = row.summary
     by_name = {party["name"]: party for party in parties(figures)}
     goodput = plain(2, 1e-6)
     rates = [cell(by_name.get(name, {}).get("goodput_bps"), goodput) for name in names]
-    link = max(figures["links"], key=lambda link: link["utilization"]["mean"])
+    link = _busiest(row)
     return [
         *settings,
         *rates,

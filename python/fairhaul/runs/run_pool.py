@@ -199,7 +199,14 @@ def _work(scenario: Scenario, engine: Engine) -> float:
 def _outcome(run: EngineRun) -> tuple[Any, float]:
     """Run, and give the outcome and the processor time of the engine's call alone."""
     before = time.thread_time()
-    outcome = run.run()
+    try:
+        outcome = run.run()
+    except ValueError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise  # in the code of a controller
+        # The engine refuses the window that a controller of the user left.
+        where = getattr(error, "__notes__", [])
+        raise _core.RunError(": ".join([*where, str(error)])) from None
     if isinstance(run, linux.Run):
         return outcome, run.cpu_s
     return outcome, time.thread_time() - before

@@ -191,6 +191,10 @@ class Reading:
     def _controller(self, place: str, text: str) -> Controller:
         """Read `kind` or `kind:key=value,key=value`."""
         controller, wrong = keyed(text)
+        if "," in controller["kind"]:
+            apart = " ".join(part.strip() for part in controller["kind"].split(","))
+            self.mistakes.append(f"{place}: separate controllers by spaces: {apart}")
+            return controller
         self.mistakes += [f"{place}: {mistake}" for mistake in wrong]
         needed = needed_queue(str(controller["kind"]))
         if needed and not self._queue.startswith(needed):

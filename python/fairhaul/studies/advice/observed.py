@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -123,7 +124,7 @@ def observed(text: str) -> Observed:
     if not found:
         raise ScenarioError(
             "--from: no round-trip time; wanted the output of `ss -ti dst ADDRESS` while a "
-            "transfer runs"
+            f"transfer runs{_of_iperf3(text)}"
         )
     sent = {of.peer: 0 for of in found}
     for of in found:
@@ -134,6 +135,22 @@ def observed(text: str) -> Observed:
     return Observed(
         connections=[of for of in found if of.peer == peer and of.segments >= least],
         others=[name for name in sent if name != peer],
+    )
+
+
+def _of_iperf3(text: str) -> str:
+    """Say which options give what iperf3 has measured, which does not say what limits it."""
+    try:
+        found = json.loads(text)
+        peer, end = found["start"]["connecting_to"]["host"], found["end"]
+        rate_bps = end["sum_received"]["bits_per_second"]
+        least_us = min(stream["sender"]["min_rtt"] for stream in end["streams"])
+        path = f"--rate {rate_bps / 1e6:.0f}Mbit/s --rtt {least_us / 1000:.4g}ms"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return (
+        f". This JSON of iperf3 does not say what limits the transfer to {peer!s:.60}; if the path "
+        f"does, give what was measured: {path}"
     )
 
 

@@ -102,7 +102,9 @@ def _method(done: Evaluation) -> Section:
         f"Seeds of each scenario: {done.seeds}. {legend(done.seeds)} A row is met if the "
         "whole interval is within the bound, not met if the whole interval is outside, and "
         "undecided otherwise; with a sweep the worst point is shown. A criterion is met if all of "
-        "its rows are.",
+        "its rows are. Where endless flows had fewer than 20 loss events in the time of a row, the "
+        "row says how many of its runs are stationary: its number says little about the long term, "
+        "which a row about a start or a change does not need.",
         "RFC 9743 sets no thresholds. The bounds are ours unless a source is named; where the "
         'bound is "x cubic\'s", the number is divided by that of cubic in the same place, seed '
         "by seed.",

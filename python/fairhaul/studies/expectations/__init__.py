@@ -8,9 +8,9 @@ by their interval.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from fairhaul._core import Scenario, ScenarioError
 from fairhaul.measures.formula import Formula, FormulaError, read_formula
@@ -33,8 +33,13 @@ WORST_FIRST = (NOT_MET, UNDECIDED, MET)
 # How numbers are written, by the ending of their figures.
 FORMS = {"s": Significant(units=((" s", 1.0), (" ms", 1e-3))), "bps": RATE}
 
-Run = list[float | None]
-"""The numbers of the expectations of a scenario in a run."""
+
+class Run(TypedDict):
+    """The numbers of the expectations of a scenario in a run."""
+
+    numbers: list[float | None]
+    stationary: list[bool | None]
+    """Of the time of each; None without a measured bulk flow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +107,16 @@ class Judged:
     """Of the number over the runs that have it; None if no run has it."""
     values: tuple[float | None, ...]
     """The number of each valid run; None where a run has no such number."""
+    stationary: tuple[bool, ...] = ()
+    """Whether each valid run with a measured bulk flow is stationary in the time of the number."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the verdict, the mean with its interval, and the value of each run."""
         nothing = {"mean": None, "low": None, "high": None, "interval": None}
         found = nothing if self.estimate is None else self.estimate.to_dict()
-        return {"verdict": self.verdict, **found, "values": list(self.values)}
+        steady = sum(self.stationary) / len(self.stationary) if self.stationary else None
+        values = list(self.values)
+        return {"verdict": self.verdict, **found, "values": values, "stationary": steady}
 
 
 def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
@@ -137,30 +146,54 @@ def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
 
 def expected(scenario: Scenario, record: Record) -> Run:
     """Compute the numbers of the expectations of a scenario in a run of it."""
-    return numbers(record, read_expectations(scenario))
+    wanted = read_expectations(scenario)
+    found = _figures(record, wanted)
+    return {
+        "numbers": _numbers(record, wanted, found),
+        "stationary": [found[of.from_s, of.until_s]["stationary"] for of in wanted],
+    }
 
 
 def numbers(record: Record, expectations: Sequence[Expectation]) -> list[float | None]:
-    """Give the number of each expectation in one run; None where a figure of it is missing.
+    """Give the number of each expectation in one run; None where a figure of it is missing."""
+    return _numbers(record, expectations, _figures(record, expectations))
+
+
+def _figures(
+    record: Record, expectations: Sequence[Expectation]
+) -> dict[tuple[float, float], dict[str, Any]]:
+    """Give the figures of each time that an expectation names."""
+    found: dict[tuple[float, float], dict[str, Any]] = {}
+    for window in {(of.from_s, of.until_s) for of in expectations}:
+        within = cut(record, *window)
+        formulas = [of.formula for of in expectations if (of.from_s, of.until_s) == window]
+        found[window] = {**measure(within), **lists_of(within, formulas)}
+    return found
+
+
+def _numbers(
+    record: Record,
+    expectations: Sequence[Expectation],
+    found: Mapping[tuple[float, float], Mapping[str, Any]],
+) -> list[float | None]:
+    """Compute each number of the figures of its time.
 
     A run with a kernel has no modes if the kernel refused the program that samples them.
     """
     events = columns_of(record.raw("event")).rows("kind")
     kernel = FACTS[record.meta["engine"]].kernel
     has_modes = not kernel or any(kind == "mode" for [kind] in events)
-    windows = {(of.from_s, of.until_s) for of in expectations}
-    found: dict[tuple[float, float], dict[str, Any]] = {}
-    for window in windows:
-        within = cut(record, *window)
-        formulas = [of.formula for of in expectations if (of.from_s, of.until_s) == window]
-        found[window] = {**measure(within), **lists_of(within, formulas)}
     return [
         None if of.of_modes and not has_modes else of.formula.of(found[of.from_s, of.until_s])
         for of in expectations
     ]
 
 
-def judge(expectation: Expectation, values: Sequence[float | None]) -> Judged:
+def judge(
+    expectation: Expectation,
+    values: Sequence[float | None],
+    stationary: Sequence[bool | None] = (),
+) -> Judged:
     """Judge an expectation by its numbers in the valid runs."""
     given = [value for value in values if value is not None]
     bounds = expectation.bounds
@@ -168,6 +201,7 @@ def judge(expectation: Expectation, values: Sequence[float | None]) -> Judged:
         verdict=verdict(values, expectation.at_least, expectation.at_most, bounds),
         estimate=estimate(given, bounds) if given else None,
         values=tuple(values),
+        stationary=tuple(of for of in stationary if of is not None),
     )
 
 

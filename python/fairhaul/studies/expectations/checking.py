@@ -42,7 +42,7 @@ SEEDS = 5
 
 Path_ = str | PathLike[str]
 # The numbers in each of its valid runs.
-Runs = list[list[float | None]]
+Runs = list[Run]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,7 +283,11 @@ def _checked(case: Case, by_engine: Mapping[Engine, Runs | str]) -> CheckedCase:
         Checked(
             expectation=expectation,
             by={
-                engine: judge(expectation, [run[place] for run in of_engine])
+                engine: judge(
+                    expectation,
+                    [run["numbers"][place] for run in of_engine],
+                    [run["stationary"][place] for run in of_engine],
+                )
                 for engine, of_engine in runs.items()
                 if expectation.has_number_on(engine)
             },
@@ -325,17 +329,30 @@ def _compared(case: Case, parts: Sequence[Sequence[Run | Invalid]]) -> Runs | st
             continue
         own, *others = known
         by_setting = dict(zip(case.references, others, strict=True))
+        each = [
+            _relative(place, own, by_setting.get(of.relative_to))
+            for place, of in enumerate(case.expectations)
+        ]
         valid.append(
-            [
-                _ratio(number, by_setting[of.relative_to][place]) if of.relative_to else number
-                for place, (of, number) in enumerate(zip(case.expectations, own, strict=True))
-            ]
+            {
+                "numbers": [number for number, _ in each],
+                "stationary": [stationary for _, stationary in each],
+            }
         )
     return valid or f"no run was valid: {'; '.join(dict.fromkeys(reasons))}"
 
 
-def _ratio(number: float | None, other: object) -> float | None:
-    if number is None or not isinstance(other, float | int):
+def _relative(place: int, own: Run, other: Run | None) -> tuple[float | None, bool | None]:
+    """Give a number, relative to that of another run if there is one; whether both are steady."""
+    number, stationary = own["numbers"][place], own["stationary"][place]
+    if other is None:
+        return number, stationary
+    both = [of for of in (stationary, other["stationary"][place]) if of is not None]
+    return _ratio(number, other["numbers"][place]), all(both) if both else None
+
+
+def _ratio(number: float | None, other: float | None) -> float | None:
+    if number is None or other is None:
         return None
     if number == other:
         return 1.0

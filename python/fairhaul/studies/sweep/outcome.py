@@ -14,7 +14,7 @@ from fairhaul.figures.words import too_short
 from fairhaul.jobs.store import Store
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.results.summary import scenario_result
-from fairhaul.results.table import Row, grid, parties
+from fairhaul.results.table import Row, grid, parties, unfinished
 from fairhaul.statistics.estimate import legend
 from fairhaul.studies.sweep import Sweep
 from fairhaul.studies.sweep.findings import findings
@@ -94,7 +94,7 @@ def _answer(done: Sweep) -> str:
     runs = sum(len(row.runs) for row in table)
     first = _findings(done)[:MOST_FINDINGS]
     count = f"{count_of(len(table), 'point')}, {count_of(runs, 'run')}."
-    return " ".join([count, *first, *_range(table)]) + _too_short(table)
+    return " ".join([count, *unfinished(table), *first, *_range(table)]) + _too_short(table)
 
 
 def _range(table: Sequence[Row]) -> list[str]:
@@ -133,7 +133,7 @@ def _too_short(table: Sequence[Row]) -> str:
 
 
 def _how(table: Sequence[Row]) -> str:
-    counts = sorted({len(row.runs) for row in table})
+    counts = sorted({len(row.runs) for row in table if row.runs}) or [0]
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"Seeds of each point: {seeds}. " + (legend(counts[-1]) if counts[-1] > 1 else "")
 
