@@ -134,12 +134,15 @@ def test_every_controller_has_the_pacing_of_the_question_and_the_others_have_non
 def test_the_command_names_the_pacing_that_was_simulated(fairhaul: Fairhaul) -> None:
     line = ("compare", "cubic", "--rate", "10Mbit/s", "--rtt", "20ms", "--buffer", "20ms")
 
-    def said(*pacing: str) -> str:
-        done = fairhaul(*line, "--duration", "2s", "--seeds", "1", *pacing)
+    def said(*pacing: str, duration: str = "2s") -> str:
+        done = fairhaul(*line, "--duration", duration, "--seeds", "1", *pacing)
         assert (done.returncode, done.stderr) == (0, "")
         return " ".join(done.stdout.split())
 
-    assert "`tc qdisc replace dev DEVICE root fq` makes its senders pace" in said("--pacing", "fq")
+    command = "# the senders pace as simulated sudo tc qdisc replace dev DEVICE root fq"
+    assert command in said("--pacing", "fq", duration="100s")
+    # Under runs that are too short stands no command.
+    assert "tc qdisc" not in said("--pacing", "fq")
     assert 'simulated with pacing = "fq" on its sender.' in said("--pacing", "fq")
     assert "Its senders cannot pace as simulated" in said("--pacing", "quic")
     for none in (said(), said("--pacing", "none")):

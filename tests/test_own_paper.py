@@ -373,7 +373,7 @@ def test_the_examples_of_lengths_and_of_files_on_the_page_are_read(folder: Path)
     page = PAGE.read_text()
     toml = re.findall(r"```toml\n(.*?)```", page, re.S)
     (lengths_of,) = [text for text in toml if 'duration = "200' in text]
-    files = re.findall(r"```toml\n(printed = .*?)\n```\n\n```csv\n(.*?)```", page, re.S)
+    files = re.findall(r"```toml\n(printed = .*?)\n```\n\n```text\n(.*?)```", page, re.S)
     assert [file for line, _ in files for file in re.findall(r"table\d.csv", line)] == [
         "table1.csv",
         "table2.csv",

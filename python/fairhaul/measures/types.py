@@ -9,6 +9,7 @@ several runs; the same holds for the other types.
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
+from fairhaul.scenario.described import OfClass
 from fairhaul.scenario.engines import Engine
 
 # Schema 1 had no number, and no list of runs where one seed was run. In schema 2 `low` and `high`
@@ -29,11 +30,7 @@ class Mean(TypedDict):
     """What `low` and `high` are: the range with two to four runs; None after a single run."""
 
 
-# What a flow has in common with the others of its `[[flow]]`: its group, or the name there.
-_Class = TypedDict("_Class", {"class": str})
-
-
-class FlowFigures(_Class, TypedDict, Generic[N]):
+class FlowFigures(OfClass, TypedDict, Generic[N]):
     """The figures of one flow, measured between the end of the warm-up and the end of the run."""
 
     name: str

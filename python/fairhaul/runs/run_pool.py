@@ -201,6 +201,8 @@ def _outcome(run: EngineRun) -> tuple[Any, float]:
     before = time.thread_time()
     try:
         outcome = run.run()
+    except _core.ScenarioError:
+        raise
     except ValueError as error:
         if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
             raise  # in the code of a controller

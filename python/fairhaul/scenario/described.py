@@ -45,7 +45,11 @@ class DescribedLink(TypedDict):
     schedule: NotRequired[dict[str, Any]]
 
 
-class DescribedFlow(TypedDict):
+# What a flow has in common with the others of its `[[flow]]`: its group, or the name there.
+OfClass = TypedDict("OfClass", {"class": str})
+
+
+class DescribedFlow(OfClass, TypedDict):
     """A flow: a sender and its receiver."""
 
     name: str

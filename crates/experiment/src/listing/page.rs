@@ -39,7 +39,7 @@ controller = "reno"
 
 Quantities are strings with a unit: a time such as `"80 ms"` in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; a rate such as `"1 Gbit/s"` in
 `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s`; a size such as `"64 kB"` in `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`;
-a frequency such as `"20 /s"`. A bare number is rejected where a unit is required. A range such as `0 to 1` stands for a bare number, and a name has
+a frequency such as `"20 /s"`. A time, a rate and a size may have an exponent, as programs print it: `"1.58e+03 s"`. A bare number is rejected where a unit is required. A range such as `0 to 1` stands for a bare number, and a name has
 letters, digits, `-` and `_`. All errors of a file are reported at once, each with its line and the nearest valid word.
 "#;
 

@@ -146,7 +146,7 @@ def _paced_line(question: Question) -> str:
 def _deployment(done: Comparison) -> Section:
     """Say which of the controllers the kernel of this host has, or can be given, and how.
 
-    A controller of which the runs were too short to judge has no command.
+    Controllers of which the runs were too short to judge have no commands.
     """
     from fairhaul.host.deployable import Way, has_kernel, install_command, pacing_command, ways
     from fairhaul.host.process import Refused
@@ -173,7 +173,8 @@ def _deployment(done: Comparison) -> Section:
     if question.pacing is not None:
         try:
             command = pacing_command(question.pacing)
-            commands += ["# the senders pace as simulated", f"sudo {command}"]
+            if len(short) < len(question.controllers):
+                commands += ["# the senders pace as simulated", f"sudo {command}"]
         except Refused as refused:
             host += f" Its senders cannot pace as simulated ({refused})."
     return Section(heading="Deployment", text=[host], commands=list(dict.fromkeys(commands)))
