@@ -12,8 +12,9 @@ from fairhaul.figures.charts import Look, Scale, case_looks, dots, threads
 from fairhaul.figures.charts.relations import Box, boxes
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.figures import MOST_LINES, SHARE_BINS, Run, common_rates, looks_of
-from fairhaul.figures.select import evenly, table_of
+from fairhaul.figures.select import evenly
 from fairhaul.figures.words import reach
+from fairhaul.measures.groups import class_of
 from fairhaul.results.figure_rows import estimated, mean
 from fairhaul.text.phrases import rate_unit
 
@@ -62,10 +63,10 @@ def _many(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: st
     cases: dict[str, list[float]] = {}
     for label, figures in zip(labels, measures, strict=True):
         measured = [flow for flow in figures["flows"] if flow["role"] == "measured"]
-        tables = {table_of(flow) for flow in measured}
+        classes = {class_of(flow) for flow in measured}
         for flow in measured:
-            several = 1 < len(tables) <= MOST_LINES
-            case = f"{label}, {table_of(flow)}" if several else label
+            several = 1 < len(classes) <= MOST_LINES
+            case = f"{label}, {class_of(flow)}" if several else label
             cases.setdefault(case, []).append(mean(flow["goodput_bps"]))
     scale, unit = rate_unit(max(value for values in cases.values() for value in values))
     drawn = []

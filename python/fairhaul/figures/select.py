@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from fairhaul.measures.groups import class_of
+
 T = TypeVar("T")
 
 
@@ -21,7 +23,7 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 def flows_between(
     flows: Sequence[Mapping[str, Any]], goodputs: Sequence[float], most: int
 ) -> list[int]:
-    """Choose flows: of each `[[flow]]` that with the least, the most, and quantiles of the goodput.
+    """Choose flows: of each class that with the least, the most, and quantiles of the goodput.
 
     Measured flows come first. They are given in the order of the file.
     """
@@ -30,7 +32,7 @@ def flows_between(
         groups: dict[str, list[int]] = {}
         for i, flow in enumerate(flows):
             if (flow["role"] == "measured") is measured:
-                groups.setdefault(table_of(flow), []).append(i)
+                groups.setdefault(class_of(flow), []).append(i)
         # Small groups need less than their part of the room.
         waiting = sorted(groups.values(), key=len)
         if len(waiting) > most - len(found):
@@ -42,11 +44,6 @@ def flows_between(
         *sorted(i for i in found if flows[i]["role"] == "measured"),
         *sorted(i for i in found if flows[i]["role"] != "measured"),
     ]
-
-
-def table_of(flow: Mapping[str, Any]) -> str:
-    """Name the `[[flow]]` of a flow, which may have made many."""
-    return str(flow["name"]).partition("[")[0]
 
 
 def part(shown: int, total: int, what: str) -> str:
