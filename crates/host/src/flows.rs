@@ -13,7 +13,7 @@ use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, 
 use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
 use serde::Serialize;
 
-use crate::lab::tcp_info::{SenderLimits, in_flight};
+use crate::lab::tcp_info::{SenderLimits, is_capped, is_starved};
 
 /// The maximum length of a message of a dump.
 const LONGEST: usize = 1 << 16;
@@ -144,9 +144,12 @@ fn flow(response: &InetResponse) -> Option<KernelFlow> {
             busy: Span::from_us(info.busy_time),
             receive_window: Span::from_us(info.rwnd_limited),
             send_buffer: Span::from_us(info.sndbuf_limited),
-            starved: info.notsent_bytes == 0
-                && in_flight(info.unacked, info.sacked, info.lost, info.retrans) < info.snd_cwnd,
-            pacing_cap: info.max_pacing_rate != u64::MAX && info.pacing_rate >= info.max_pacing_rate,
+            starved: is_starved(
+                info.notsent_bytes,
+                [info.unacked, info.sacked, info.lost, info.retrans],
+                info.snd_cwnd,
+            ),
+            pacing_cap: is_capped(info.pacing_rate, info.max_pacing_rate),
         },
     })
 }

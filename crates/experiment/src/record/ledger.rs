@@ -228,6 +228,11 @@ impl Ledger {
         self.events.push(EventRow { t_s: now.as_secs(), kind, flow, value });
     }
 
+    /// From when on figures are taken.
+    pub fn measured(&self) -> Time {
+        self.grid.measured
+    }
+
     /// What has happened to flows so far.
     pub fn events(&self) -> &[EventRow] {
         &self.events
@@ -381,6 +386,22 @@ mod tests {
         assert_eq!(now, "[2.0, NaN, 4.0, NaN]");
         ledger.change_gauges(0, &[gauge("b"), gauge("c")], &[], 2);
         assert!(ledger.flow_gauges(0).is_empty());
+    }
+
+    /// A drop is the first thing that happens after the warm-up of 1 s.
+    #[test]
+    fn delays_are_those_of_the_packets_that_left_in_the_measured_time() {
+        let mut ledger = Ledger::new(grid(Span::from_s(3), Span::from_s(1), 1, 1), 1, 1);
+        for ms in [400, 500, 600, 700, 800] {
+            ledger.enqueued(0, 1000, 1, at(ms));
+        }
+        depart(&mut ledger, at(500), Span::from_ms(1));
+        ledger.dropped(0, 1000, at(500), at(1000));
+        for ms in [1001, 1002, 1500] {
+            depart(&mut ledger, at(ms), Span::from_us(100));
+        }
+        let Record { delays, .. } = ledger.close("sim", Vec::new());
+        assert_eq!(delays[0].iter().map(|row| row.packets).collect::<Vec<_>>(), [3]);
     }
 
     #[test]

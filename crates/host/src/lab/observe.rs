@@ -22,8 +22,6 @@ pub struct Observer {
     senders: BTreeMap<u32, SenderState>,
     /// Of each flow, whether its application always has more to send.
     endless: Vec<bool>,
-    /// From when on figures are taken.
-    measured: Time,
     /// When each connection was last polled in the measured time, and what had kept it back by then.
     limits: BTreeMap<u32, (Time, SenderLimits)>,
     /// The shortest round-trip time of each flow so far.
@@ -58,7 +56,6 @@ impl Observer {
             ledger: Ledger::new(grid, count, 0),
             senders: BTreeMap::new(),
             endless,
-            measured: grid.measured,
             limits: BTreeMap::new(),
             shortest: vec![None; count],
         }
@@ -119,7 +116,7 @@ impl Observer {
 
     /// What has kept `connection` back since the last poll.
     fn record_limits(&mut self, now: Time, connection: u32, limits: SenderLimits) {
-        if now < self.measured {
+        if now < self.ledger.measured() {
             return;
         }
         let Some((since, before)) = self.limits.insert(connection, (now, limits)) else { return };

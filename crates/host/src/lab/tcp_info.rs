@@ -152,14 +152,13 @@ impl Info {
         let span =
             |at| Some(word(at)).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
         let (pacing, most) = (long(104), long(112));
-        let in_flight = in_flight(word(24), word(28), word(32), word(36));
         Info {
             limits: SenderLimits {
                 busy: Span::from_us(long(168)),
                 receive_window: Span::from_us(long(176)),
                 send_buffer: Span::from_us(long(184)),
-                starved: word(144) == 0 && in_flight < word(80),
-                pacing_cap: most != u64::MAX && pacing >= most,
+                starved: is_starved(word(144), [24, 28, 32, 36].map(word), word(80)),
+                pacing_cap: is_capped(pacing, most),
             },
             closes: bytes[0] != ESTABLISHED,
             ca_state: CaState::of(bytes[1]),
@@ -180,9 +179,17 @@ impl Info {
     }
 }
 
-/// The packets in flight, by the fields of the kernel [LINUX, tcp_packets_in_flight].
-pub fn in_flight(unacknowledged: u32, reported: u32, lost: u32, retransmitted: u32) -> u32 {
-    unacknowledged.saturating_sub(reported.saturating_add(lost)).saturating_add(retransmitted)
+/// Whether nothing is unsent, and the window has room: `packets` are those unacknowledged, reported, lost and
+/// retransmitted, which give those in flight [LINUX, tcp_packets_in_flight].
+pub fn is_starved(unsent: u32, packets: [u32; 4], cwnd: u32) -> bool {
+    let [unacknowledged, reported, lost, retransmitted] = packets;
+    let left = unacknowledged.saturating_sub(reported.saturating_add(lost));
+    unsent == 0 && left.saturating_add(retransmitted) < cwnd
+}
+
+/// Whether a pacing rate is at its upper bound; the kernel's own "no limit" is none.
+pub fn is_capped(pacing: u64, most: u64) -> bool {
+    most != u64::MAX && pacing >= most
 }
 
 /// Reads a threshold as the kernel stores it.

@@ -71,8 +71,8 @@ pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Sp
 }
 
 impl LinkCounters {
-    /// A packet leaves at `now`, in another bin than the one before it: what left before the measured time is
-    /// forgotten.
+    /// A packet leaves the queue at `now`, perhaps in another bin than the one before it: what left before the measured
+    /// time is forgotten.
     pub(super) fn measure_delays(&mut self, now: Time, measured: Time) {
         if !self.delays_are_measured && now >= measured {
             self.delays.clear();

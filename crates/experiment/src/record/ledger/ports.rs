@@ -83,14 +83,14 @@ impl Ledger {
         departure: Departure,
         rate: &LinkRate,
     ) {
-        let counters = &mut self.links[link as usize];
+        let series = &mut self.links[link as usize].leaving;
         let (began, departs) = (departure.began(), departure.departs);
-        counters.measure_delays(departs, self.grid.measured);
-        if departs < self.grid.end {
-            counters.delays.add(departure.delay(offered, packet.packets), packet.packets.into());
-        }
-        counters.leaving.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
+        series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, packet.packets, packet.size, departs);
+        if departs < self.grid.end {
+            let delay = departure.delay(offered, packet.packets);
+            self.links[link as usize].delays.add(delay, packet.packets.into());
+        }
         if let Some((flow, payload)) = packet.counted_payload() {
             self.carried_in_parts(flow, payload, began, departs, rate);
         }
@@ -106,7 +106,9 @@ impl Ledger {
 
     /// A packet of `size`, or a train, is no longer in a link's queue.
     fn leaves(&mut self, link: u32, packets: u8, size: u32, now: Time) {
-        let series = &mut self.links[link as usize].leaving;
+        let counters = &mut self.links[link as usize];
+        counters.measure_delays(now, self.grid.measured);
+        let series = &mut counters.leaving;
         if series.at(&self.grid, now).is_some() {
             series.open.steps(packets, size, now - series.from);
         }
