@@ -82,10 +82,7 @@ def _both(
 ) -> list[Figure]:
     title, each = texts
     pairs = list(zip(of, cases.values(), strict=True))
-    drawn = [
-        Box(look=look, values=evenly(sorted(values), MOST_POINTS), quartiles=_quartiles(values))
-        for look, values in pairs[:MOST_BOXES]
-    ]
+    drawn = [box_of(look, values) for look, values in pairs[:MOST_BOXES]]
     box = (
         f"The values {each}: a box from the first to the third quartile with the median, a line "
         f"from the smallest to the largest."
@@ -110,6 +107,8 @@ def _both(
     return [quartiles, distribution]
 
 
-def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return float(low), float(middle), float(high)
+def box_of(look: Look, values: Sequence[float]) -> Box:
+    """Give the box of some values, with the points beside it."""
+    low, middle, high = map(float, np.quantile(values, [0.25, 0.5, 0.75]))
+    points = evenly(sorted(values), MOST_POINTS)
+    return Box(look=look, values=points, quartiles=(low, middle, high))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fairhaul.figures.bins import tidy
 from fairhaul.figures.charts import Look, Scale, case_looks, dots, threads
-from fairhaul.figures.charts.relations import Box, boxes
+from fairhaul.figures.charts.relations import boxes
+from fairhaul.figures.distributions import box_of
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.figures import MOST_LINES, SHARE_BINS, Run, common_rates, looks_of
-from fairhaul.figures.select import evenly
 from fairhaul.figures.words import reach
 from fairhaul.measures.groups import class_of
 from fairhaul.results.figure_rows import estimated, mean
@@ -20,9 +18,6 @@ from fairhaul.text.phrases import rate_unit
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
-
-# Points beside a box.
-MOST_POINTS = 200
 
 
 def shares(
@@ -69,12 +64,10 @@ def _many(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: st
             case = f"{label}, {class_of(flow)}" if several else label
             cases.setdefault(case, []).append(mean(flow["goodput_bps"]))
     scale, unit = rate_unit(max(value for values in cases.values() for value in values))
-    drawn = []
-    for look, values in zip(case_looks(cases), cases.values(), strict=True):
-        ordered = sorted(scale * value for value in values)
-        low, middle, high = map(float, np.quantile(ordered, [0.25, 0.5, 0.75]))
-        points = evenly(ordered, MOST_POINTS)
-        drawn.append(Box(look=look, values=points, quartiles=(low, middle, high)))
+    drawn = [
+        box_of(look, [scale * value for value in values])
+        for look, values in zip(case_looks(cases), cases.values(), strict=True)
+    ]
     top = 1.05 * max(max(box.values) for box in drawn) or 1.0
     x = Scale(title=f"Goodput ({unit})", low=0, high=top)
     flows = max(sum(f["role"] == "measured" for f in figures["flows"]) for figures in measures)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairhaul.measures.limits import is_limited_by_others
-from fairhaul.results.figure_rows import mean
+from fairhaul.results.figure_rows import limits_of, mean
 from fairhaul.text.durations import duration_text
 from fairhaul.text.phrases import listed, quantity
 
@@ -92,8 +92,8 @@ def _limited(flows: Sequence[Object]) -> Iterator[str]:
     """Say which flows something else than the network limits, a sentence for each limit."""
     by_limit: dict[str, list[str]] = {}
     for flow in flows:
-        parts = {limit: mean(part) for limit, part in (flow.get("limits") or {}).items()}
-        if is_limited_by_others({"limits": parts}):
+        parts = limits_of(flow)
+        if is_limited_by_others(parts):
             by_limit.setdefault(max(parts, key=parts.__getitem__), []).append(flow["name"])
     for limit, names in by_limit.items():
         who = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} flows"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairhaul.record.columns import columns_of
 
@@ -27,9 +27,8 @@ def limits(record: Record) -> dict[str, dict[str, float]]:
     }
 
 
-def is_limited_by_others(flow: Mapping[str, Any]) -> bool:
-    """Whether something else than its congestion window limits a flow, by its figures."""
-    parts: Mapping[str, float] = flow.get("limits") or {}
+def is_limited_by_others(parts: Mapping[str, float]) -> bool:
+    """Whether something else than its congestion window limits a flow, by the parts of its time."""
     return bool(parts) and parts[CONGESTION_WINDOW] < SELDOM
 
 

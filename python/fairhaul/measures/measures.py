@@ -103,7 +103,7 @@ def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]])
     buffers or its pacing limit is steady without them.
     """
     enough = [
-        flow["loss_events"] >= ENOUGH_LOSS_EVENTS or is_limited_by_others(flow)
+        flow["loss_events"] >= ENOUGH_LOSS_EVENTS or is_limited_by_others(flow["limits"])
         for flow in _measured(scenario, flows, traffic="bulk")
     ]
     return all(enough) if enough else None
@@ -117,7 +117,7 @@ def _wanted_s(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -
     events = [
         flow["loss_events"]
         for flow in _measured(scenario, flows, traffic="bulk")
-        if not is_limited_by_others(flow)
+        if not is_limited_by_others(flow["limits"])
     ]
     fewest = min(events, default=ENOUGH_LOSS_EVENTS)
     if not 0 < fewest < ENOUGH_LOSS_EVENTS:

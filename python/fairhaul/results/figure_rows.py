@@ -119,9 +119,13 @@ def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] =
     ]
 
 
+def limits_of(flow: Mapping[str, Any]) -> dict[str, float]:
+    """Give the part of the time for which each limit kept a flow back, by its figures or means."""
+    return {limit: mean(part) for limit, part in (flow.get("limits") or {}).items()}
+
+
 def _with_limit(flow: Mapping[str, Any]) -> dict[str, Any]:
-    parts = {limit: mean(part) for limit, part in (flow.get("limits") or {}).items()}
-    return {**flow, "limited by": limited_by(parts) or "-"}
+    return {**flow, "limited by": limited_by(limits_of(flow)) or "-"}
 
 
 def _words_of(flows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.record import frames
@@ -52,7 +53,7 @@ class Row:
     point: Point
     runs: Sequence[RunFigures]
 
-    @property
+    @cached_property
     def summary(self) -> Mapping[str, Any]:
         """The means over the runs, of which at least one is required."""
         return summary(self.runs)

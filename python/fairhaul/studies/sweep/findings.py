@@ -27,6 +27,8 @@ MOST_WORDS = 4
 RIGHT = 0.8
 
 Values = Mapping[int, float]
+# Points, each with its numbers by seed.
+Points = Sequence[tuple[Row, Values]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,8 @@ def findings(table: Sequence[Row], y: str | None) -> list[str]:
     owner = (y or "").rpartition(".")[0]
     usual = next(by_default(done[0].summary))
     measure = measure_of(str(y), owner=owner) if y in columns else usual
-    pairs = [pair for axis in keys for pair in _pairs(axis, done, measure)]
+    points = [(row, _by_seed(row, measure)) for row in done]
+    pairs = [pair for axis in keys for pair in _pairs(axis, points)]
     if not pairs:
         return []
     if min(len(row.runs) for row in done) < LEAST_RUNS:
@@ -74,12 +77,12 @@ def findings(table: Sequence[Row], y: str | None) -> list[str]:
     return [*told, *([untold] if names else [])]
 
 
-def _pairs(axis: SweptAxis, done: Sequence[Row], measure: Measure) -> list[_Pair]:
+def _pairs(axis: SweptAxis, points: Points) -> list[_Pair]:
     """Give the pairs of values of a key that are compared: of numbers, the ends."""
     if axis.numbers is not None:
         ends = (min(axis.values, key=axis.number), max(axis.values, key=axis.number))
-        return [pair for pair in [_pair(axis, ends, done, measure)] if pair.values]
-    each = [_pair(axis, both, done, measure) for both in combinations(axis.values, 2)]
+        return [pair for pair in [_pair(axis, ends, points)] if pair.values]
+    each = [_pair(axis, both, points) for both in combinations(axis.values, 2)]
     known = [pair for pair in each if pair.values]
     if len(axis.values) <= MOST_WORDS or not known:
         return known
@@ -88,14 +91,14 @@ def _pairs(axis: SweptAxis, done: Sequence[Row], measure: Measure) -> list[_Pair
     return [pair for pair in known if best in (pair.first, pair.second)]
 
 
-def _pair(axis: SweptAxis, both: tuple[Any, Any], done: Sequence[Row], measure: Measure) -> _Pair:
+def _pair(axis: SweptAxis, both: tuple[Any, Any], points: Points) -> _Pair:
     places: dict[str, tuple[Mapping[str, Any], dict[int, Values]]] = {}
-    for row in done:
+    for row, numbers in points:
         for side, value in enumerate(both):
             if row.point.variant.get(axis.key) == value:
                 setting = {k: v for k, v in row.point.variant.items() if k != axis.key}
                 place = places.setdefault(json.dumps(setting, sort_keys=True), (setting, {}))
-                place[1][side] = _by_seed(row, measure)
+                place[1][side] = numbers
     whole = [(of, each[0], each[1]) for of, each in places.values() if each.get(0) and each.get(1)]
     return _Pair(
         axis=axis,

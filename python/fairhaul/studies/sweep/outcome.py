@@ -27,22 +27,23 @@ MOST_FINDINGS = 3
 
 def outcome_of(done: Sweep) -> Outcome:
     """Put the results of a sweep into words and tables."""
+    told = findings(done.rows, done.view.y)
     return Outcome(
         study="sweep",
         title=done.plan.points[0].title,
         question=_question(done.rows),
-        answer=_answer(done),
-        evidence=lambda: _sections(done),
+        answer=_answer(done.rows, told[:MOST_FINDINGS]),
+        evidence=lambda: _sections(done, told[MOST_FINDINGS:]),
         values=lambda: {"scenarios": [scenario_result(row.runs) for row in done.rows if row.runs]},
     )
 
 
-def _sections(done: Sweep) -> list[Section]:
+def _sections(done: Sweep, more: Sequence[str]) -> list[Section]:
     swept = cache(lambda: figures(done.rows, done.view))
     return [
         Section(
             heading="Over the swept keys",
-            points=_findings(done)[MOST_FINDINGS:],
+            points=more,
             figures=lambda: [*answering(swept()), *_slider(done)],
             detailed=True,
         ),
@@ -66,10 +67,6 @@ def _sections(done: Sweep) -> list[Section]:
     ]
 
 
-def _findings(done: Sweep) -> list[str]:
-    return findings(done.rows, done.view.y)
-
-
 def _slider(done: Sweep) -> list[Figure]:
     """Draw the goodputs with a slider over the points."""
     from fairhaul.figures.steps import goodputs
@@ -88,11 +85,9 @@ def _question(table: Sequence[Row]) -> str:
     return f"How do the results depend on {listed(keys)}?" if keys else "What do the runs give?"
 
 
-def _answer(done: Sweep) -> str:
+def _answer(table: Sequence[Row], first: Sequence[str]) -> str:
     """Say what differs beyond chance, and which points are the fairest and the least fair."""
-    table = done.rows
     runs = sum(len(row.runs) for row in table)
-    first = _findings(done)[:MOST_FINDINGS]
     count = f"{count_of(len(table), 'point')}, {count_of(runs, 'run')}."
     return " ".join([count, *unfinished(table), *first, *_range(table)]) + _too_short(table)
 
