@@ -1,4 +1,4 @@
-"""Keys that only kernels carry out: refused by the simulator, and what they do in Linux."""
+"""Keys of hosts and queues of kernels: what the simulator refuses of them, and what they do in Linux."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def goodputs(found: RunFigures) -> list[float]:
     return [flow["goodput_bps"] / 1e6 for flow in found["flows"]]
 
 
-def test_the_simulator_refuses_each_of_them_and_names_the_engine() -> None:
-    overrides = {**kernel("fq_codel"), "flow.near.controller": "cdg", "flow.far.host.gro": True}
+def test_the_simulator_refuses_what_it_lacks_and_names_the_engine() -> None:
+    overrides = {**kernel("fq_codel"), "flow.near.controller": "cdg", "flow.far.host.qdisc": "cake"}
     with pytest.raises(ScenarioError) as refused:
         fairhaul.run(PATH, overrides)
     lines = [str(line) for line in refused.value.args]

@@ -8,11 +8,13 @@ use fairhaul_path::{Admission, Wire};
 use fairhaul_units::{Ack, CongestionHeader, Data, Time, mix};
 
 mod application;
+mod card;
 mod crossing;
-mod delayed_ack;
+
 mod departures;
 mod packet_counts;
 mod paused;
+mod receiver_timer;
 mod recording;
 mod share;
 mod train;
@@ -21,7 +23,7 @@ use crate::event_key::EventKind;
 use crate::network::{BottleneckAccount, Network};
 use crate::queued_packet::{DataOrAck, ack_at_link, data_at_link};
 use crate::route::{Leg, LegEnd, Route};
-use crate::tcp::{Datagrams, Poll, Receiver, Sender, SenderConfig};
+use crate::tcp::{Card, Datagrams, Poll, ReceiveWindow, Receiver, Sender, SenderConfig};
 use application::Application;
 use departures::Departures;
 use packet_counts::PacketCounts;
@@ -39,6 +41,8 @@ pub struct Connection {
     end: Option<Time>,
     sender: Sender<Builtin>,
     receiver: Receiver,
+    /// The card of the receiver, where it does anything.
+    card: Option<Box<Card>>,
     /// `None`: all packets are ready at once.
     application: Option<Box<Application>>,
     /// Its part of a transfer that it carries with others.
@@ -55,6 +59,7 @@ pub struct Connection {
     timer_at: Time,
     paced_at: Time,
     delayed_ack_at: Time,
+    interrupt_at: Time,
     /// The window as the ledger has it.
     recorded_window: RecordedWindow,
     /// What keeps it back, as the ledger has it.
@@ -79,7 +84,8 @@ impl Connection {
         let sender = Sender::new(SenderConfig::of(flow, transfer), controller);
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
-            .with_dsack(flow.recovery == Recovery::Rack);
+            .with_dsack(flow.recovery == Recovery::Rack)
+            .with_window(ReceiveWindow::of(flow));
         Connection {
             serial,
             flow: transfer.flow,
@@ -92,6 +98,7 @@ impl Connection {
             of_controller: 2 * flow.controller.memory(),
             sender,
             receiver,
+            card: Card::of(flow, serial, scenario.seed).map(Box::new),
             application: Source::of(scenario, transfer.flow, transfer.start)
                 .map(|source| Box::new(Application::new(source))),
             share: Share::of(flow, transfer),
@@ -106,6 +113,7 @@ impl Connection {
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
             delayed_ack_at: Time::NEVER,
+            interrupt_at: Time::NEVER,
         }
     }
 
@@ -133,7 +141,7 @@ impl Connection {
     /// Whether all is acknowledged and no packet of it is in flight.
     #[inline(always)]
     pub fn is_over(&self) -> bool {
-        self.end.is_some() && self.waiting() == 0
+        self.end.is_some() && self.waiting() == 0 && self.card.as_ref().is_none_or(|card| card.is_empty())
     }
 
     /// Its packets that wait for an event, in a ring or before a link.
@@ -143,7 +151,8 @@ impl Connection {
 
     /// The memory that it takes, bytes.
     pub fn memory(&self) -> u64 {
-        size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller
+        let card = self.card.as_ref().map_or(0, |card| card.memory());
+        size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller + card
     }
 
     /// Sends the packets that may leave, and schedules the timer.
@@ -159,10 +168,7 @@ impl Connection {
                     }
                 }
                 &mut Poll::Hold(until) => {
-                    if self.paced_at != until {
-                        self.paced_at = until;
-                        network.events.push(until, EventKind::Paced.key(self.serial));
-                    }
+                    self.wake_sender(until, network);
                     break;
                 }
                 Poll::Idle => break,
@@ -176,6 +182,14 @@ impl Connection {
             self.await_ready(network);
         }
         self.schedule_timer(network);
+    }
+
+    /// The sender is asked again at `until`.
+    fn wake_sender(&mut self, until: Time, network: &mut Network) {
+        if self.paced_at != until {
+            self.paced_at = until;
+            network.events.push(until, EventKind::Paced.key(self.serial));
+        }
     }
 
     /// The event queue holds one entry for the timer, at or before its time: a timer that moves to a later time
@@ -206,7 +220,8 @@ impl Connection {
 
     /// A packet leaves the sender, after a processing time that keeps the order.
     fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
-        let leaves = self.departures.next(data, now);
+        let leaves = self.sender.hand_over(data.size, now);
+        let leaves = self.departures.next(data, leaves);
         if !data.opens() {
             network.ledger.sent(self.flow, data.packets, data.retransmitted(), data.stamped);
         }
@@ -296,6 +311,15 @@ impl Connection {
         }
         self.data.arrived += 1;
         self.trace_data(PacketWhat::Received, data, now, network);
+        if self.card.is_some() {
+            return self.arrive_at_card(data, now, route, network);
+        }
+        self.receive(data, now, route, network);
+    }
+
+    /// The receiver takes a data packet, or packets that its host has merged.
+    #[inline(always)]
+    fn receive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.receive(data.number);
             let payload = if fresh { data.payload() } else { 0 };
@@ -310,12 +334,11 @@ impl Connection {
         let (fresh, ack) = &self.receiver.receive(data, now);
         if !data.opens() {
             let in_order = self.sender.config().bytes_between(before, self.receiver.next());
-            let fresh = if *fresh { data.packets } else { 0 };
-            self.deliver(data, fresh, in_order, now, network);
+            self.deliver(data, *fresh, in_order, now, network);
         }
         match ack {
             Some(ack) => self.send_ack(ack, now, route, network),
-            None => self.schedule_delayed_ack(network),
+            None => self.schedule_receiver(network),
         }
     }
 

@@ -291,7 +291,7 @@ impl Engine {
         let route = &routes.all[connection.route()];
         match key.kind() {
             EventKind::Ready => connection.on_ready(now, route, network),
-            EventKind::DelayedAck => connection.on_delayed_ack(now, route, network),
+            EventKind::ReceiverTimer => connection.on_receiver_timer(now, route, network),
             EventKind::Paced => connection.on_paced(now, route, network),
             EventKind::Timer => connection.on_timer(now, route, network),
             EventKind::Data(_) | EventKind::Ack(_) | EventKind::Begin => {

@@ -26,8 +26,8 @@ pub enum EventKind {
     Ack(u16),
     /// The application has the next packet ready.
     Ready,
-    /// The receiver's delayed acknowledgement is due.
-    DelayedAck,
+    /// The receiver's card interrupts, or its delayed acknowledgement is due.
+    ReceiverTimer,
     /// The pacer lets the next packet go.
     Paced,
     /// The retransmission timer may have expired.
@@ -100,7 +100,7 @@ impl EventKey {
             leg @ 0..FIRST_ACK => EventKind::Data(leg),
             leg @ FIRST_ACK..FIRST_TIMER => EventKind::Ack(leg - FIRST_ACK),
             FIRST_TIMER => EventKind::Ready,
-            SECOND => EventKind::DelayedAck,
+            SECOND => EventKind::ReceiverTimer,
             THIRD => EventKind::Paced,
             FOURTH => EventKind::Timer,
             _ => EventKind::Begin,
@@ -121,7 +121,7 @@ impl EventKind {
             EventKind::Data(leg) => leg,
             EventKind::Ack(leg) => FIRST_ACK + leg,
             EventKind::Ready => FIRST_TIMER,
-            EventKind::DelayedAck => FIRST_TIMER + 1,
+            EventKind::ReceiverTimer => FIRST_TIMER + 1,
             EventKind::Paced => FIRST_TIMER + 2,
             EventKind::Timer => FIRST_TIMER + 3,
             EventKind::Begin => LAST_TIMER,
@@ -145,7 +145,7 @@ mod tests {
             EventKind::Ack(0),
             EventKind::Ack(FIRST_ACK - 1),
             EventKind::Ready,
-            EventKind::DelayedAck,
+            EventKind::ReceiverTimer,
             EventKind::Paced,
             EventKind::Timer,
         ];

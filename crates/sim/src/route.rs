@@ -174,7 +174,7 @@ pub fn compile(scenario: &Scenario, in_steps: bool, control: &Control) -> Option
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
         let mut compiler = Compiler::new(&links, index, &mut slots, &mut reach);
         let forward = compiler.legs(&flow.forward, false, &mut data);
-        if flow.delayed_ack.is_some() || has_followers(flow) {
+        if flow.delayed_ack.is_some() || flow.host.is_some() || has_followers(flow) {
             compiler.reach(links.hosts()); // the receiver has a timer, or begins the next transfer
         }
         let reverse = compiler.legs(&flow.reverse, true, &mut acks);

@@ -1,12 +1,15 @@
 //! Acknowledgements that wait in rings: what few of them carry is stored apart, so that millions take little memory.
 
+use std::num::NonZeroU32;
+
 use fairhaul_units::{Ack, SACK_BLOCKS, SackBlock, Time};
 use slab::Slab;
 
 /// An acknowledgement while it waits.
 #[derive(Clone, Debug)]
 pub struct WaitingAck {
-    next: u64,
+    /// The next packet that the receiver waits for, and above it the window.
+    next_and_window: u64,
     echo: Time,
     arrived: Time,
     /// What `carried` says.
@@ -17,6 +20,10 @@ pub struct WaitingAck {
 }
 
 const _: () = assert!(size_of::<WaitingAck>() == 32);
+
+/// The bits of a packet's number, of which a run has fewer than 10^12; the others are those of the window.
+const NUMBER_BITS: u32 = 40;
+const MOST_WINDOW: u32 = (1 << (u64::BITS - NUMBER_BITS)) - 1;
 
 /// What an acknowledgement carries besides.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +52,9 @@ impl RareStore {
     /// An acknowledgement begins to wait.
     #[inline(always)]
     pub fn put(&mut self, ack: &Ack) -> WaitingAck {
-        let &Ack { next, echo, arrived, packets, ece, congestion, feedback, .. } = ack;
+        let &Ack { next, echo, arrived, packets, ece, congestion, feedback, window, .. } = ack;
+        let window = window.map_or(0, |window| window.get().min(MOST_WINDOW));
+        let next_and_window = next | u64::from(window) << NUMBER_BITS;
         let (carried, value) = if ack.blocks > 0 {
             (Carried::Stored, self.put_rare(ack))
         } else if congestion {
@@ -53,7 +62,7 @@ impl RareStore {
         } else {
             (Carried::Nothing, 0)
         };
-        WaitingAck { next, echo, arrived, value, carried, packets, ece }
+        WaitingAck { next_and_window, echo, arrived, value, carried, packets, ece }
     }
 
     #[inline(never)]
@@ -65,8 +74,10 @@ impl RareStore {
     /// An acknowledgement has waited.
     #[inline(always)]
     pub fn take(&mut self, waiting: &WaitingAck) -> Ack {
-        let &WaitingAck { next, echo, arrived, value, carried, packets, ece } = waiting;
-        let mut ack = Ack { next, echo, arrived, packets, ece, ..Ack::default() };
+        let &WaitingAck { next_and_window, echo, arrived, value, carried, packets, ece } = waiting;
+        let next = next_and_window & ((1 << NUMBER_BITS) - 1);
+        let window = NonZeroU32::new((next_and_window >> NUMBER_BITS) as u32);
+        let mut ack = Ack { next, echo, arrived, packets, ece, window, ..Ack::default() };
         match carried {
             Carried::Nothing => {}
             Carried::Feedback => (ack.congestion, ack.feedback) = (true, value.cast_signed()),
@@ -101,7 +112,7 @@ mod tests {
         let sack = [SackBlock { from: 1, to: 2 }, SackBlock { from: 4, to: 9 }, SackBlock::default()];
         let with_blocks = Ack { sack, blocks: 2, ..plain };
         let with_feedback = Ack { congestion: true, feedback: -5, ..plain };
-        let with_both = Ack { sack, blocks: 2, ..with_feedback };
+        let with_both = Ack { sack, blocks: 2, window: NonZeroU32::new(2884), ..with_feedback };
         let mut store = RareStore::default();
         for _ in 0..2 {
             let waiting = [plain, with_blocks, with_feedback, with_both].map(|ack| store.put(&ack));

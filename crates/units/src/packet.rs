@@ -6,6 +6,8 @@
 //! Where a scenario allows it, what is simulated as one packet is a train: several consecutive packets of one size, or the
 //! acknowledgements of such packets.
 
+use std::num::NonZeroU32;
+
 use crate::congestion_header::{CONGESTION_HEADER, CongestionHeader};
 use crate::{Bytes, Time};
 
@@ -17,7 +19,7 @@ pub const ACK_SIZE: Bytes = HEADER;
 pub const SACK_BLOCKS: usize = 3;
 
 // Rings of packets in flight are what a run touches most.
-const _: () = assert!(size_of::<Data>() <= 40 && size_of::<Ack>() <= 56);
+const _: () = assert!(size_of::<Data>() <= 40 && size_of::<Ack>() <= 64);
 
 /// The two bits of the IP header for explicit congestion notification [RFC 3168, 5].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,6 +129,8 @@ pub struct Ack {
     pub congestion: bool,
     /// Reverse_Feedback of that, bytes/s: what routers have left of the sender's wishes.
     pub feedback: i32,
+    /// How many packets from `next` on the receiver has room for; none: for all that may come.
+    pub window: Option<NonZeroU32>,
 }
 
 impl Ack {

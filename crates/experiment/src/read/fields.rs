@@ -199,8 +199,7 @@ table! {
     offload: BurstSpec = default("\"1 packet\""),
         "Size of the bursts of segmentation offload: the sender waits until a burst of this size, a \
          third of its window, or the last of its data may leave, and hands it over at once; a pacer \
-         spaces bursts. Not used in recovery. `auto`: the kernel chooses (segmentation offload as it is), \
-         only with `--engine linux`.";
+         spaces bursts. Not used in recovery. `auto`: as the kernel sizes them ([hosts.md](hosts.md)).";
     undo: bool = default("true"),
         "Whether the sender undoes a reduction or a timeout when time stamps show that the packets were \
          only late (RFC 3522, RFC 4015).";
@@ -229,18 +228,16 @@ table! {
     on_timeout: OnTimeout = default("\"start over\""),
         "What the sender does when nothing has been acknowledged for the retransmission timeout.";
     send_buffer: BufferSpec = in_words("no limit"),
-        "Limit of unacknowledged data at the sender. `auto`: the kernel sizes it, within `net.ipv4.tcp_wmem`, only \
-         with `--engine linux`.";
+        "Limit of unacknowledged data at the sender. `auto`: the kernel sizes it, within `net.ipv4.tcp_wmem`.";
     sockbuf: Sockbuf = default("\"payload\""), "What counts towards `send_buffer`.";
     receive_buffer: BufferSpec = in_words("no limit"),
-        "Limit of the payload that the receiver holds. `auto`: the kernel sizes it, within `net.ipv4.tcp_rmem`, \
-         only with `--engine linux`.";
+        "Limit of the payload that the receiver holds. `auto`: the kernel sizes it, within `net.ipv4.tcp_rmem`.";
     packet: PacketSize = in_words("that of the scenario"),
         "Size of a data packet on the wire, headers included.";
     overhead: Overhead = in_words("up to one packet time on the slowest link of its path"),
         "Random processing time at the sender, which keeps packets in order. It breaks the phase \
          effects of exact timing.";
-    host: HostKeys = in_words("ideal hosts"), "Its hosts as kernels and cards make them, only with `--engine linux`.";
+    host: HostKeys = in_words("ideal hosts"), "Its hosts as kernels and cards make them.";
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ use crate::{Flow, Hold, HostPacing, HostSettings, OnTimeout, ReceiverClock, Reco
 /// buffer is not less; and the least.
 const QUICK: (u64, u64) = (2, 16);
 
+/// The queue discipline that paces.
+const FQ: &str = "fq";
+
 /// A `[[flow]]` with its route: `count` flows of the same values.
 pub(super) struct FlowSpec<'a> {
     pub(super) keys: &'a FlowKeys,
@@ -266,11 +269,13 @@ fn clock(keys: &FlowKeys) -> ReceiverClock {
     }
 }
 
-/// How its host paces; a bound of the rate switches it on in Linux (SO_MAX_PACING_RATE).
+/// How its host paces; a bound of the rate switches it on in Linux (SO_MAX_PACING_RATE), and so does its queue discipline
+/// `fq`.
 fn pacing(keys: &FlowKeys) -> HostPacing {
     let bounded = keys.max_pacing_rate.value.is_some() && keys.profile.value == Some(Profile::Linux);
+    let has_fq = || keys.host.value.as_ref()?.qdisc.value.as_deref().filter(|qdisc| *qdisc == FQ);
     match keys.pacing.value {
-        HostPacing::None if bounded => HostPacing::Linux,
+        HostPacing::None if bounded || has_fq().is_some() => HostPacing::Linux,
         pacing => pacing,
     }
 }
@@ -280,7 +285,7 @@ fn reads_marks(controller: &ControllerChoice) -> bool {
     !controller.entry.kernel_only && controller.build().needs().exact_echo
 }
 
-/// The settings of its hosts that only kernels carry out; `None`: it has none.
+/// The settings of its hosts; `None`: it has none.
 fn host(keys: &FlowKeys) -> Option<Arc<HostSettings>> {
     let is_auto = |buffer: Option<BufferSpec>| buffer == Some(BufferSpec::Auto);
     let mut settings = HostSettings {

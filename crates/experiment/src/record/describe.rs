@@ -225,7 +225,7 @@ fn flow(flow: &Flow) -> Value {
     described
 }
 
-/// Adds what only kernels carry out.
+/// Adds what its hosts do.
 fn describe_host(flow: &Flow, described: &mut Value) {
     if flow.offload == Flow::BURSTS_OF_KERNEL {
         described["offload"] = "auto".into();

@@ -1,17 +1,24 @@
-//! The requests of a scenario that only Linux kernels can fulfil so far, for the engines that refuse them.
+//! The requests of a scenario that only kernels can fulfil, for the engines that refuse them: some the lab, which has the
+//! kernel of the machine, fewer the simulator, which has a model of the hosts.
 
 use std::collections::BTreeMap;
 
 use fairhaul_units::Span;
 
-use crate::{Flow, HostSettings, Scenario, Traffic};
+use super::host::{TCP_RMEM, TCP_WMEM};
+use crate::{Flow, Hold, HostSettings, Scenario, Traffic};
 
 /// How to run a scenario that only kernels can run, as the end of a sentence.
 pub const RUNS_WITH: &str = "runs with --engine linux";
 
+/// The queue disciplines of a sender that the simulator has: `fq` paces, the others only hold packets.
+const SIMULATED_QDISCS: [&str; 3] = ["fq", "fq_codel", "pfifo_fast"];
+/// The settings of a kernel that the simulator's hosts follow.
+const SIMULATED_SYSCTLS: [&str; 2] = [TCP_RMEM, TCP_WMEM];
+
 impl Flow {
-    /// The keys whose values need the hosts of a kernel, as paths from the flow.
-    pub fn kernel_keys(&self) -> Vec<&'static str> {
+    /// The keys that set its hosts, as paths from the flow.
+    pub fn host_keys(&self) -> Vec<&'static str> {
         let bursts = (self.offload == Flow::BURSTS_OF_KERNEL).then_some("offload");
         bursts.into_iter().chain(self.host.iter().flat_map(|host| host.keys())).collect()
     }
@@ -21,6 +28,34 @@ impl Flow {
         !matches!(self.traffic, Traffic::Cbr { .. })
             && self.controller.own.is_none()
             && self.controller.entry.kernel_only
+    }
+}
+
+impl Flow {
+    /// What the simulator's hosts do not do of what it asks of its hosts.
+    fn beyond_simulator(&self) -> Vec<String> {
+        let Some(host) = self.host.as_deref() else { return Vec::new() };
+        let merges = host.gro && !matches!(self.delayed_ack, Some(Hold::Adaptive { .. }));
+        let receiver = merges.then(|| {
+            "host.gro: in the simulator a receiver that merges packets needs delayed_ack = \"adaptive\""
+                .to_owned()
+        });
+        let qdisc = host.qdisc.as_ref().filter(|qdisc| !SIMULATED_QDISCS.contains(&qdisc.as_str()));
+        let qdisc = qdisc.map(|_| {
+            let known = SIMULATED_QDISCS.join(", ");
+            format!("host.qdisc: the simulator's hosts have {known}; this {RUNS_WITH}")
+        });
+        let unknown = host.sysctls.keys().filter(|name| !SIMULATED_SYSCTLS.contains(&name.as_str()));
+        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+        let sysctl = (!unknown.is_empty()).then(|| {
+            let known = SIMULATED_SYSCTLS.join(", ");
+            let unknown = unknown.join(", ");
+            format!("host.sysctl: the simulator knows {known}, not {unknown}; this {RUNS_WITH}")
+        });
+        let limits = host.wrong_limit().map(|name| {
+            format!("host.sysctl: {name} must be three numbers of bytes, such as \"4096 131072 6291456\"")
+        });
+        receiver.into_iter().chain(qdisc).chain(sysctl).chain(limits).collect()
     }
 }
 
@@ -51,11 +86,7 @@ impl Scenario {
             let controller = flow.needs_kernel_controller().then(|| {
                 format!("controller = \"{}\": only kernels have it; it {RUNS_WITH}", flow.controller.name())
             });
-            let keys = flow.kernel_keys();
-            let keys = (!keys.is_empty()).then(|| {
-                format!("{}: the simulator has no hosts of a kernel; this {RUNS_WITH}", keys.join(", "))
-            });
-            for reason in controller.into_iter().chain(keys) {
+            for reason in controller.into_iter().chain(flow.beyond_simulator()) {
                 by_reason.entry(reason).or_insert((0, &flow.name)).0 += 1;
             }
         }

@@ -352,7 +352,7 @@ pub struct Flow {
     pub receive_buffer: Option<Bytes>,
     /// Largest processing time at the sender; each packet draws one, order is kept.
     pub overhead: Span,
-    /// Settings of its hosts that only kernels carry out, if it has any.
+    /// Settings of its hosts, if it has any.
     pub host: Option<Arc<HostSettings>>,
 }
 

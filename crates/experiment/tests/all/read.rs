@@ -353,14 +353,23 @@ fn keys_that_only_kernels_carry_out_arrive() {
 
 #[test]
 fn what_only_kernels_can_do_is_listed_with_the_engine_that_does_it() {
-    let requests = base(KERNEL, &[("flow.F2.controller", "yeah")]).kernel_requests();
+    let changes = [
+        ("flow.F2.controller", "yeah"),
+        ("flow.F1.host.qdisc", "cake"),
+        ("flow.F1.host.sysctl.net.ipv4.tcp_ecn", "1"),
+        ("flow.F1.host.sysctl.net.ipv4.tcp_rmem", "4096"),
+    ];
+    let requests = base(KERNEL, &changes).kernel_requests();
     assert_eq!(
         requests,
         [
             "flow \"F1\": controller = \"cdg\": only kernels have it; it runs with --engine linux",
             "flow \"F2[0]\" and 1 more: controller = \"yeah\": only kernels have it; it runs with --engine linux",
-            "flow \"F1\": offload, send_buffer, receive_buffer, host.gro, host.line_rate, host.moderation, host.noise, \
-             host.qdisc, host.sysctl: the simulator has no hosts of a kernel; this runs with --engine linux",
+            "flow \"F1\": host.gro: in the simulator a receiver that merges packets needs delayed_ack = \"adaptive\"",
+            "flow \"F1\": host.qdisc: the simulator's hosts have fq, fq_codel, pfifo_fast; this runs with --engine linux",
+            "flow \"F1\": host.sysctl: net.ipv4.tcp_rmem must be three numbers of bytes, such as \"4096 131072 6291456\"",
+            "flow \"F1\": host.sysctl: the simulator knows net.ipv4.tcp_rmem, net.ipv4.tcp_wmem, not net.ipv4.tcp_ecn; this \
+             runs with --engine linux",
             "link \"bottleneck\": queue = \"cake bandwidth 50mbit\": only kernels have this queue; it runs with --engine linux",
             "link \"bottleneck (reverse)\": queue = \"cake bandwidth 50mbit\": only kernels have this queue; it runs with --engine linux",
         ]

@@ -94,6 +94,11 @@ impl AdaptiveDelayedAck {
         (self.quick, self.hold) = (self.quick.max(QUICK_AT_MARK), LEAST_DELAY);
     }
 
+    /// The receive window has grown: the next packet is acknowledged at once [LINUX, tcp_grow_window].
+    pub fn on_larger_window(&mut self) {
+        self.quick |= 1;
+    }
+
     /// A packet arrives at `now`; `urgent`: it says something that must not wait.
     #[cold]
     pub fn take(&mut self, kind: ArrivalKind, urgent: bool, now: Time) -> AckDecision {

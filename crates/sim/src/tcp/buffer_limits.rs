@@ -3,6 +3,9 @@
 use fairhaul_experiment::{Flow, Limit, Sockbuf};
 use fairhaul_units::Bytes;
 
+use super::send_tuning::SendTuning;
+use super::sender_config::packets_of_skb;
+
 /// What a packet takes of memory beside its payload: its descriptor, and the room for its headers. By `ss -tm` of
 /// Linux 6.18, 41 packets of 1448 B take 93480 B.
 const OVERHEAD: u64 = 832;
@@ -20,6 +23,10 @@ pub struct BufferLimits {
     written: u64,
     /// Packets with lower numbers fit.
     end: u64,
+    /// Packets with lower numbers fit into the window that the receiver offers.
+    offered: u64,
+    /// How the send buffer grows, where its kernel sizes it.
+    tuning: Option<SendTuning>,
 }
 
 impl BufferLimits {
@@ -32,14 +39,21 @@ impl BufferLimits {
     pub fn of(flow: &Flow, payload: u64) -> BufferLimits {
         let fits = |buffer: Option<Bytes>| buffer.map_or(u64::MAX, |b| (b.0 / payload).max(1));
         let (full, refill) = match (flow.sockbuf, flow.send_buffer) {
-            (Sockbuf::Linux, Some(asked)) => in_memory(asked.0, payload, flow.offload),
+            (Sockbuf::Linux, Some(asked)) => in_memory(2 * asked.0, payload, packets_of_skb(flow)),
             (_, buffer) => (fits(buffer), fits(buffer)),
         };
-        BufferLimits::new(full, refill, fits(flow.receive_buffer))
+        let tuning = SendTuning::of(flow);
+        let (full, refill) = tuning.map_or((full, refill), |tuning| tuning.packets());
+        let tuned = flow.host.as_deref().is_some_and(|host| host.tunes_receive_buffer);
+        let window = if tuned { u64::MAX - 1 } else { fits(flow.receive_buffer) };
+        let mut limits = BufferLimits { tuning, ..BufferLimits::new(full, refill, window) };
+        limits.acknowledged(0);
+        limits
     }
 
     fn new(full: u64, refill: u64, window: u64) -> BufferLimits {
-        let mut limits = BufferLimits { full, refill, window, written: 0, end: 0 };
+        let (written, end, offered) = (0, 0, u64::MAX);
+        let mut limits = BufferLimits { full, refill, window, written, end, offered, tuning: None };
         limits.acknowledged(0);
         limits
     }
@@ -48,6 +62,33 @@ impl BufferLimits {
     #[inline(always)]
     pub fn end(&self) -> u64 {
         self.end
+    }
+
+    /// Packets with lower numbers are handed over to the socket.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Packets with lower numbers fit into the window of the receiver; `una`: all below it are acknowledged.
+    pub fn window_end(&self, una: u64) -> u64 {
+        una.saturating_add(self.window).min(self.offered)
+    }
+
+    /// The receiver offers room for the packets below that number.
+    #[inline(never)]
+    pub fn offer(&mut self, una: u64, below: u64) {
+        self.offered = if self.offered == u64::MAX { below } else { self.offered.max(below) };
+        self.move_to(una);
+    }
+
+    /// The window is `cwnd` packets: a send buffer that its kernel sizes grows with it.
+    #[inline(always)]
+    pub fn tune(&mut self, cwnd: f64) {
+        if let Some(tuning) = &mut self.tuning
+            && tuning.expand(cwnd)
+        {
+            (self.full, self.refill) = tuning.packets();
+        }
     }
 
     /// Which of the buffers it is that nothing more fits.
@@ -68,15 +109,15 @@ impl BufferLimits {
         if self.written - una <= self.refill {
             self.written = una.saturating_add(self.full);
         }
-        self.end = self.written.min(una.saturating_add(self.window));
+        self.end = self.written.min(self.window_end(una));
     }
 }
 
-/// How many packets a buffer holds for which `asked` was asked, handed over in bursts, and at how many it is filled
-/// again [LINUX]: twice as much is granted, one more is let in while it is not used up, and a program that waits is woken
-/// when what is free is half of what is used.
-fn in_memory(asked: u64, payload: u64, burst: u64) -> (u64, u64) {
-    let (granted, each) = (2 * asked, burst * payload + OVERHEAD);
+/// How many packets a buffer of `granted` bytes holds, handed over in bursts, and at how many it is filled again [LINUX]:
+/// one burst more is let in while it is not used up, and a program that waits is woken when what is free is half of what
+/// is used.
+pub(super) fn in_memory(granted: u64, payload: u64, burst: u64) -> (u64, u64) {
+    let each = burst * payload + OVERHEAD;
     let full = granted.div_ceil(each) * burst;
     (full, (granted * 2 / 3 / each * burst).min(full - 1))
 }
@@ -101,14 +142,14 @@ mod tests {
     /// 64 kB: 128000 B in packets of 1448 + 832 B are 56.1, so 57, and two thirds of it 37.4.
     #[test]
     fn memory_is_filled_again_once_a_third_is_free() {
-        assert_eq!(in_memory(64_000, 1448, 1), (57, 37));
+        assert_eq!(in_memory(128_000, 1448, 1), (57, 37));
         let mut limits = BufferLimits::new(57, 37, u64::MAX);
         for (una, end) in [(0, 57), (19, 57), (20, 77), (39, 77), (40, 97)] {
             limits.acknowledged(una);
             assert_eq!(limits.end(), end, "{una}");
         }
         // Bursts of 16 take 24000 B.
-        assert_eq!(in_memory(64_000, 1448, 16), (96, 48));
-        assert_eq!(in_memory(1, 1448, 1), (1, 0));
+        assert_eq!(in_memory(128_000, 1448, 16), (96, 48));
+        assert_eq!(in_memory(2, 1448, 1), (1, 0));
     }
 }

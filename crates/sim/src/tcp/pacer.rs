@@ -57,16 +57,24 @@ impl Pacer {
         }
     }
 
-    /// Whether a packet may leave at `now` under `pacing` with window `cwnd`; if not, when to ask
-    /// again. A packet that may leave counts as sent.
-    pub fn admit(&mut self, pacing: Pacing, cwnd: f64, now: Time) -> Result<(), Time> {
+    /// Where packets are spaced evenly, whether one may leave at `now`; if not, when to ask again.
+    pub fn turn(&self, now: Time) -> Result<(), Time> {
+        if self.burst == 0 && now < self.spaced { Err(self.spaced) } else { Ok(()) }
+    }
+
+    /// Where packets are spaced evenly, none leaves before.
+    pub fn next_turn(&self) -> Time {
+        self.spaced
+    }
+
+    /// Whether a packet may leave at `now` under `pacing` with window `cwnd`, the first of `together` that leave as one;
+    /// if not, when to ask again. A packet that may leave counts as sent.
+    pub fn admit(&mut self, pacing: Pacing, cwnd: f64, together: u64, now: Time) -> Result<(), Time> {
         match pacing {
             Pacing::None => Ok(()),
             Pacing::Even(gap) => {
-                if self.burst == 0 && now < self.spaced {
-                    return Err(self.spaced);
-                }
-                self.spaced = self.spaced.max(self.earliest(gap, now)) + gap;
+                self.turn(now)?;
+                self.spaced = self.spaced.max(self.earliest(gap * together, now)) + gap;
                 Ok(())
             }
             Pacing::Blocks { count, round } => {
@@ -122,7 +130,7 @@ mod tests {
         let (mut pacer, mut now) = (Pacer::default(), Time::ZERO);
         let mut left = Vec::new();
         while left.len() < n {
-            match pacer.admit(pacing, cwnd, now) {
+            match pacer.admit(pacing, cwnd, 1, now) {
                 Ok(()) => left.push(now.as_ps() / 1_000_000_000),
                 Err(until) => now = until,
             }
@@ -148,11 +156,11 @@ mod tests {
         let mut pacer = Pacer::new(None, 8.0);
         let mut left = 0;
         let now = Time::ZERO + Span::from_s(1);
-        while pacer.admit(Pacing::Even(Span::from_ms(10)), 5.0, now).is_ok() {
+        while pacer.admit(Pacing::Even(Span::from_ms(10)), 5.0, 1, now).is_ok() {
             left += 1;
         }
         assert_eq!(left, 9);
-        assert_eq!(pacer.admit(Pacing::Even(Span::from_ms(10)), 5.0, now), Err(now + Span::from_ms(10)));
+        assert_eq!(pacer.admit(Pacing::Even(Span::from_ms(10)), 5.0, 1, now), Err(now + Span::from_ms(10)));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018], and echoes
 //! marks [RFC 3168], or exactly which packets were marked [RFC 8257].
 
+use std::num::NonZeroU32;
+
 use fairhaul_experiment::Hold;
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
 use super::adaptive_delayed_ack::{AckDecision, AdaptiveDelayedAck, ArrivalKind};
 use super::kernel_timer;
+use super::receive_window::ReceiveWindow;
 use super::runs::Runs;
 use super::time_stamps;
 
@@ -29,6 +32,8 @@ pub struct Receiver {
     /// Says that instead, as the kernel would.
     adaptive: Option<Box<AdaptiveDelayedAck>>,
     delayed: Option<DelayedAck>,
+    /// What it offers, where its kernel sizes its buffer.
+    window: Option<Box<ReceiveWindow>>,
     /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3]; or `exact`, and the
     /// last packet was marked.
     echoes: bool,
@@ -69,6 +74,7 @@ impl Receiver {
             hold,
             adaptive,
             delayed: None,
+            window: None,
             echoes: false,
             exact,
             answers: None,
@@ -85,6 +91,11 @@ impl Receiver {
     /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
     pub fn with_dsack(self, tells: bool) -> Receiver {
         Receiver { sends_dsack: tells, is_special: tells || self.is_special, ..self }
+    }
+
+    /// The same that offers what `window` says.
+    pub fn with_window(self, window: Option<Box<ReceiveWindow>>) -> Receiver {
+        Receiver { window, ..self }
     }
 
     /// The first packet that has not arrived: all before it are in order.
@@ -159,12 +170,15 @@ impl Receiver {
         train.number == self.next && is_plain
     }
 
-    /// A packet arrives at `now`, or a train that is [taken as a whole](Receiver::takes_whole): whether it is new, and
-    /// the acknowledgement that it causes.
+    /// A packet arrives at `now`, or a train that is [taken as a whole](Receiver::takes_whole), or packets that its host
+    /// has merged: how many are new, and the acknowledgement that is caused.
     #[inline(always)]
-    pub fn receive(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
+    pub fn receive(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
         if data.opens() {
-            return (false, Some(self.open(data, now)));
+            return (0, Some(self.open(data, now)));
+        }
+        if self.is_special && data.packets > 1 {
+            return self.receive_merged(data, now);
         }
         if let Some(header) = data.congestion {
             self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
@@ -172,16 +186,14 @@ impl Receiver {
         let in_order = data.number == self.next;
         if self.is_special {
             if self.is_old(data) {
-                return (false, self.refuse(data, now));
+                return (0, self.refuse(data, now));
             }
             self.heed_mark(data);
-            // Beyond a gap an acknowledgement is held for what it reports, and not for what came in order.
-            if in_order && (self.delayed.is_none() || !self.out_of_order.is_empty()) {
-                self.recent_stamp = self.recent_stamp.max(data.stamped);
-            }
+            self.heed_stamp(data, in_order);
         }
         let fresh = data.number >= self.next && !self.out_of_order.contains(data.number);
         let filled = in_order && !self.out_of_order.is_empty();
+        let count = if fresh { data.packets } else { 0 };
         let marked = data.ecn == Ecn::Marked;
         let news = if self.exact {
             marked != self.echoes
@@ -203,21 +215,77 @@ impl Receiver {
         } else if fresh {
             self.remember(data.number);
         }
+        if self.window.is_some() {
+            self.size_window(data, now);
+        }
         if self.is_special && (self.adaptive.is_some() || !fresh) {
-            return (fresh, self.answer(data, (in_order, filled, fresh), news, now));
+            return (count, self.answer(data, (in_order, filled, fresh), news, now));
         }
         if let (true, false, false, Some((most, packets))) = (in_order, filled, news, self.hold) {
             let first = DelayedAck { stamped: data.stamped, arrived: now, until: now + most, packets: 0 };
             let held = self.delayed.get_or_insert(first);
             held.packets += 1;
             if held.packets < packets {
-                return (fresh, None);
+                return (count, None);
             }
         }
         // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
-        (fresh, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
+        (count, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
+    }
+
+    /// Takes packets that were merged: they are acknowledged together.
+    #[cold]
+    fn receive_merged(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
+        if self.is_old(data) {
+            return (0, self.refuse(data, now));
+        }
+        self.heed_mark(data);
+        let end = data.number + u64::from(data.packets);
+        let in_order = (data.number..end).contains(&self.next);
+        self.heed_stamp(data, in_order);
+        let (mut fresh, mut filled) = (0, false);
+        for number in data.number.max(self.next)..end {
+            if number == self.next {
+                filled |= !self.out_of_order.is_empty();
+                self.next += 1;
+                self.next += self.out_of_order.run_at(self.next);
+                self.out_of_order.advance(self.next);
+                fresh += 1;
+            } else if number > self.next && !self.out_of_order.contains(number) {
+                self.remember(number);
+                fresh += 1;
+            }
+        }
+        let marked = data.ecn == Ecn::Marked;
+        let news = if self.exact { marked != self.echoes } else { marked };
+        if self.exact || fresh > 0 && (marked || data.cwr) {
+            self.echoes = marked;
+        }
+        if self.window.is_some() {
+            self.size_window(data, now);
+        }
+        (fresh, self.answer(data, (in_order, filled, fresh > 0), news, now))
+    }
+
+    /// The stamp of what comes in order. Beyond a gap an acknowledgement is held for what it reports, and not for what came
+    /// in order.
+    #[inline(always)]
+    fn heed_stamp(&mut self, data: &Data, in_order: bool) {
+        if in_order && (self.delayed.is_none() || !self.out_of_order.is_empty()) {
+            self.recent_stamp = self.recent_stamp.max(data.stamped);
+        }
+    }
+
+    /// The window follows what has arrived; while it grows, what arrives is acknowledged at once [LINUX, tcp_grow_window].
+    #[inline(never)]
+    fn size_window(&mut self, data: &Data, now: Time) {
+        let Some(window) = &mut self.window else { return };
+        let grows = window.arrive(data.packets, data.stamped, now, self.next, self.out_of_order.members());
+        if let Some(adaptive) = self.adaptive.as_mut().filter(|_| grows) {
+            adaptive.on_larger_window();
+        }
     }
 
     /// In Linux the first of the marked packets that are echoed makes two acknowledgements go out at once, and the others
@@ -239,6 +307,9 @@ impl Receiver {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.opens(now);
         }
+        if let Some(window) = &mut self.window {
+            window.opens(now);
+        }
         Ack { packets: 0, ..self.acknowledge(data.stamped, now) }
     }
 
@@ -248,8 +319,11 @@ impl Receiver {
     fn answer(&mut self, data: &Data, arrival: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
         let (_, filled, fresh) = arrival;
         let urgent = if self.exact { news } else { data.cwr }; // [LINUX, tcp_ecn_accept_cwr]
-        let is_before_gap = !self.out_of_order.is_empty() && self.next == data.number + 1;
+        let end = data.number + u64::from(data.packets);
+        let is_before_gap = !self.out_of_order.is_empty() && self.next == end;
         let kind = arrival_kind(arrival, is_before_gap);
+        // More than one segment is acknowledged at once [LINUX, __tcp_ack_snd_check].
+        let urgent = urgent || kind == ArrivalKind::InOrder && data.packets > 1;
         let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(kind, urgent, now));
         match decision.unwrap_or(AckDecision::Send) {
             decision @ (AckDecision::Delay(hold) | AckDecision::Compress(hold)) if self.delayed.is_none() => {
@@ -302,7 +376,11 @@ impl Receiver {
             ece: self.echoes,
             congestion: self.answers.is_some(),
             feedback: self.answers.unwrap_or(0),
+            window: None,
         };
+        if let Some(window) = &self.window {
+            ack.window = NonZeroU32::new((window.packets_from(self.next) as u32).max(1));
+        }
         if !self.sums
             && let Some(answers) = &mut self.answers
         {
@@ -414,10 +492,10 @@ mod tests {
         for (number, ms) in [(0, 5), (2, 7), (4, 9)] {
             take(number, ms, ms + 20);
         }
-        assert_eq!(take(1, 50, 70), (true, 3, None, vec![(4, 5)]));
-        assert_eq!(take(3, 8, 71), (false, 3, None, vec![(4, 5)]));
-        assert_eq!(take(1, 6, 72), (false, 3, Some(1), vec![(4, 5)]));
-        assert_eq!(take(3, 49, 73), (true, 5, None, vec![]));
+        assert_eq!(take(1, 50, 70), (1, 3, None, vec![(4, 5)]));
+        assert_eq!(take(3, 8, 71), (0, 3, None, vec![(4, 5)]));
+        assert_eq!(take(1, 6, 72), (0, 3, Some(1), vec![(4, 5)]));
+        assert_eq!(take(3, 49, 73), (1, 5, None, vec![]));
     }
 
     #[test]
@@ -487,6 +565,6 @@ mod tests {
         let mut receiver = Receiver::new(true, None, false);
         receiver.receive(&data(0), at(0));
         receiver.receive(&data(2), at(0));
-        assert!(!receiver.receive(&data(0), at(1)).0 && !receiver.receive(&data(2), at(1)).0);
+        assert_eq!([0, 2].map(|number| receiver.receive(&data(number), at(1)).0), [0, 0]);
     }
 }

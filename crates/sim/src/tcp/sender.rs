@@ -11,6 +11,7 @@ mod frto;
 mod growth;
 mod host_pacing;
 mod integer_cwnd;
+mod kernel_burst;
 mod outcome;
 mod outgoing;
 mod paused;
@@ -89,6 +90,8 @@ pub struct Sender<C> {
     /// What ends slow start before something is lost.
     delay_exit: DelayExit,
     pacer: Pacer,
+    /// A burst that the kernel sizes waits for another acknowledgement.
+    defers: bool,
 
     board: Scoreboard,
     detector: LossDetector,
@@ -149,6 +152,7 @@ impl<C: Controller + Clone> Sender<C> {
                 config.max_pacing_rate,
                 host_pacing::depth(config.pacing, config.rto == Rto::Linux),
             ),
+            defers: false,
             board: Scoreboard::default(),
             detector: LossDetector::new(config.recovery, config.min_rto, config.rto == Rto::Linux),
             rtt: match config.rto {
@@ -186,9 +190,12 @@ impl<C: Controller + Clone> Sender<C> {
         self.board.next()
     }
 
-    /// Whether more ready packets would change nothing: a whole burst that has not been sent is ready.
+    /// Whether more ready packets would change nothing: a whole burst that has not been sent is ready, and perhaps one
+    /// packet behind it, and does not wait for another acknowledgement.
     pub fn has_burst_ready(&self) -> bool {
-        self.ready - self.board.next() >= self.config.offload
+        let behind = u64::from(self.config.segmentation.is_some());
+        let is_whole = self.ready - self.board.next() >= self.config.offload + behind;
+        self.ready == u64::MAX || is_whole && !self.defers
     }
 
     /// What it has to carry becomes that much payload, the sent included.
@@ -310,7 +317,11 @@ impl<C: Controller + Clone> Sender<C> {
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo), ack.packets);
         }
+        if let Some(window) = ack.window {
+            self.config.buffers.offer(una + advanced, ack.next + u64::from(window.get()));
+        }
         if advanced > 0 {
+            self.config.buffers.tune(self.window.cwnd);
             self.config.buffers.acknowledged(una + advanced);
             self.rtt.progress();
             self.adapt_rto(ack, now);
@@ -350,6 +361,9 @@ impl<C: Controller + Clone> Sender<C> {
     #[cold]
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
         if ack.opens() {
+            if let Some(window) = ack.window {
+                self.config.buffers.offer(0, window.get().into());
+            }
             self.sample(now.since(ack.echo), 1);
             self.rtt.progress();
             self.state = CaState::Open;

@@ -7,6 +7,26 @@ use fairhaul_experiment::{
 use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
 use super::buffer_limits::BufferLimits;
+use super::segmentation::Segmentation;
+use super::send_card::SendCard;
+use super::time_stamps::TIME_STAMPS;
+
+/// The most bytes of a burst that a kernel sizes [LINUX, sk_gso_max_size]: 64 KiB without the headers of all layers.
+pub(super) const LARGEST_BURST: u64 = 65_536 - 257;
+
+/// Payload of a packet of `flow` in the kernel, whose segments have time stamps.
+pub(super) fn segment_of_linux(flow: &Flow) -> u64 {
+    (flow.packet - flow.headers()).0.saturating_sub(TIME_STAMPS).max(1)
+}
+
+/// How many packets a sender of `flow` hands over together.
+pub(super) fn packets_of_skb(flow: &Flow) -> u64 {
+    if flow.offload == Flow::BURSTS_OF_KERNEL {
+        (LARGEST_BURST / segment_of_linux(flow)).max(1)
+    } else {
+        flow.offload
+    }
+}
 
 /// The configuration of a sender, apart from its controller.
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +68,12 @@ pub struct SenderConfig {
     pub max_pacing_rate: Option<Rate>,
     /// The fastest that its host can send, packets/s.
     pub line: f64,
-    /// Packets that leave in one burst.
+    /// Packets that leave in one burst, or the most that the kernel lets leave.
     pub offload: u64,
+    /// How the kernel sizes bursts; `None`: they have the size of `offload`.
+    pub segmentation: Option<Segmentation>,
+    /// The card of its host, where it has a rate.
+    pub card: Option<SendCard>,
     /// Whether it takes back what it did for packets that were merely late.
     pub undo: bool,
     /// By what the receiver stamps arrivals; `None`: by the sender's clock.
@@ -88,7 +112,9 @@ impl SenderConfig {
             ecn: if flow.ecn { Ecn::Capable } else { Ecn::NotCapable },
             max_pacing_rate: flow.max_pacing_rate,
             line: flow.line(),
-            offload: flow.offload,
+            offload: packets_of_skb(flow),
+            segmentation: Segmentation::of(flow),
+            card: flow.host.as_ref().and_then(|host| host.line_rate).map(SendCard::new),
             undo: flow.undo,
             clock: Some(flow.clock).filter(|clock| !clock.is_exact()),
             buffers: BufferLimits::of(flow, payload),
@@ -163,6 +189,8 @@ mod tests {
             max_pacing_rate: None,
             line: 1e6,
             offload: 1,
+            segmentation: None,
+            card: None,
             undo: true,
             clock: None,
             buffers: BufferLimits::for_packets(u64::MAX),

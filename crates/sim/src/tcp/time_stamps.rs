@@ -2,15 +2,23 @@
 
 use fairhaul_units::Time;
 
+/// Bytes of their option in a segment, with its padding.
+pub const TIME_STAMPS: u64 = 12;
 /// How long one of them is: they count milliseconds.
 const TICK_PS: u64 = 1_000_000_000;
 /// By how many a segment may be older than the newest one and still be taken (TCP_PAWS_WINDOW).
 const WINDOW: u64 = 1;
 
+/// The time stamp of what leaves at `stamp`.
+#[inline(always)]
+pub fn tick(stamp: Time) -> u64 {
+    stamp.as_ps() / TICK_PS
+}
+
 /// Whether a segment with that stamp is mistaken for one of long ago, after one with the stamp `recent`.
 #[inline(always)]
 pub fn is_old(stamp: Time, recent: Time) -> bool {
-    recent.as_ps() / TICK_PS > stamp.as_ps() / TICK_PS + WINDOW
+    tick(recent) > tick(stamp) + WINDOW
 }
 
 #[cfg(test)]

@@ -295,7 +295,7 @@ impl Direct {
         let echo = self.stamps.get(newest as usize).copied().unwrap_or(Time::ZERO);
         let (packets, ece, congestion, feedback) = (1, false, false, 0);
         let blocks = reported.len() as u8;
-        Ack { next, echo, arrived: self.now, sack, blocks, packets, ece, congestion, feedback }
+        Ack { next, echo, arrived: self.now, sack, blocks, packets, ece, congestion, feedback, window: None }
     }
 
     /// An acknowledgement comes that many ms later: the numbers of what it lets go.

@@ -29,6 +29,8 @@ pub fn config(recovery: Recovery) -> SenderConfig {
         max_pacing_rate: None,
         line: 1e6,
         offload: 1,
+        segmentation: None,
+        card: None,
         undo: true,
         clock: None,
         buffers: BufferLimits::for_packets(u64::MAX),

@@ -386,7 +386,18 @@ mod tests {
             sack[0] = SackBlock { from: (block.0 - next) as u32, to: (block.1 - next) as u32 };
         }
         let (packets, ece, congestion, feedback) = (1, false, false, 0);
-        Ack { next, echo: at(1000), arrived: at(0), sack, blocks, packets, ece, congestion, feedback }
+        Ack {
+            next,
+            echo: at(1000),
+            arrived: at(0),
+            sack,
+            blocks,
+            packets,
+            ece,
+            congestion,
+            feedback,
+            window: None,
+        }
     }
 
     /// A packet every millisecond.

@@ -1,7 +1,7 @@
 //! Bursts of segmentation offload, as the queue of an interface sees them [LINUX].
 
 use fairhaul_cc::Controller;
-use fairhaul_units::Sending;
+use fairhaul_units::{Sending, Time};
 
 use super::{CaState, Sender};
 
@@ -17,8 +17,11 @@ impl<C: Controller + Clone> Sender<C> {
     // not leave early when the next acknowledgement is half a round trip away, so that its size is the one in
     // the scenario.
     #[inline(never)]
-    pub(super) fn burst(&mut self) -> Option<(u64, Sending)> {
-        if self.state != CaState::Open {
+    pub(super) fn burst(&mut self, now: Time) -> Option<(u64, Sending)> {
+        if let Some(segmentation) = self.config.segmentation.filter(|_| self.pacer.burst() == 0) {
+            return self.kernel_burst(segmentation, now).map(|packets| (packets, Sending::First));
+        }
+        if self.config.segmentation.is_none() && self.state != CaState::Open {
             return Some((1, Sending::First)); // recovery fills holes at once
         }
         if self.pacer.burst() > 0 {

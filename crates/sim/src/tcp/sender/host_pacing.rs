@@ -1,6 +1,6 @@
 //! How what the window lets go is spread: by the controller, or by the host of one that does not pace itself.
 
-use fairhaul_cc::{Controller, Pacing};
+use fairhaul_cc::{Controller, Pacing, Window};
 use fairhaul_experiment::HostPacing;
 use fairhaul_units::Span;
 
@@ -56,19 +56,19 @@ impl<C: Controller + Clone> Sender<C> {
     /// How the host spreads what the window lets go.
     #[inline(never)]
     pub(super) fn host_pacing(&self) -> Pacing {
-        let (cwnd, ssthresh) = (self.window.cwnd, self.window.ssthresh);
-        let in_flight = self.board.outstanding() as f64;
-        let (ratio, packets) = match self.config.pacing {
+        let gap = match self.config.pacing {
             HostPacing::None => return Pacing::None,
             HostPacing::Linux if self.board.next() < LINUX_BURST => return Pacing::None,
-            HostPacing::Linux if cwnd < ssthresh / 2.0 => (LINUX_RATIOS.0, cwnd.max(in_flight)),
-            HostPacing::Linux => (LINUX_RATIOS.1, cwnd.max(in_flight)),
-            HostPacing::Quic => (QUIC_RATIO, cwnd),
+            HostPacing::Linux => self.gap_of_window(),
+            HostPacing::Quic => self.rtt.smoothed().as_secs() / (QUIC_RATIO * self.window.cwnd.max(1.0)),
         };
-        let srtt = self.rtt.smoothed();
-        if srtt.is_zero() {
-            return Pacing::None;
-        }
-        Pacing::Even(Span::from_secs(srtt.as_secs() / (ratio * packets.max(1.0))))
+        if gap > 0.0 { Pacing::Even(Span::from_secs(gap)) } else { Pacing::None }
+    }
+
+    /// The time from packet to packet at which Linux sends a window, seconds; zero before the first round trip.
+    pub(super) fn gap_of_window(&self) -> f64 {
+        let Window { cwnd, ssthresh } = self.window;
+        let ratio = if cwnd < ssthresh / 2.0 { LINUX_RATIOS.0 } else { LINUX_RATIOS.1 };
+        self.rtt.smoothed().as_secs() / (ratio * cwnd.max(self.board.outstanding() as f64).max(1.0))
     }
 }

@@ -151,7 +151,7 @@ impl<C: Controller + Clone> Sender<C> {
     fn pace_retransmission(&mut self, now: Time) -> Result<(), Time> {
         let pacing @ Pacing::Even(_) = self.pacing() else { return Ok(()) };
         self.pacer.go_on(0);
-        self.pacer.admit(pacing, self.window.cwnd, now)
+        self.pacer.admit(pacing, self.window.cwnd, 1, now)
     }
 
     /// How new data are spread.
@@ -166,14 +166,31 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// New data wait for their turn, which is not the window's doing where the host spreads them.
     #[inline(never)]
-    fn pace_new(&mut self, now: Time) -> Result<(), Time> {
-        let admitted = self.pacer.admit(self.pacing_of_new(), self.window.cwnd, now);
-        match admitted {
-            Ok(()) => {}
-            Err(_) if self.is_paced_by_host() => self.stopped_otherwise(Limit::CongestionWindow),
-            Err(_) => self.stopped_by_window(),
+    fn pace_new(&mut self, burst: u64, now: Time) -> Result<(), Time> {
+        let admitted = self.pacer.admit(self.pacing_of_new(), self.window.cwnd, burst, now);
+        if admitted.is_err() {
+            self.stopped_by_pacer();
         }
         admitted
+    }
+
+    /// Where the kernel sizes bursts, it does so when the turn of the next one has come.
+    #[inline(never)]
+    fn wait_for_turn(&mut self, now: Time) -> Result<(), Time> {
+        let Pacing::Even(_) = self.pacing_of_new() else { return Ok(()) };
+        let turn = self.pacer.turn(now);
+        if turn.is_err() {
+            self.stopped_by_pacer();
+        }
+        turn
+    }
+
+    fn stopped_by_pacer(&mut self) {
+        if self.is_paced_by_host() {
+            self.stopped_otherwise(Limit::CongestionWindow);
+        } else {
+            self.stopped_by_window();
+        }
     }
 
     #[inline(always)]
@@ -182,11 +199,22 @@ impl<C: Controller + Clone> Sender<C> {
             self.end_idle(now);
         }
         let alone = Some((1, Sending::First));
-        let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst() }) else {
+        if self.config.card.is_some()
+            && let Err(until) = self.wait_for_card(now)
+        {
+            self.stopped_otherwise(Limit::CongestionWindow);
+            return Poll::Hold(until);
+        }
+        if self.config.segmentation.is_some()
+            && let Err(until) = self.wait_for_turn(now)
+        {
+            return Poll::Hold(until);
+        }
+        let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst(now) }) else {
             return Poll::Idle;
         };
         if self.spreads()
-            && let Err(until) = self.pace_new(now)
+            && let Err(until) = self.pace_new(burst, now)
         {
             return Poll::Hold(until);
         }

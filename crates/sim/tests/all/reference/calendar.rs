@@ -20,8 +20,8 @@ pub enum Event {
     Arrival(Packet),
     /// The application of a connection has the next packet ready.
     Ready(u32),
-    /// The delayed acknowledgement of a connection may be due.
-    DelayedAck(u32),
+    /// The card of a receiver may interrupt, or its delayed acknowledgement may be due.
+    Receiver(u32),
     /// The pacer of a connection may let a packet go.
     Paced(u32),
     /// The retransmission timer of a connection may run out.
@@ -29,7 +29,7 @@ pub enum Event {
 }
 
 /// The order at one time: starts, departures, updates of queues, then by connection, data before
-/// acknowledgements before the application before the delayed acknowledgement before the pacer before the timer;
+/// acknowledgements before the application before the receiver before the pacer before the timer;
 /// then by hop.
 type Rank = (u8, u32, u8, usize);
 
@@ -41,7 +41,7 @@ fn rank(event: &Event) -> Rank {
         Event::Arrival(Packet { serial, hop, content: DataOrAck::Data(_), .. }) => (2, serial, 0, hop),
         Event::Arrival(Packet { serial, hop, content: DataOrAck::Ack(_), .. }) => (2, serial, 1, hop),
         Event::Ready(serial) => (2, serial, 2, 0),
-        Event::DelayedAck(serial) => (2, serial, 3, 0),
+        Event::Receiver(serial) => (2, serial, 3, 0),
         Event::Paced(serial) => (2, serial, 4, 0),
         Event::Timer(serial) => (2, serial, 5, 0),
     }

@@ -2,8 +2,8 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Flow, Grain, Growth, Hold, Hop, HostPacing, OnTimeout, ReceiverClock, Recovery, Restart, Role, Rto,
-    Scenario, SlowStart, Sockbuf, Start, Traffic,
+    Flow, Grain, Growth, Hold, Hop, HostPacing, HostSettings, OnTimeout, ReceiverClock, Recovery, Restart,
+    Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -73,6 +73,7 @@ pub struct ChainFlow {
     pub pacing_kbps: Option<u64>,
     pub offload: u64,
     pub undo: bool,
+    pub host: Option<HostSettings>,
     pub delayed_ack: Option<Hold>,
     pub integer_cwnd: bool,
     pub rto: Rto,
@@ -219,6 +220,7 @@ impl ChainFlow {
             pacing_kbps: None,
             offload: 1,
             undo: true,
+            host: None,
             delayed_ack: None,
             integer_cwnd: false,
             rto: Rto::Scaled,
@@ -285,8 +287,14 @@ impl ChainFlow {
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,
             overhead: self.overhead,
-            host: None,
+            host: self.host().map(Into::into),
         }
+    }
+
+    /// Its hosts; a receiver merges packets only where it acknowledges as the kernel does.
+    fn host(&self) -> Option<HostSettings> {
+        let merges = matches!(self.delayed_ack, Some(Hold::Adaptive { .. }));
+        self.host.clone().map(|host| HostSettings { gro: host.gro && merges, ..host })
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fairhaul_cc::entries;
 use fairhaul_experiment::{
-    Grain, Growth, Hold, HostPacing, ReceiverClock, Recovery, Restart, Rto, SizeLaw, SlowStart, Sockbuf,
-    Start, Traffic, WebPages,
+    Flow, Grain, Growth, Hold, HostPacing, HostSettings, ReceiverClock, Recovery, Restart, Rto, SizeLaw,
+    SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
 use fairhaul_path::impair::{
     AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
@@ -426,7 +426,7 @@ prop_compose! {
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
         (growth, restart, betas, pacing) in (growths(), restarts(), [betas(), betas()], pacings()),
         (probes, min_window) in (prop::bool::weighted(0.3), least_windows()),
-        (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
+        (offload, undo, host) in (bursts(), prop::bool::weighted(0.7), hosts()),
         (delayed_ack, clock) in (holds(), clocks()),
         (integer_cwnd, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
@@ -439,7 +439,7 @@ prop_compose! {
         ChainFlow {
             from, to, backwards, access, acks_over_chain, controller, recovery, traffic, connections, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, growth, restart, probes, min_window, betas, pacing,
-            ecn, pacing_kbps, offload, undo,
+            ecn, pacing_kbps, offload, undo, host,
             delayed_ack, clock, integer_cwnd, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
     }
@@ -545,7 +545,37 @@ fn ceilings() -> impl Strategy<Value = Option<u64>> {
 }
 
 fn bursts() -> impl Strategy<Value = u64> {
-    prop_oneof![3 => Just(1u64), 1 => 2u64..70]
+    prop_oneof![3 => Just(1u64), 1 => 2u64..70, 1 => Just(Flow::BURSTS_OF_KERNEL)]
+}
+
+/// Hosts of a kernel; intervals of a card from none to several packets of a link of 8 Mbit/s.
+fn hosts() -> impl Strategy<Value = Option<HostSettings>> {
+    let limits = |name: &str| {
+        let name = name.to_owned();
+        let some = (2_000u64..40_000, 10_000u64..400_000)
+            .prop_map(move |(first, most)| Some((name.clone(), format!("4096 {first} {most}"))));
+        prop_oneof![2 => Just(None), 1 => some]
+    };
+    let settings = (
+        any::<bool>(),
+        select(vec![0u64, 10, 126, 1000, 5000]),
+        select(vec![0u64, 50, 3000]),
+        prop::option::of(1_000u64..200_000),
+        (any::<bool>(), any::<bool>()),
+        (limits("net.ipv4.tcp_rmem"), limits("net.ipv4.tcp_wmem")),
+    );
+    let settings =
+        settings.prop_map(|(gro, moderation, noise, line_kbps, tunes, (rmem, wmem))| HostSettings {
+            gro,
+            line_rate: line_kbps.and_then(|kbps| Rate::from_bps(1000 * kbps)),
+            moderation: Span::from_us(moderation),
+            noise: Span::from_us(noise),
+            qdisc: None,
+            sysctls: rmem.into_iter().chain(wmem).collect(),
+            tunes_send_buffer: tunes.0,
+            tunes_receive_buffer: tunes.1,
+        });
+    prop_oneof![2 => Just(None), 1 => settings.prop_map(Some)]
 }
 
 fn holds() -> impl Strategy<Value = Option<Hold>> {

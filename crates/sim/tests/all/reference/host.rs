@@ -4,7 +4,10 @@ use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{
     Flow, Hop, Limit, Recovery, Rto, Scenario, Source, Traffic, Transfer, TransferRow,
 };
-use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
+use fairhaul_sim::tcp::{
+    BufferLimits, Card, Datagrams, Outcome, Poll, ReceiveWindow, Receiver, Segmentation, SendCard, Sender,
+    SenderConfig,
+};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Sending, Span, Time};
 
 use super::calendar::Event;
@@ -22,6 +25,7 @@ pub struct Host {
     reverse: Vec<usize>,
     sender: Sender<Builtin>,
     receiver: Receiver,
+    card: Option<Card>,
     /// Payload of a full packet, and of the whole transfer.
     payload: u64,
     more_headers: u64,
@@ -60,7 +64,8 @@ impl Host {
         let sender = Sender::new(config(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
-            .with_dsack(flow.recovery == Recovery::Rack);
+            .with_dsack(flow.recovery == Recovery::Rack)
+            .with_window(ReceiveWindow::of(flow));
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -73,6 +78,7 @@ impl Host {
             mode: None,
             sender,
             receiver,
+            card: Card::of(flow, serial, scenario.seed),
             payload: flow.packet.0 - flow.headers().0,
             more_headers: flow.headers().0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
@@ -232,6 +238,17 @@ impl Host {
         if data.packets > 1 && !self.receiver.takes_whole(data) {
             return data.each().for_each(|data| self.on_data(&data, now, shared));
         }
+        match &mut self.card {
+            Some(card) => {
+                card.arrive(*data, now);
+                shared.calendar.add(card.due(), Event::Receiver(self.serial));
+            }
+            None => self.take(data, now, shared),
+        }
+    }
+
+    /// The receiver takes a packet, or packets that were merged.
+    fn take(&mut self, data: &Data, now: Time, shared: &mut Shared) {
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.receive(data.number);
             let in_order = if fresh { self.payload } else { 0 };
@@ -248,18 +265,25 @@ impl Host {
         let (fresh, ack) = self.receiver.receive(data, now);
         let in_order = self.bytes_before(self.receiver.next()) - before;
         if !data.opens() {
-            let (payload, fresh) = (data.payload(), if fresh { data.packets } else { 0 });
+            let payload = data.payload();
             shared.ledger.note(now, Fact::Delivered { flow: self.flow, payload, in_order, fresh });
             self.in_order += in_order;
         }
         match ack {
             Some(ack) => self.reply(ack, now, shared),
-            None => shared.calendar.add(self.receiver.deadline(), Event::DelayedAck(self.serial)),
+            None => shared.calendar.add(self.receiver.deadline(), Event::Receiver(self.serial)),
         }
     }
 
-    /// The delay of an acknowledgement may have ended.
-    pub fn on_delayed_ack(&mut self, now: Time, shared: &mut Shared) {
+    /// The card may interrupt, or the delay of an acknowledgement may have ended.
+    pub fn on_receiver(&mut self, now: Time, shared: &mut Shared) {
+        if let Some(mut card) = self.card.take_if(|card| card.due() == now) {
+            card.interrupt(|data| self.take(&data, now, shared));
+            if card.due() < Time::NEVER {
+                shared.calendar.add(card.due(), Event::Receiver(self.serial));
+            }
+            self.card = Some(card);
+        }
         if self.receiver.deadline() == now {
             let ack = self.receiver.release(now).expect("an acknowledgement with a deadline is delayed");
             self.reply(ack, now, shared);
@@ -286,7 +310,9 @@ impl Host {
 
     /// The pacer may let a packet go.
     pub fn on_paced(&mut self, now: Time, shared: &mut Shared) {
-        self.send(now, shared);
+        if self.paced.take_if(|until| *until == now).is_some() {
+            self.send(now, shared);
+        }
     }
 
     /// The retransmission timer may have run out.
@@ -359,11 +385,12 @@ impl Host {
     }
 
     fn launch(&mut self, mut data: Data, now: Time, shared: &mut Shared) {
-        let mut leaves = now;
+        let handed = self.sender.hand_over(data.size, now);
+        let mut leaves = handed;
         if !self.overhead.is_zero() {
-            self.last_launch = self.last_launch.max(now + self.chance.span(self.overhead));
+            self.last_launch = self.last_launch.max(handed + self.chance.span(self.overhead));
             leaves = self.last_launch;
-            data.stamped = if self.stamps_before_overhead { now } else { leaves };
+            data.stamped = if self.stamps_before_overhead { data.stamped } else { leaves };
         }
         if !data.opens() {
             let (packets, retransmitted) = (data.packets, data.retransmitted());
@@ -476,7 +503,13 @@ fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
         ecn: [Ecn::NotCapable, Ecn::Capable][usize::from(flow.ecn)],
         max_pacing_rate: flow.max_pacing_rate,
         line: flow.line(),
-        offload: flow.offload,
+        // What the kernel hands over together: 64 KiB without headers, of packets with time stamps.
+        offload: match flow.offload {
+            Flow::BURSTS_OF_KERNEL => ((65_536 - 257) / payload.saturating_sub(12).max(1)).max(1),
+            packets => packets,
+        },
+        segmentation: Segmentation::of(flow),
+        card: flow.host.as_ref().and_then(|host| host.line_rate).map(SendCard::new),
         undo: flow.undo,
         clock: Some(flow.clock),
         buffers: BufferLimits::of(flow, payload),

@@ -105,7 +105,7 @@ fn process(
         Event::QueueUpdate(link) => shared.links[link].update_queue(now, link, &mut shared.calendar),
         Event::Arrival(packet) => arrive(packet, now, hosts, shared),
         Event::Ready(serial) => host(hosts, serial).on_ready(now, shared),
-        Event::DelayedAck(serial) => host(hosts, serial).on_delayed_ack(now, shared),
+        Event::Receiver(serial) => host(hosts, serial).on_receiver(now, shared),
         Event::Paced(serial) => host(hosts, serial).on_paced(now, shared),
         Event::Timer(serial) => host(hosts, serial).on_timer(now, shared),
     }

@@ -1,0 +1,131 @@
+//! The receive window of a buffer that the kernel sizes itself (dynamic right-sizing) [LINUX, tcp_rcv_space_adjust,
+//! tcp_grow_window].
+//!
+//! All numbers are bytes of payload, but those of packets.
+//
+// Differs from [LINUX]: the application reads at once; the part of the buffer that is payload is the same for all
+// packets; and the receiver's round-trip time is that of the opening, and how much longer packets take since then, so
+// that it misses what acknowledgements wait in queues.
+
+use fairhaul_experiment::Flow;
+use fairhaul_units::{Span, Time};
+
+use super::sender_config::segment_of_linux;
+
+/// The part of a packet in memory that is payload: of 1500 B in half a page (scaling_ratio).
+const PAYLOAD_PART: f64 = 0.66;
+/// The same before the first packet has shown it (TCP_DEFAULT_SCALING_RATIO).
+const FIRST_PART: f64 = 0.5;
+/// The largest window that scaling can say [RFC 7323, 2.3].
+const LARGEST: f64 = 65_535.0 * 16_384.0;
+/// Packets of the first window of a sender (TCP_INIT_CWND).
+const FIRST_PACKETS: f64 = 10.0;
+/// Packets that a window has above what was read (tcp_rcv_space_adjust).
+const CUSHION: f64 = 16.0;
+/// A new sample of the round trip moves the smoothed one by one part of this (tcp_rcv_rtt_update).
+const RTT_PARTS: f64 = 8.0;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct ReceiveWindow {
+    /// Payload of a packet.
+    segment: f64,
+    /// The buffer, memory, and the largest that it may be.
+    buffer: f64,
+    most: f64,
+    /// What may be offered now; it grows with what arrives (rcv_ssthresh).
+    threshold: f64,
+    /// What was read in the best earlier round trip (rcvq_space), and since when and from which packet on the next one is
+    /// measured.
+    read: f64,
+    since: Time,
+    from: u64,
+    /// The smoothed round-trip time of the receiver, seconds; none before the first packet.
+    rtt: Option<f64>,
+    /// How long the first packet took, and the round trip that it ended.
+    first: Option<(Span, Span)>,
+    /// When the connection was opened.
+    opened: Time,
+    /// Packets below may be sent: what was offered is never taken back.
+    edge: u64,
+}
+
+impl ReceiveWindow {
+    /// That of a receiver of `flow`; `None`: its buffer has a size, or no limit.
+    pub fn of(flow: &Flow) -> Option<Box<ReceiveWindow>> {
+        let host = flow.host.as_deref().filter(|host| host.tunes_receive_buffer)?;
+        let (first, most) = host.rmem();
+        let segment = segment_of_linux(flow) as f64;
+        let threshold = first as f64 * FIRST_PART;
+        Some(Box::new(ReceiveWindow {
+            segment,
+            buffer: first as f64,
+            most: most as f64,
+            threshold,
+            read: threshold.min(FIRST_PACKETS * segment),
+            since: Time::ZERO,
+            from: 0,
+            rtt: None,
+            first: None,
+            opened: Time::ZERO,
+            edge: (threshold / segment) as u64,
+        }))
+    }
+
+    /// The connection is opened at `now`.
+    pub fn opens(&mut self, now: Time) {
+        (self.opened, self.since) = (now, now);
+    }
+
+    /// `packets` arrive at `now` that left at `stamped`; all below `next` is in order then, and `beyond` packets wait
+    /// beyond a gap. Whether what may be offered has grown.
+    pub fn arrive(&mut self, packets: u8, stamped: Time, now: Time, next: u64, beyond: u64) -> bool {
+        self.sample(now.since(stamped), now);
+        let room = self.full() - beyond as f64 * self.segment - self.threshold;
+        let grows = room > 0.0;
+        if grows {
+            self.threshold += room.min(2.0 * f64::from(packets) * self.segment);
+        }
+        self.adjust(now, next);
+        let offered = self.threshold.min(self.full() - beyond as f64 * self.segment).max(0.0);
+        self.edge = self.edge.max(next + (offered / self.segment) as u64);
+        grows
+    }
+
+    /// How many packets from `next` on there is room for.
+    pub fn packets_from(&self, next: u64) -> u64 {
+        self.edge.saturating_sub(next)
+    }
+
+    /// What the buffer holds.
+    fn full(&self) -> f64 {
+        let part = if self.rtt.is_some() { PAYLOAD_PART } else { FIRST_PART };
+        (self.buffer * part).min(LARGEST)
+    }
+
+    fn sample(&mut self, took: Span, now: Time) {
+        let &mut (first_took, first_round) = self.first.get_or_insert((took, now.since(self.opened)));
+        // In whole milliseconds of the time stamps, and at least one.
+        let sample = (first_round.as_secs() + took.as_secs() - first_took.as_secs()) * 1e3;
+        let sample = sample.floor().max(1.0) / 1e3;
+        self.rtt = Some(match self.rtt {
+            Some(rtt) if sample >= rtt => rtt + (sample - rtt) / RTT_PARTS,
+            _ => sample,
+        });
+    }
+
+    /// Once in a round trip: the buffer becomes large enough for twice of what was read in it, and more where that grows.
+    fn adjust(&mut self, now: Time, next: u64) {
+        if self.rtt.is_none_or(|rtt| now.since(self.since).as_secs() < rtt) {
+            return;
+        }
+        let read = (next - self.from) as f64 * self.segment;
+        if read > self.read {
+            let base = 2.0 * read + CUSHION * self.segment;
+            let wanted = base + 2.0 * base * (read - self.read) / self.read;
+            self.buffer = self.buffer.max((wanted / PAYLOAD_PART).min(self.most));
+            self.read = read;
+        }
+        (self.since, self.from) = (now, next);
+    }
+}

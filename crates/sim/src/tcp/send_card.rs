@@ -1,0 +1,33 @@
+//! The card of a sender: packets leave it one after the other, at its rate.
+
+use fairhaul_units::{Bytes, Rate, Time};
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct SendCard {
+    rate: Rate,
+    /// Until when it is sending.
+    busy_until: Time,
+}
+
+impl SendCard {
+    /// An idle card of that rate.
+    pub fn new(rate: Rate) -> SendCard {
+        SendCard { rate, busy_until: Time::ZERO }
+    }
+
+    /// A packet is handed over at `now`: when its last bit has left.
+    pub fn send(&mut self, size: u32, now: Time) -> Time {
+        self.busy_until = self.busy_until.max(now) + self.rate.on_wire(Bytes(size.into()));
+        self.busy_until
+    }
+
+    /// Whether no more than `most` bytes wait in it at `now`; if more do, until when.
+    pub fn has_room(&self, most: u64, now: Time) -> Result<(), Time> {
+        let spare = self.rate.on_wire(Bytes(most));
+        if self.busy_until > now + spare {
+            return Err(Time::from_ps(self.busy_until.as_ps() - spare.as_ps()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Bursts of segmentation offload as the kernel sizes and defers them [LINUX, tcp_write_xmit, tcp_tso_should_defer].
+
+use fairhaul_cc::{Controller, Pacing};
+use fairhaul_units::{Span, Time};
+
+use super::{CaState, Sender};
+use crate::tcp::segmentation::{PARTS_OF_SECOND, Segmentation};
+
+/// A burst waits for an acknowledgement only if it is due within that time, and something left within that time.
+const SOON: Span = Span::from_ms(1);
+/// It does not wait where that part of the window may leave (tcp_tso_win_divisor).
+const LEAST_PARTS: u64 = 3;
+/// What an unpaced sender may keep at its host (tcp_limit_output_bytes).
+const MOST_UNPACED: u64 = 1 << 20;
+
+/// What may leave now, packets.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    /// By the size of a burst.
+    most: u64,
+    /// By the congestion window, and by the receiver's.
+    free: u64,
+    offered: u64,
+    /// Of what was handed over together; and whether nothing was handed over behind it.
+    block: u64,
+    is_last: bool,
+}
+
+impl<C: Controller + Clone> Sender<C> {
+    /// How many packets leave as one from now on; `None`: it is worth waiting for another acknowledgement.
+    #[inline(never)]
+    pub(super) fn kernel_burst(&mut self, segmentation: Segmentation, now: Time) -> Option<u64> {
+        let (next, buffers) = (self.board.next(), &self.config.buffers);
+        let cwnd = (self.window.cwnd as u64).max(1);
+        let free = cwnd.saturating_sub(self.board.in_flight()).max(1);
+        let most = segmentation.largest(self.pacing_rate(), self.rtt.smallest());
+        // Two bursts are in flight [LINUX, tcp_cwnd_test].
+        let quota = most.min(free).min((cwnd / 2).max(1));
+        let queued = self.total.min(self.ready).min(buffers.written()) - next;
+        let offered = buffers.window_end(self.board.una()) - next;
+        // What was handed over together lies in one block of memory, which takes from the next what a burst lacks.
+        let whole = self.config.offload;
+        let block = (whole - next % whole).max(quota).min(queued);
+        let room = Room { most, free, offered, block, is_last: block == queued };
+        self.defers = self.waits_for_more(room, cwnd, now);
+        if self.defers {
+            if offered <= free {
+                self.stopped_otherwise(self.config.buffers.shortage());
+            } else if free <= block {
+                self.stopped_by_window();
+            }
+            return None;
+        }
+        Some(quota.min(block).min(offered))
+    }
+
+    /// Whether a burst that could still grow waits for the next acknowledgement.
+    fn waits_for_more(&self, room: Room, cwnd: u64, now: Time) -> bool {
+        let Room { most, free, offered, block, is_last } = room;
+        let limit = free.min(offered);
+        let recovers = matches!(self.state, CaState::Recovery | CaState::Loss);
+        if block <= 1 || recovers || limit >= most || !is_last && limit >= block {
+            return false;
+        }
+        let window = cwnd.min(offered.saturating_add(self.board.outstanding()));
+        let left = if self.last_sent == Time::NEVER { Time::ZERO } else { self.last_sent };
+        if limit * LEAST_PARTS >= window || now > left.max(self.pacer.next_turn()) + SOON {
+            return false;
+        }
+        let srtt = self.rtt.smoothed();
+        let expected = self.detector.first_sent().map(|sent| sent + srtt);
+        expected.is_some_and(|expected| expected <= now + SOON.min(srtt / 2))
+    }
+
+    /// A packet of `size` bytes is handed over to the card of its host at `now`: when its last bit has left it.
+    #[inline(always)]
+    pub fn hand_over(&mut self, size: u32, now: Time) -> Time {
+        self.config.card.as_mut().map_or(now, |card| card.send(size, now))
+    }
+
+    /// Whether little enough waits at the card for another burst; if not, when to ask again [LINUX,
+    /// tcp_small_queue_check].
+    #[inline(never)]
+    pub(super) fn wait_for_card(&self, now: Time) -> Result<(), Time> {
+        let (Some(card), outstanding) = (self.config.card, self.board.outstanding()) else { return Ok(()) };
+        let burst = self.config.segmentation.map_or(1, |segmentation| {
+            segmentation.largest(self.pacing_rate(), self.rtt.smallest()).min(self.config.offload)
+        });
+        if outstanding <= burst || self.pacer.burst() > 0 {
+            return Ok(());
+        }
+        let packet = u64::from(self.config.packet);
+        let of_rate = (self.pacing_rate() * packet as f64 / PARTS_OF_SECOND) as u64;
+        let limit = of_rate.max(2 * burst * packet);
+        card.has_room(if self.spreads() { limit } else { limit.min(MOST_UNPACED) }, now)
+    }
+
+    /// The rate by which the kernel sizes bursts, packets/s, also where nothing paces [LINUX, tcp_update_pacing_rate].
+    fn pacing_rate(&self) -> f64 {
+        let gap = match self.pacing() {
+            Pacing::Even(gap) => gap.as_secs(),
+            _ => self.gap_of_window(),
+        };
+        let rate = 1.0 / gap;
+        let packet = f64::from(self.config.packet);
+        self.config.max_pacing_rate.map_or(rate, |most| rate.min(most.as_bps() as f64 / 8.0 / packet))
+    }
+}
