@@ -19,7 +19,7 @@ from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Running, attempt, shard
 from fairhaul.measures.measures import figures
 from fairhaul.results.precision import Precision
-from fairhaul.results.table import flows_frame, grid, points_frame
+from fairhaul.results.table import OF_QUEUES, flows_frame, grid, points_frame
 from fairhaul.runs.run_pool import RunPool
 from fairhaul.studies.sweep import read_sweep
 from fairhaul.text.phrases import short_text, value_text
@@ -210,6 +210,9 @@ def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: P
     assert frame["runs"].to_list() == [2, 1, 0, 0, 0, 0]
     assert frame["jain"].null_count() == 4
     assert frame["theirs.goodput_bps_low"].null_count() == 5, "a single run has no range"
+    # 0.5 bdp of 20 Mbit/s x 20 ms in packets of 1000 B.
+    first = frame.row(0, named=True)
+    assert [first[f"bottleneck.{name}"] for name in OF_QUEUES] == [20e6, 25, 0.01, 0.5]
     flows = flows_frame(table)
     assert flows.height == 6
     assert flows["seed"].to_list() == ["1", "1", "2", "2", "1", "1"]
