@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fairhaul
-from fairhaul import cli
+from fairhaul import ScenarioError, cli
 from fairhaul.jobs.plan import planned, read_plan, rows
 from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Running, attempt, shard
@@ -279,6 +279,32 @@ def test_mistakes_of_a_sweep_are_refused(
     assert "'4/3' is not a shard" in capsys.readouterr().err
     assert cli.status_of(["results", "table", str(tmp_path)]) == 2
     assert "no sweep.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [("--y", "nosuch"), ("--set", "flow.*.start=later")])
+def test_a_refused_sweep_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    file = file_of(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert cli.status_of(["sweep", file.name, *more]) == 2
+    assert list(tmp_path.iterdir()) == [file]
+    (tmp_path / "empty").mkdir()
+    assert cli.status_of(["sweep", file.name, *more, "--out", "empty"]) == 2
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "empty", file]
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_a_sweep_that_does_not_fit_into_memory_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> int:
+        raise ScenarioError("the run needs more memory than there is")
+
+    monkeypatch.setattr("fairhaul.runs.run_pool.per_run", refused)
+    with pytest.raises(ScenarioError, match="more memory"):
+        fairhaul.sweep(file_of(tmp_path), tmp_path / "made" / "s")
+    assert not (tmp_path / "made").exists()
 
 
 def test_results_are_listed_exported_and_queried(
