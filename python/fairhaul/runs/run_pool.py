@@ -37,10 +37,17 @@ class Progress:
     total_s: float
     part: float
     finished: int
-    runs: int
+    runs: int | None
+    """None of a search, which does not know how many follow."""
     running: tuple[str, ...]
     figured: tuple[str, ...] = ()
     """The runs among `running` that are simulated, and whose figures are being computed."""
+
+    @property
+    def counted(self) -> str:
+        """How many runs are finished, and of how many if that is known."""
+        of = "" if self.runs is None else f"/{self.runs}"
+        return f"{self.finished}{of} runs"
 
 
 OnProgress = Callable[[Progress], None]
