@@ -198,6 +198,14 @@ def test_no_command_stands_under_runs_that_are_too_short() -> None:
     assert not [section for section in found.evidence() if section.commands]
 
 
+def test_what_was_read_is_printed_once_before_the_runs_and_stands_on_the_page() -> None:
+    question, known = advice.read_path(["cubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
+    done = replace(advised(question, known, 1.0), known=replace(known, observed=observed(SS)))
+    sections = done.outcome().evidence()
+    read = [of for of in sections if any(text.startswith("Read from") for text in of.text)]
+    assert [of.detailed for of in read] == [True]
+
+
 def test_limits_of_buffers_are_only_raised(tmp_path: Path) -> None:
     for name, values in (("core/rmem_max", "212992"), ("ipv4/tcp_rmem", "4096\t131072\t6291456")):
         (tmp_path / "net" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from fairhaul import cli
+from fairhaul.jobs.values import Running
+from fairhaul.runs.runs import Progress
 from fairhaul.scenario import own
 from fairhaul.scenario.read import ScenarioError, read_one
 from fairhaul.studies.attack import Attack, attack, kernel, read_question, words
@@ -256,6 +258,21 @@ def test_the_spread_uses_each_part_of_each_range_once() -> None:
     points = spread(np.random.default_rng(1), 16, 3)
     for column in points.T:
         assert sorted(int(16 * value) for value in column) == list(range(16))
+
+
+def test_the_progress_of_a_search_is_the_part_of_its_budget() -> None:
+    question = read_question("cubic", "starve", within=BESIDE_RENO)
+    seen: list[Progress] = []
+    trials = Trials(
+        attacked=question.attacked,
+        objective=question.objective,
+        running=Running(on_progress=seen.append),
+        budget=1e12,
+    )
+    trials.run([PLACE], [1])
+    # How many runs the rest of the budget allows is not known.
+    assert seen[-1].counted == f"{trials.runs} runs"
+    assert seen[-1].part == 0
 
 
 def test_shrinking_keeps_the_weakness() -> None:

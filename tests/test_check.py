@@ -130,6 +130,17 @@ def test_numbers_have_the_unit_of_their_bound(
     assert measured(judge(expectation, [value]), expectation.form) == shown
 
 
+def test_the_table_says_how_many_runs_are_stationary(tmp_path: Path) -> None:
+    done = fairhaul.check(written(tmp_path, FULL), {"duration": "4 s"}, seeds=1)
+    [case] = done.cases
+    [expectation] = case.expectations
+    steady = replace(expectation, by={"sim": replace(expectation.by["sim"], stationary=(True,))})
+    long = replace(done, cases=(replace(case, expectations=(steady,)),))
+    assert ", 0 of 1 runs stationary" in done.markdown()
+    assert "the other runs say little about the long term" in done.markdown()
+    assert "stationary" not in long.markdown()
+
+
 def test_engines_disagree_if_their_intervals_have_no_number_in_common() -> None:
     one = Estimate(mean=1, low=0.9, high=1.1, runs=5)
     assert disagree(one, Estimate(mean=2, low=1.2, high=2.8, runs=5)) is True

@@ -96,6 +96,7 @@ def _flow(index: int, size: Size) -> dict[str, Any]:
         "rtt_s": 0.1,
         "packet_bytes": 1000,
         "forward": [{"rate_bps": 1e6 + index}, {"link": index % size.links}],
+        "reverse": [],
         "max_window": None,
         "send_buffer_bytes": None,
         "receive_buffer_bytes": None,

@@ -79,6 +79,7 @@ STUDIES: dict[str, Study] = {
     "run, two seeds": _run(SMALL, 2),
     "run, many flows": _run(SMALL, 1, {**QUICK, "flow.near.count": 30}),
     "run, gauges": _run(SMALL, 1, {**QUICK, "bottleneck.queue.kind": "codel"}),
+    "run, drops": _run(SMALL, 1, {**QUICK, "bottleneck.queue.kind": "red"}),
     "run, several": _run(SMALL + '[sweep]\n"flow.*.controller" = ["reno", "cubic"]\n', 5),
     "run, laws": _run(BARE + LAWS, 2, {}),
     "sweep": _sweep(SWEEP, 5),

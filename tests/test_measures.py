@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from fairhaul.measures.capacity import capacities
 from fairhaul.measures.measures import jain_by_window, measure
 from fairhaul.record.record import Record
 from fairhaul.record.series import series
@@ -26,6 +27,7 @@ def flow(name: str, **more: Any) -> dict[str, Any]:
         "rtt_s": 0.1,
         "packet_bytes": 1000,
         "forward": [{"rate_bps": 10_000, "delay_s": 0}, {"link": 0}],
+        "reverse": [],
         "max_window": None,
         "send_buffer_bytes": None,
         "receive_buffer_bytes": None,
@@ -121,7 +123,7 @@ def test_the_keys_are_those_of_the_design() -> None:
     assert list(found["links"][0]) == [
         *("name", "utilization", "drop_rate", "mark_rate", "queue_mean_packets", "queue_mean_s"),
         *("queue_p50_s", "queue_p95_s", "queue_p99_s"),
-        *("capacity_packets", "capacity_s"),
+        *("rate_bps", "capacity_packets", "capacity_s", "capacity_bdp"),
     ]
     assert list(found["fairness"]) == ["jain", "jain_by_window", "max_min_ratio", "entitlement"]
 
@@ -168,7 +170,25 @@ def test_a_link_is_measured_by_time() -> None:
     assert wire["mark_rate"] == 2 / 40
     assert wire["queue_mean_packets"] == pytest.approx(1.0)
     assert wire["queue_mean_s"] == pytest.approx(100 * 8 / 4000)
-    assert (wire["capacity_packets"], wire["capacity_s"]) == (5, 10.0)
+    assert (wire["rate_bps"], wire["capacity_packets"], wire["capacity_s"]) == (4000, 5, 10.0)
+
+
+def test_a_capacity_in_bdp_is_that_of_the_bulk_flows_that_cross_the_link() -> None:
+    wire = SCENARIO["links"][0]
+    across: dict[str, Any] = {"forward": [{"link": 0}], "reverse": [], "rtt_s": 4.0}
+    sized = flow("c", **{**across, "rtt_s": 2.5}, traffic={"kind": "sized", "size_bytes": 90})
+    other = flow("d", **{**across, "forward": []})
+
+    def in_bdp(*flows: dict[str, Any], **link: Any) -> float | None:
+        scenario = {"links": [{**wire, **link}], "flows": flows}
+        return capacities(scenario)[0]["capacity_bdp"]
+
+    # 10 s over the mean of 4 s and 1 s; over 2.5 s of the transfer where no bulk flow crosses.
+    both = (flow("a", **across), flow("b", **{**across, "rtt_s": 1.0}))
+    assert in_bdp(*both, sized, other) == 4.0
+    assert in_bdp(sized, other) == 4.0
+    assert in_bdp(other) is None
+    assert in_bdp(*both, capacity_s=None) is None
 
 
 def test_fairness_is_over_the_measured_flows() -> None:

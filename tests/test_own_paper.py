@@ -552,6 +552,17 @@ JAIN = '{ number = "Jain\'s index", '
             'to = { buffer = "20 packets" } }',
             Verdict.HOLDS,
         ),
+        (
+            'of = { controller = "reno", buffer = "200 packets" }, within = [2.6, 2.9], '
+            'to = { buffer = "20 packets" } }',
+            Verdict.NOT,
+        ),
+        # Both are 0.7.
+        (
+            'of = { controller = "reno", buffer = "60 packets" }, within = [0.98, 1.02], '
+            'to = { controller = "cubic" } }',
+            Verdict.HOLDS,
+        ),
         # Seed by seed the difference is the same in both.
         (
             'of = { controller = "reno", buffer = "200 packets" }, within = [0.59, 0.61], '

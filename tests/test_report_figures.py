@@ -15,6 +15,7 @@ import fairhaul as package
 from fairhaul.figures import (
     charts,
     distributions,
+    drop_curve,
     fairness,
     figures,
     goodputs,
@@ -100,6 +101,34 @@ def test_two_windows_are_drawn_against_each_other(record: package.Record) -> Non
     assert np.mean([row["x"] for row in rows]) == pytest.approx(near.mean(), rel=0.01)
     three = package.run(SMALL.replace('"far"', '"far"\ncount = 2')).records[0]
     assert relations.phase(three) is None
+
+
+RED = {"kind": "red", "min_threshold": 5, "max_threshold": 15, "q_weight": 0.002, "max_p": 0.1}
+
+
+def test_the_drops_of_red_are_drawn_over_its_average_queue_beside_its_law() -> None:
+    overrides = {"bottleneck.queue": {**RED, "capacity": "2 bdp"}, "flow.near.count": 8}
+    record = package.run(SMALL, overrides).records[0]
+    run = figures.Run(record=record, prefix="")
+    points = drop_curve.measured(record, run.link_rows, 0)
+    averages = [point["x"] for point in points]
+    assert len(points) == drop_curve.MOST_POINTS
+    assert averages == sorted(averages)
+    # With `wait` one packet of 1.5 / p is dropped, without it two of 1 / p.
+    queue = record.meta["scenario"]["links"][0]["queue"]
+    law = drop_curve.law(queue, 40.0)
+    assert [(row["x"], row["mean"]) for row in law] == [
+        *((0, 0), (5, 0), (15, pytest.approx(0.1 / 1.5)), (30, pytest.approx(1 / 1.5)), (40, 1)),
+    ]
+    assert drop_curve.law({**queue, "gentle": False, "wait": False}, 20.0)[2:4] == [
+        {"x": 15, "mean": 0.2, "low": None, "high": None},
+        {"x": 15, "mean": 1.0, "low": None, "high": None},
+    ]
+    due = np.interp(averages, [row["x"] for row in law], [row["mean"] for row in law])
+    found = [point["mean"] for point in points]
+    assert np.mean(found) == pytest.approx(np.mean(due), rel=0.2)
+    assert run.drops() is not None
+    assert figures.Run(record=package.run(SMALL).records[0], prefix="").drops() is None
 
 
 def test_boxes_and_distributions_are_those_of_the_runs() -> None:

@@ -135,6 +135,21 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(call: Any, message: 
     assert same(sim.finish(), fairhaul.run(TWO).records[0])
 
 
+def test_a_controller_that_leaves_no_window_ends_a_run_in_steps_as_a_run_at_once() -> None:
+    class Lost(Controller):
+        def on_ack(self, window: Window, ack: Ack) -> None:
+            window.cwnd = float("nan")
+
+    scenario = {**TWO, "flow": [{"name": "F1", "controller": "lost", "rtt": "60 ms"}]}
+    message = "two, seed 1, at .*: cwnd = NaN, .*windows must be above 0"
+    with pytest.raises(RunError, match=message):
+        fairhaul.run(scenario, controllers={"lost": Lost})
+    with pytest.raises(RunError, match=message):
+        Simulation(scenario, controllers={"lost": Lost}).run_until("10 s")
+    with pytest.raises(RunError, match=message):
+        Simulation(scenario, controllers={"lost": Lost}).finish()
+
+
 def test_a_window_has_the_bound_of_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
     sim = fairhaul.Simulation(SMALL)
     sim.run_until(2)

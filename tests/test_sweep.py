@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import fairhaul
-from fairhaul import cli
+from fairhaul import ScenarioError, cli
 from fairhaul.jobs.plan import planned, read_plan, rows
 from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Running, attempt, shard
 from fairhaul.measures.measures import figures
 from fairhaul.results.precision import Precision
-from fairhaul.results.table import flows_frame, grid, points_frame
+from fairhaul.results.table import OF_QUEUES, flows_frame, grid, points_frame
 from fairhaul.runs.run_pool import RunPool
 from fairhaul.studies.sweep import read_sweep
 from fairhaul.text.phrases import short_text, value_text
@@ -210,6 +210,9 @@ def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: P
     assert frame["runs"].to_list() == [2, 1, 0, 0, 0, 0]
     assert frame["jain"].null_count() == 4
     assert frame["theirs.goodput_bps_low"].null_count() == 5, "a single run has no range"
+    # 0.5 bdp of 20 Mbit/s x 20 ms in packets of 1000 B.
+    first = frame.row(0, named=True)
+    assert [first[f"bottleneck.{name}"] for name in OF_QUEUES] == [20e6, 25, 0.01, 0.5]
     flows = flows_frame(table)
     assert flows.height == 6
     assert flows["seed"].to_list() == ["1", "1", "2", "2", "1", "1"]
@@ -276,6 +279,32 @@ def test_mistakes_of_a_sweep_are_refused(
     assert "'4/3' is not a shard" in capsys.readouterr().err
     assert cli.status_of(["results", "table", str(tmp_path)]) == 2
     assert "no sweep.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [("--y", "nosuch"), ("--set", "flow.*.start=later")])
+def test_a_refused_sweep_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    file = file_of(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert cli.status_of(["sweep", file.name, *more]) == 2
+    assert list(tmp_path.iterdir()) == [file]
+    (tmp_path / "empty").mkdir()
+    assert cli.status_of(["sweep", file.name, *more, "--out", "empty"]) == 2
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "empty", file]
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_a_sweep_that_does_not_fit_into_memory_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> int:
+        raise ScenarioError("the run needs more memory than there is")
+
+    monkeypatch.setattr("fairhaul.runs.run_pool.per_run", refused)
+    with pytest.raises(ScenarioError, match="more memory"):
+        fairhaul.sweep(file_of(tmp_path), tmp_path / "made" / "s")
+    assert not (tmp_path / "made").exists()
 
 
 def test_results_are_listed_exported_and_queried(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import tomllib
 from collections.abc import Sequence
 from math import prod
@@ -82,6 +84,29 @@ def test_a_wrong_line_of_a_trace_is_named(tmp_path: Path, rng: np.random.Generat
     (tmp_path / "r4s1.org").write_text("SEQ 1 1 1 1\n> many\n", encoding="ascii")
     with pytest.raises(ScenarioError, match=r"r4s1\.org:2: '> many' is no line of a Tmix file"):
         read(tmp_path / "r4s1.org", rng)
+
+
+def test_the_alternate_format_is_named_and_the_command_of_the_page_converts_it(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    alternate = tmp_path / "alternate.cvec"
+    alternate.write_text(
+        "S 2500000 2 2 1 7\nw 1 1\nm 1460 1460\nI 0 0 245\nA 0 51257 510\nI 0 1000000 300\n"
+        "A 0 0 20000\nC 1000000 1 1 1 8\nm 496 536\nI 0 0 222\nA 62436 0 726\n",
+        encoding="ascii",
+    )
+    with pytest.raises(ScenarioError, match=r"alternate\.cvec:1: this is the alternate format"):
+        read(alternate, rng)
+    page = (Path(__file__).parents[1] / "docs/scenario.md").read_text(encoding="utf-8")
+    command = re.search(r"```sh\n(awk .*?)```", page, re.DOTALL)
+    assert command is not None
+    subprocess.run(["sh", "-c", command[1]], cwd=tmp_path, check=True)
+    trace = read(tmp_path / "site.cvec", rng)
+    assert (trace.kind, trace.is_small.tolist()) == (["CONC", "SEQ"], [True, False])
+    assert trace.body == [
+        "t> 0\nc> 222\nt< 62436\nc< 726\n",
+        "t 0\n> 245\nt 51257\n< 510\nt 1000000\n> 300\nt 0\n< 20000\n",
+    ]
 
 
 def test_a_missing_trace_is_named(tmp_path: Path) -> None:

@@ -156,6 +156,9 @@ def test_the_words_beside_the_bar_have_no_loose_end() -> None:
 
     assert described(state()) == "3/3 runs"
     assert described(state("a", "b")) == "3/3 runs; a; b"
+    assert described(replace(state("a"), runs=None)) == "3 runs; a", (
+        "a search has no number of runs"
+    )
 
 
 def test_a_watched_run_has_the_same_record(small: Path, fairhaul: Fairhaul) -> None:

@@ -81,7 +81,8 @@ impl FromStr for Bytes {
 }
 
 /// What people write for units, in small letters: of every unit the other names that it has. Bytes per
-/// second are excluded, because a rate is in bits and a guess would be wrong by a factor of eight.
+/// second are excluded, because a rate is in bits and a guess would be wrong by a factor of eight. A size
+/// alone, such as `1 GB`, is what many write for the rate in bits.
 const MEANT: &[(&str, &[&str])] = &[
     ("ps", &["psec", "picoseconds"]),
     ("ns", &["nsec", "nanosecond", "nanoseconds"]),
@@ -91,10 +92,10 @@ const MEANT: &[(&str, &[&str])] = &[
     ("min", &["mins", "minute", "minutes"]),
     ("h", &["hr", "hrs", "hour", "hours"]),
     ("bit/s", &["bps", "b/s", "bit", "bits", "bits/s", "bit/sec"]),
-    ("kbit/s", &["kbps", "kb/s", "kbit", "kbits", "kbits/s", "kbit/sec"]),
-    ("Mbit/s", &["mbps", "mb/s", "mbit", "mbits", "mbits/s", "mbit/sec"]),
-    ("Gbit/s", &["gbps", "gb/s", "gbit", "gbits", "gbits/s", "gbit/sec"]),
-    ("Tbit/s", &["tbps", "tb/s", "tbit", "tbits", "tbits/s", "tbit/sec"]),
+    ("kbit/s", &["k", "kb", "kbps", "kb/s", "kbit", "kbits", "kbits/s", "kbit/sec"]),
+    ("Mbit/s", &["m", "mb", "mbps", "mb/s", "mbit", "mbits", "mbits/s", "mbit/sec"]),
+    ("Gbit/s", &["g", "gb", "gbps", "gb/s", "gbit", "gbits", "gbits/s", "gbit/sec"]),
+    ("Tbit/s", &["t", "tb", "tbps", "tb/s", "tbit", "tbits", "tbits/s", "tbit/sec"]),
     ("B", &["byte", "bytes"]),
     ("kB", &["k"]),
     ("KiB", &["ki"]),
@@ -122,6 +123,11 @@ impl Bytes {
 /// The one of `units` that `unit` was probably meant to be: the same in other letters, another name of it, or one that
 /// differs in few letters.
 fn meant(unit: &str, units: &[(&'static str, u64)]) -> Option<&'static str> {
+    // "ms RTT": a word that says which quantity it is, and no further quantity, may stand behind the unit.
+    let unit = match unit.split_once(char::is_whitespace) {
+        Some((first, word)) if !word.contains(|c: char| c.is_ascii_digit()) => first,
+        _ => unit,
+    };
     // "m" may be minutes, milliseconds or megabytes.
     if unit == "m" || unit.ends_with("B/s") || unit.ends_with("Bps") {
         return None;
@@ -255,12 +261,18 @@ mod tests {
             ("622 mbit", "622 Mbit/s"),
             ("10 Kbit/s", "10 kbit/s"),
             ("9 bps", "9 bit/s"),
+            ("10G", "10 Gbit/s"),
+            ("100M", "100 Mbit/s"),
+            ("1 GB", "1 Gbit/s"),
+            ("10 Gbps link", "10 Gbit/s"),
         ] {
             assert!(rate(given).ends_with(&format!("; did you mean \"{meant}\"?")), "{given}");
         }
         // Bytes per second: a guess at bits would be wrong by a factor of eight.
         assert!(!rate("10 MB/s").contains("did you mean"));
         assert!(!rate("10 MBps").contains("did you mean"));
+        assert!(!rate("10 m").contains("did you mean"));
+        assert_eq!((Span::unit_meant("ms RTT"), Span::unit_meant("s 200 ms")), (Some("ms"), None));
         assert_eq!((Span::unit_meant("sec"), Span::unit_meant("mins")), (Some("s"), Some("min")));
         assert_eq!((Span::unit_meant("m"), Bytes::unit_meant("m")), (None, None));
         assert_eq!((Bytes::unit_meant("KB"), Bytes::unit_meant("bytes")), (Some("kB"), Some("B")));

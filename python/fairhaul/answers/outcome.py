@@ -73,7 +73,7 @@ def _one(case: Case) -> list[Section]:
         _results([case], "Results"),
         Section(heading="Goodput", figures=named("shares")),
         Section(heading="Senders", figures=named("cwnd", "controllers", "losses")),
-        Section(heading="Links", figures=named("queue", "gauges")),
+        Section(heading="Links", figures=named("queue", "gauges", "drops")),
         Section(heading="Throughput, delay and windows", figures=lambda: _related(case)),
         Section(heading="Distributions", figures=lambda: _spread(case)),
         Section(

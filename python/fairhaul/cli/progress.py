@@ -26,7 +26,7 @@ def described(state: Progress) -> str:
     """Name the runs under way, and mark those whose figures are being computed."""
     figured = set(state.figured)
     words = [f"{name} (figures)" if name in figured else name for name in state.running]
-    return "; ".join([f"{state.finished}/{state.runs} runs", *words])
+    return "; ".join([state.counted, *words])
 
 
 def _lines(name: str) -> Show:
@@ -55,7 +55,7 @@ def progress(lines: str = "") -> Iterator[OnProgress | None]:
     terminal = sys.stderr.isatty()
 
     def text(state: Progress) -> str:
-        return described(state) if terminal else f"{state.finished}/{state.runs} runs"
+        return described(state) if terminal else state.counted
 
     with shown_progress(lines) as show:
         if show is None:
@@ -65,7 +65,7 @@ def progress(lines: str = "") -> Iterator[OnProgress | None]:
 
         def on_progress(state: Progress) -> None:
             # On a terminal the last hundredth is left to the figures of the last runs.
-            unfinished = terminal and state.finished < state.runs
+            unfinished = terminal and state.finished != state.runs
             finished = 1.0 if terminal else state.part
             move(0.99 * state.part if unfinished else finished, lambda: text(state))
 

@@ -1,38 +1,16 @@
-"""What a sweep can draw: the columns of its table, with their titles, units and scales."""
+"""What a sweep can draw: the columns of its table, with their titles and scales."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairhaul.figures.charts import Scale, ends
+from fairhaul.results.columns import DRAWN
 from fairhaul.results.figure_rows import estimated
 from fairhaul.results.table import OF_FLOWS, OF_ONE, parties
 
-# What a column is called, its unit, and what its values are multiplied by. No share is above 100 %.
-UNITS: dict[str, tuple[str, str, float]] = {
-    "goodput_bps": ("Goodput", "Mbit/s", 1e-6),
-    "share": ("Share of all goodput", "%", 100),
-    "link_share": ("Share of the link", "%", 100),
-    "loss_rate": ("Packets lost", "%", 100),
-    "loss_events": ("Loss events", "number", 1),
-    "timeouts": ("Timeouts", "number", 1),
-    "rtt_mean_s": ("Mean round-trip time", "ms", 1000),
-    "cwnd_mean": ("Mean window", "packets", 1),
-    "completion_s": ("Completion time", "s", 1),
-    "transfer_bps": ("Rate of a transfer", "Mbit/s", 1e-6),
-    "utilization": ("Utilization of the link", "%", 100),
-    "drop_rate": ("Packets dropped", "%", 100),
-    "mark_rate": ("Packets marked", "%", 100),
-    "queue_mean_s": ("Mean queueing delay", "ms", 1000),
-    "queue_p50_s": ("Median queueing delay", "ms", 1000),
-    "queue_p95_s": ("95th percentile of the queueing delay", "ms", 1000),
-    "queue_p99_s": ("99th percentile of the queueing delay", "ms", 1000),
-    "jain": ("Jain's index", "", 1),
-    "max_min_ratio": ("Largest over smallest goodput", "", 1),
-    "entitlement": ("Jain's index of max-min shares", "", 1),
-}
 INDICES = ("jain", "entitlement")
 
 
@@ -60,13 +38,13 @@ class Measure:
 def measure_of(column: str, *, owner: str = "") -> Measure:
     """Give the measure of a column; `owner` is named in its title."""
     kind = column.rpartition(".")[2]
-    title, unit, scale = UNITS[kind]
-    title = f"{title} of {owner}" if owner else title
+    of = DRAWN[kind]
+    of = replace(of, title=f"{of.title} of {owner}") if owner else of
     return Measure(
         name=column,
-        title=f"{title} ({unit})" if unit else title,
-        scale=scale,
-        most=100.0 if unit == "%" else 1.0 if kind in INDICES else float("inf"),
+        title=of.axis,
+        scale=of.scale,
+        most=100.0 if of.unit == "%" else 1.0 if kind in INDICES else float("inf"),
     )
 
 

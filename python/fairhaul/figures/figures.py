@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fairhaul.figures import charts, gauges, zoom
+from fairhaul.figures import charts, drop_curve, gauges, zoom
 from fairhaul.figures.bins import Bins, level, points, rate, tidy, whole_run
 from fairhaul.figures.charts import Lane, Look, Span
 from fairhaul.figures.charts.vega import Spec
@@ -36,7 +36,8 @@ STRIP_BINS = 370
 def of_run(record: Record, prefix: str) -> list[Figure]:
     """Draw the series of one run; `prefix` begins the names of its files."""
     run = Run(record=record, prefix=prefix)
-    each = (run.shares, run.windows, run.queues, run.gauges, run.controllers, run.losses)
+    inside = (run.gauges, run.drops, run.controllers)
+    each = (run.shares, run.windows, run.queues, *inside, run.losses)
     return [figure for draw in each if (figure := draw()) is not None]
 
 
@@ -269,6 +270,13 @@ class Run:
         caption = f"The internal state of the queue.{_scaled(self.span)}"
         title = "Inside the queue" if len(names) == 1 else "Inside the queues"
         return self.figure("gauges", title, caption, charts.lanes(lanes, self.span))
+
+    def drops(self) -> Figure | None:
+        """Draw the drops of RED queues over their average length; nothing without such a queue."""
+        chart = drop_curve.chart(self.record, self.link_rows, self.loaded)
+        if chart is None:
+            return None
+        return self.figure("drops", "Drops over the average queue", drop_curve.CAPTION, chart)
 
     def controllers(self) -> Figure | None:
         """Draw the gauges of the flows' controllers; nothing if no controller has gauges."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairhaul.figures.axes import SweptAxis, axes
-from fairhaul.figures.columns import UNITS, of_parties
+from fairhaul.figures.columns import of_parties
+from fairhaul.results.columns import DRAWN
 from fairhaul.results.table import Row, named
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.text.nearest import hint
@@ -43,12 +44,12 @@ class View:
             raise ScenarioError(f"x and facet are both {x.name}")
 
     def _check_figure(self, done: Sequence[Row]) -> None:
-        known = [*UNITS]
+        known = [*DRAWN]
         if done:
             columns = named(done[0].summary).items()
             known = [*of_parties(), *(name for name, value in columns if value is not None)]
         kind = "" if self.y is None else self.y.rpartition(".")[2]
-        if self.y is not None and (kind not in UNITS or (done and self.y not in known)):
+        if self.y is not None and (kind not in DRAWN or (done and self.y not in known)):
             raise ScenarioError(f"y: unknown figure {self.y!r}; {hint(self.y, known)}")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures import grain
+from fairhaul.measures.capacity import capacities
 from fairhaul.measures.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.measures.groups import class_of, groups, shared_completions
 from fairhaul.measures.limits import is_limited_by_others, limits
@@ -206,6 +207,7 @@ def _flows(
 
 def _links(record: Record, rows: Series, rates: Sequence[float]) -> list[LinkFigures[float]]:
     scenario, delays = record.meta["scenario"], percentiles(record)
+    queues = capacities(scenario)
     length = _measured_s(scenario)
     busy, arrived = rows.total("busy_s"), rows.total("arrived")
     dropped, marked = rows.total("dropped"), rows.total("marked")
@@ -225,8 +227,7 @@ def _links(record: Record, rows: Series, rates: Sequence[float]) -> list[LinkFig
             "queue_mean_packets": float(packets[i]),
             "queue_mean_s": _over(float(size[i]) * 8, rates[i]),
             **delays.get(link["name"], UNKNOWN),
-            "capacity_packets": link["capacity_packets"],
-            "capacity_s": link["capacity_s"],
+            **queues[i],
         }
         for i, link in enumerate(scenario["links"])
     ]

@@ -108,8 +108,12 @@ class LinkFigures(TypedDict, Generic[N]):
     """The median of the time from a packet's arrival until its last bit leaves, over packets."""
     queue_p95_s: N | None
     queue_p99_s: N | None
+    rate_bps: N
+    """As described: of a trace the mean, and with a schedule the rate before it."""
     capacity_packets: N | None
     capacity_s: N | None
+    capacity_bdp: N | None
+    """Over the bandwidth-delay product of the bulk flows that cross the link."""
 
 
 class Fairness(TypedDict, Generic[N]):

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from fairhaul.measures.limits import limited_by
-from fairhaul.text.digits import Decimals, Form, Scientific
+from fairhaul.results.columns import FAIRNESS, FLOWS, LINKS, Column
+from fairhaul.text.digits import Decimals, Form
 from fairhaul.text.table import Table
 
 Rows = tuple[list[str], list[list[str]]]
@@ -31,41 +32,11 @@ def plain(digits: int, scale: float = 1.0) -> Decimals:
     return Decimals(digits=digits, scale=scale)
 
 
-FLOW_COLUMNS: dict[str, tuple[str, Form]] = {
-    "goodput_bps": ("Mbit/s", plain(2, 1e-6)),
-    "transfer_bps": ("transfer Mbit/s", plain(2, 1e-6)),
-    "link_share": ("% of link", plain(2, 100)),
-    "loss_rate": ("loss", Scientific()),
-    "loss_events": ("loss events", plain(0)),
-    "timeouts": ("RTOs", plain(0)),
-    "rtt_mean_s": ("RTT ms", plain(1, 1000)),
-    "cwnd_mean": ("cwnd", plain(1)),
-    "mode_changes_per_s": ("modes/s", plain(2)),
-    "completion_s": ("completed in s", plain(3)),
-}
-
-GROUP_COLUMNS: dict[str, tuple[str, Form]] = {
-    key: FLOW_COLUMNS[key]
-    for key in FLOW_COLUMNS
+FLOW_COLUMNS = {key: column for key, column in FLOWS.items() if column.heading}
+GROUP_COLUMNS = {
+    key: column
+    for key, column in FLOW_COLUMNS.items()
     if key not in ("rtt_mean_s", "mode_changes_per_s")
-}
-
-LINK_COLUMNS: dict[str, tuple[str, Form]] = {
-    "utilization": ("utilization %", plain(2, 100)),
-    "drop_rate": ("drops", Scientific()),
-    "mark_rate": ("marks", Scientific()),
-    "queue_mean_packets": ("queue packets", plain(1)),
-    "queue_mean_s": ("queue ms", plain(2, 1000)),
-    "queue_p50_s": ("median ms", plain(2, 1000)),
-    "queue_p95_s": ("p95 ms", plain(2, 1000)),
-    "queue_p99_s": ("p99 ms", plain(2, 1000)),
-    "capacity_packets": ("capacity packets", plain(0)),
-}
-
-FAIRNESS_COLUMNS: dict[str, tuple[str, Form]] = {
-    "jain": ("Jain's index", plain(3)),
-    "max_min_ratio": ("largest / smallest", plain(2)),
-    "entitlement": ("Jain of max-min shares", plain(3)),
 }
 
 # Columns without which a narrow terminal shows the others; the last is dropped first.
@@ -102,7 +73,7 @@ def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] =
         groups = _by_engine(engines, "groups")
         tables.append(_table("Groups", engines, ["name", "controller"], groups, GROUP_COLUMNS))
     links = _by_engine(engines, "links")
-    tables.append(_table("Links", engines, ["name"], links, LINK_COLUMNS))
+    tables.append(_table("Links", engines, ["name"], links, LINKS))
     columns, rows = fairness_rows(list(engines.values()))
     several = len(engines) > 1
     return [
@@ -148,7 +119,7 @@ def _table(
     engines: Mapping[str, object],
     words: Sequence[str],
     parts: Sequence[Mapping[str, Any]],
-    columns: Mapping[str, tuple[str, Form]],
+    columns: Mapping[str, Column],
 ) -> Table:
     names = [*words, "engine"] if len(engines) > 1 else words
     header, rows = _rows(parts, names, columns)
@@ -172,15 +143,15 @@ def _quantiles(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _rows(
     parts: Sequence[Mapping[str, Any]],
     words: Sequence[str],
-    columns: Mapping[str, tuple[str, Form]],
+    columns: Mapping[str, Column],
 ) -> Rows:
     """Lay out the columns that have a value in any row."""
     used = [key for key in columns if any(part.get(key) is not None for part in parts)]
-    header = [*words, *(columns[key][0] for key in used)]
+    header = [*words, *(columns[key].heading for key in used)]
     rows = [
         [
             *(part[word] for word in words),
-            *(cell(part.get(k), columns[k][1]) for k in used),
+            *(cell(part.get(k), columns[k].form) for k in used),
         ]
         for part in parts
     ]
@@ -190,7 +161,7 @@ def _rows(
 def fairness_rows(scenarios: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out the fairness of several scenarios, a row each; an index that is another's is not."""
     parts = [scenario["fairness"] for scenario in scenarios]
-    columns = dict(FAIRNESS_COLUMNS)
+    columns = dict(FAIRNESS)
     if all(cell(of["entitlement"], plain(3)) == cell(of["jain"], plain(3)) for of in parts):
         del columns["entitlement"]
     header, rows = _rows(parts, [], columns)
@@ -203,7 +174,7 @@ def fairness_rows(scenarios: Sequence[Mapping[str, Any]]) -> Rows:
 def overview(labels: Sequence[str], scenarios: Sequence[Mapping[str, Any]]) -> Table:
     """Lay out the fairness of several scenarios and their busiest links, a row each."""
     columns, rows = fairness_rows(scenarios)
-    form = LINK_COLUMNS["utilization"][1]
+    form = LINKS["utilization"].form
     busy = [
         max((link["utilization"] for link in of["links"]), key=mean, default=None)
         for of in scenarios

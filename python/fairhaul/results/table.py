@@ -25,6 +25,8 @@ OF_LINKS = (
     *("utilization", "drop_rate", "mark_rate"),
     *("queue_mean_s", "queue_p50_s", "queue_p95_s", "queue_p99_s"),
 )
+# What a link and its queue are made for: the same in all runs of a point.
+OF_QUEUES = ("rate_bps", "capacity_packets", "capacity_s", "capacity_bdp")
 OF_ALL = ("jain", "max_min_ratio", "entitlement")
 # Flows or groups with a column each; of more only what all of them have together is shown.
 MOST_PARTIES = 4
@@ -94,6 +96,7 @@ def columns(row: Row) -> dict[str, Any]:
 
     `stationary` is the share of the runs with a measured bulk flow that are stationary.
 
+    The rate of each link and the capacity of its queue have a column each, whether swept or not.
     Each figure has its mean, and the ends of its interval as `NAME_low` and `NAME_high`; it is null
     where it does not exist.
     """
@@ -102,6 +105,11 @@ def columns(row: Row) -> dict[str, Any]:
     found["stationary"] = sum(row.stationary) / len(row.stationary) if row.stationary else None
     if not row.runs:
         return found
+    found |= {
+        f"{link['name']}.{name}": link[name] and link[name]["mean"]
+        for link in row.summary["links"]
+        for name in OF_QUEUES
+    }
     for name, mean in named(row.summary).items():
         known = mean or {"mean": None, "low": None, "high": None}
         found |= {name: known["mean"], f"{name}_low": known["low"], f"{name}_high": known["high"]}

@@ -30,7 +30,7 @@ def progress() -> OnProgress | None:
         if now_s < begun_s + SHOWN_AFTER_S or (now_s < shown_s + SHOWN_EVERY_S and not is_last):
             return
         shown_s = now_s
-        line = f"{state.finished}/{state.runs} runs, {100 * state.part:.0f} %"
+        line = f"{state.counted}, {100 * state.part:.0f} %"
         line += left_text(now_s - begun_s, state.part)
         print(f"\r{line:{WIDTH}}", end="\n" if is_last else "", file=sys.stderr, flush=True)
 

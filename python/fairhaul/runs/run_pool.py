@@ -13,6 +13,7 @@ from fairhaul import _core
 from fairhaul.linux import run as linux
 from fairhaul.record.outcome import record_of
 from fairhaul.runs import lab
+from fairhaul.scenario import own
 from fairhaul.scenario.engines import FACTS, NO_TRACE, Engine
 from fairhaul.scenario.memory import per_run
 from fairhaul.scenario.read import Scenario, ScenarioError, flow_index, label
@@ -37,10 +38,17 @@ class Progress:
     total_s: float
     part: float
     finished: int
-    runs: int
+    runs: int | None
+    """None of a search, which does not know how many follow."""
     running: tuple[str, ...]
     figured: tuple[str, ...] = ()
     """The runs among `running` that are simulated, and whose figures are being computed."""
+
+    @property
+    def counted(self) -> str:
+        """How many runs are finished, and of how many if that is known."""
+        of = "" if self.runs is None else f"/{self.runs}"
+        return f"{self.finished}{of} runs"
 
 
 OnProgress = Callable[[Progress], None]
@@ -199,16 +207,7 @@ def _work(scenario: Scenario, engine: Engine) -> float:
 def _outcome(run: EngineRun) -> tuple[Any, float]:
     """Run, and give the outcome and the processor time of the engine's call alone."""
     before = time.thread_time()
-    try:
-        outcome = run.run()
-    except _core.ScenarioError:
-        raise
-    except ValueError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise  # in the code of a controller
-        # The engine refuses the window that a controller of the user left.
-        where = getattr(error, "__notes__", [])
-        raise _core.RunError(": ".join([*where, str(error)])) from None
+    outcome = own.called(run.run)
     if isinstance(run, linux.Run):
         return outcome, run.cpu_s
     return outcome, time.thread_time() - before

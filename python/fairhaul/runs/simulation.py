@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
@@ -236,13 +237,13 @@ class Simulation:
         before = time.thread_time()
         try:
             if event is None:
-                self._engine.run_until(seconds)
+                own.called(partial(self._engine.run_until, seconds))
                 return None
             kinds = [event] if isinstance(event, str) else list(event)
             for kind in kinds:
                 if kind not in EVENTS:
                     raise ScenarioError(f"event {kind!r}: {hint(kind, EVENTS)}")
-            found = self._engine.run_until_event(seconds, kinds, index)
+            found = own.called(partial(self._engine.run_until_event, seconds, kinds, index))
         finally:
             self._cpu_s += time.thread_time() - before
         if found is None:
@@ -305,7 +306,7 @@ class Simulation:
             RunError: the run failed.
         """
         before = time.thread_time()
-        outcome = self._engine.finish()
+        outcome = own.called(self._engine.finish)
         cpu_s = self._cpu_s + time.thread_time() - before
         changes = {"changes": self._changes} if self._changes else {}
         return record_of(self._scenario, outcome, cpu_s, changes)

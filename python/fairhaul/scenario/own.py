@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from os import PathLike
@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from shlex import quote
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 from fairhaul import _core
 from fairhaul._core import Ack, Event, Round, ScenarioError, Window
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ack", "Controller", "Event", "Round", "Window", "known", "load"]
 
+T = TypeVar("T")
 METHODS = ("on_ack", "on_round", "on_congestion", "on_timeout", "on_recovered", "pacing")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -232,6 +233,23 @@ def kind(given: type[Controller]) -> _core.PythonKind:
     if needed not in methods:
         raise ScenarioError(f"{given.__name__} defines no {needed}, and every = {every!r}")
     return _core.PythonKind(given, identity(given), every, bool(given.slow_start), methods)
+
+
+def called(engine: Callable[[], T]) -> T:
+    """Let an engine run, which may call controllers of the user.
+
+    Raises:
+        RunError: a controller left a window or a pacing rate that the engine refuses.
+    """
+    try:
+        return engine()
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise  # in the code of a controller
+        where = getattr(error, "__notes__", [])
+        raise _core.RunError(": ".join([*where, str(error)])) from None
 
 
 def identity(given: type) -> str:

@@ -83,6 +83,13 @@ c> 10
 `CONC` begins a connection in which each side writes at its own times; a time is that since the last line of its side. Lines `w`, `r`, `l` and `m` (windows, round-trip
 times, loss, segment sizes) are skipped, because the scenario gives these, and so are sizes of zero. A line that begins with `#` is a comment.
 
+This command converts a file `alternate.cvec` in the alternate format of Tmix, whose connections begin with `S` and `C` and whose units are lines `I` and `A`:
+
+```sh
+awk '/^S/ {$1 = "SEQ"; c = ""} /^C/ {$1 = "CONC"; c = "c"}
+     /^I|^A/ {d = /^I/ ? ">" : "<"; $0 = "t" (c ? d : "") " " $2 + $3 "\n" c d " " $4} 1' alternate.cvec > site.cvec
+```
+
 Two flows of opposite directions play a file. Each unit, which is what one side writes at once, has a connection of its own, as the transfers of `short` and `web` do:
 
 ```toml

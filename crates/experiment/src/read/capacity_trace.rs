@@ -126,6 +126,9 @@ impl TraceSteps {
     fn parse(text: &str, unit: Option<RateUnit>) -> Result<TraceSteps, Wrong> {
         let lines =
             || (1..).zip(text.lines().map(str::trim)).filter(|l| !l.1.is_empty() && !l.1.starts_with('#'));
+        if let Some((number, Some(why))) = lines().next().map(|(n, first)| (n, other_separator(first))) {
+            return Err((number, why));
+        }
         match lines().next() {
             None => Err((1, "the trace is empty".into())),
             Some((number, first)) if first.contains(',') => {
@@ -157,6 +160,18 @@ impl TraceSteps {
         let TraceSteps { columns, length, .. } = self;
         Ok(CapacityTrace { rates: Arc::new(rates), mean, columns, period: repeat.then_some(length) })
     }
+}
+
+/// What is wrong with a line whose values other characters than commas separate, as in files of programs that write
+/// decimal commas. A header with commas may have any names.
+fn other_separator(line: &str) -> Option<String> {
+    if line.contains(',') && !line.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let separates = |c: char| line.split(',').any(|value| value.trim().contains(c));
+    let [name, from] =
+        [(';', ["semicolons", ",;"]), ('\t', ["tabs", ",\\t"])].into_iter().find(|of| separates(of.0))?.1;
+    Some(format!("{name} separate the values; wanted commas: tr '{from}' '.,' < OLD > NEW converts the file"))
 }
 
 /// The least rate that some line of a trace has, unless its unit is given: below it, the rates are not in bit/s.
@@ -319,6 +334,13 @@ mod tests {
         assert_eq!(mistake("0,5\n2,1\n2,1\n"), (3, "2 s is not later than the previous time".into()));
         assert!(mistake("0,5\nnan,1\n").1.contains("\"nan\" is not a time"));
         assert!(mistake("0,-5\n").1.contains("\"-5\" is not a rate"));
+        assert_eq!(
+            mistake("time;rate\n0;5,5\n").1,
+            "semicolons separate the values; wanted commas: tr ',;' '.,' < OLD > NEW converts the file"
+        );
+        assert!(mistake("0\t5\n1\t6\n").1.contains("tr ',\\t' '.,'"));
+        assert!(mistake("0,5;6\n").1.starts_with("semicolons"));
+        assert!(TraceSteps::parse("time,\"rate; bit/s\"\n0,8e6\n", None).is_ok());
         assert_eq!(mistake("5\n3\n"), (2, "3 ms is before the 5 ms of the previous line".into()));
         assert!(mistake("1\n2.5\n").1.contains("not \"2.5\""));
     }

@@ -9,6 +9,10 @@ use crate::{Side, Unit, Vector, Vectors};
 /// A unit is smaller than what a run delivers.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
 
+/// What the first line of a file in the other format of Tmix is refused with.
+const ALTERNATE: &str = "this is the alternate format of Tmix; \"Connection vectors\" in docs/scenario.md has a command \
+                         that converts it to the original format";
+
 /// The number of a line, and what is wrong there.
 type Wrong = (usize, String);
 
@@ -29,6 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Vectors, Wrong> {
                 vectors.push(Open::new(start, word == "SEQ"));
             }
             ("w" | "r" | "l" | "m", Some(_)) => {}
+            ("S" | "C", None) => return Err(wrong(ALTERNATE.into())),
             (_, None) => {
                 let text = format!("wanted \"SEQ\" or \"CONC\" and a start first, not \"{}\"", clip(line));
                 return Err(wrong(text));
@@ -141,6 +146,7 @@ mod tests {
         assert_eq!(first("SEQ 1\n> -3"), (2, "\"-3\" is not a size in bytes".into()));
         assert_eq!(first("SEQ 1\nc> 3"), (2, "\"c>\" is not \">\", \"<\" or \"t\" of \"SEQ\"".into()));
         assert_eq!(first("CONC 1\nt 3").0, 2);
+        assert_eq!(first("# a comment\nS 6851 1 1 21217 555382\n"), (2, ALTERNATE.into()));
         assert_eq!(first("# nothing"), (1, "the file has no connection".into()));
     }
 

@@ -144,7 +144,8 @@ class Store:
 class Writer:
     """Adds results to a store; they are kept from the moment they are added.
 
-    It is a context manager: at its end the journal of this process becomes parts.
+    It is a context manager: at its end the journal of this process becomes parts. A store that it
+    made for runs that were refused is removed.
     """
 
     def __init__(self, directory: Path, command: str = "") -> None:
@@ -157,7 +158,8 @@ class Writer:
             StoreError: the directory exists and is something else.
             OSError: it cannot be written.
         """
-        _make(directory)
+        self._made = [place for place in (directory, *directory.parents) if not place.exists()]
+        self._is_new = _make(directory)
         self._directory = directory
         for journal in orphans(directory / JOURNALS):
             self._pack(journal)
@@ -202,6 +204,18 @@ class Writer:
         finally:
             # Only now: who gets the lock finds no journal.
             self._journal.close()
+        if self._is_new and not self._keys and kind is not None and issubclass(kind, ScenarioError):
+            self._remove()
+
+    def _remove(self) -> None:
+        """Remove the store and the directories made for it, if no other process uses it."""
+        with suppress(OSError):
+            for folder in (JOURNALS, PARTS):
+                (self._directory / folder).rmdir()
+            for file in self._directory.iterdir():
+                file.unlink()
+            for place in self._made:
+                place.rmdir()
 
     def add_record(self, key: str, record: Record) -> None:
         """Keep the record of a run, completely or not at all, before its result is added.
@@ -257,10 +271,10 @@ class Writer:
         journal.unlink(missing_ok=True)
 
 
-def _make(directory: Path) -> None:
-    """Make an empty store, unless there is one."""
+def _make(directory: Path) -> bool:
+    """Make an empty store, unless there is one; gives whether it made one."""
     if (directory / MARK).exists():
-        return
+        return False
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         what = "exists and is not a store of results" if directory.is_dir() else "is a file"
         raise StoreError(f"{directory} {what}")
@@ -268,6 +282,7 @@ def _make(directory: Path) -> None:
         (directory / folder).mkdir(parents=True, exist_ok=True)
     text = json.dumps({"store": "fairhaul", "schema": SCHEMA}) + "\n"
     files.replace(directory / MARK, text.encode())
+    return True
 
 
 def _check_mark(directory: Path) -> None:

@@ -66,7 +66,7 @@ def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]
     return [
         Section(
             heading="",
-            text=[*_read(advice), simulated(advice), means],
+            text=[simulated(advice), means],
             tables=[table],
             points=[*_certainty(advice), *filter(None, (_excluded(advice), first))],
             figures=lambda: [_candidates(advice)],
@@ -80,6 +80,8 @@ def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]
             ],
             figures=lambda: _settings(advice),
         ),
+        # A terminal has had it before the first run.
+        Section(heading="What was read", text=_read(advice), detailed=True),
         Section(
             heading="Commands",
             commands=[

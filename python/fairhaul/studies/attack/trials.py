@@ -125,7 +125,6 @@ class Trials:
         spent, runs = min(self.packets / self.budget, 1.0), self.runs
 
         def shown(state: Progress) -> None:
-            done, planned = runs + state.finished, runs + state.runs
-            show(replace(state, part=spent, finished=done, runs=planned))
+            show(replace(state, part=spent, finished=runs + state.finished, runs=None))
 
         return shown

@@ -75,9 +75,6 @@ class Found:
             for engine, judged in by
         ]
         text = ", ".join(parts) or "not run"
-        steady = [of for judged in self.worst.by.values() for of in judged.stationary]
-        if not all(steady):
-            text += f", {sum(steady)} of {len(steady)} runs stationary"
         if self.worst.engines_disagree:
             text += "; the engines disagree"
         return f"{text} at {self.point}" if self.point else text

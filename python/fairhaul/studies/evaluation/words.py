@@ -13,7 +13,7 @@ from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST
-from fairhaul.studies.expectations.words import few
+from fairhaul.studies.expectations.words import STATIONARY, few
 from fairhaul.text.phrases import count_of
 from fairhaul.text.table import Table
 
@@ -102,9 +102,7 @@ def _method(done: Evaluation) -> Section:
         f"Seeds of each scenario: {done.seeds}. {legend(done.seeds)} A row is met if the "
         "whole interval is within the bound, not met if the whole interval is outside, and "
         "undecided otherwise; with a sweep the worst point is shown. A criterion is met if all of "
-        "its rows are. Where endless flows had fewer than 20 loss events in the time of a row, the "
-        "row says how many of its runs are stationary: its number says little about the long term, "
-        "which a row about a start or a change does not need.",
+        f"its rows are. {STATIONARY}",
         "RFC 9743 sets no thresholds. The bounds are ours unless a source is named; where the "
         'bound is "x cubic\'s", the number is divided by that of cubic in the same place, seed '
         "by seed.",

@@ -16,6 +16,12 @@ from fairhaul.text.table import Table
 if TYPE_CHECKING:
     from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 
+STATIONARY = (
+    "Where endless flows had fewer than 20 loss events in the time of a number, it is shown how "
+    "many runs are stationary: the other runs say little about the long term, which an expectation "
+    "of a start or a change does not need."
+)
+
 
 def outcome_of(done: Check) -> Outcome:
     """Put the verdicts into words and tables."""
@@ -27,7 +33,7 @@ def outcome_of(done: Check) -> Outcome:
         answer=f"{few(done.seeds)}Expectations: {counts}.",
         evidence=lambda: [
             *(_section(case, done.engines) for case in sorted(done.cases, key=_rank)),
-            Section(heading="", text=[legend(done.seeds)]),
+            Section(heading="", text=[legend(done.seeds), *_stationary(done)]),
         ],
         values=done.values,
     )
@@ -36,6 +42,13 @@ def outcome_of(done: Check) -> Outcome:
 def few(seeds: int) -> str:
     """Say with what an answer begins that so few seeds cannot give; nothing of enough seeds."""
     return f"Fewer than {LEAST_RUNS} seeds decide nothing. " if seeds < LEAST_RUNS else ""
+
+
+def _stationary(done: Check) -> list[str]:
+    """Say what numbers of stationary runs mean, if some are shown."""
+    expectations = [checked for case in done.cases for checked in case.expectations]
+    judged = [of for checked in expectations for of in checked.by.values()]
+    return [] if all(all(of.stationary) for of in judged) else [STATIONARY]
 
 
 def _rank(case: CheckedCase) -> int:
@@ -77,12 +90,17 @@ def _row(checked: Checked, engines: Sequence[Engine]) -> list[str]:
 
 
 def measured(judged: Judged, form: Significant) -> str:
-    """Write the number of an expectation over the runs of an engine, with its interval."""
+    """Write the number of an expectation over the runs of an engine, with its interval.
+
+    Where runs are not stationary, the text says how many are.
+    """
     if judged.estimate is None:
         return "no run has this number" if judged.values else "no valid run"
     missing = judged.values.count(None)
     lacking = f" ({missing} of {len(judged.values)} runs lack it)" if missing else ""
-    return text(judged.estimate, form) + lacking
+    steady = judged.stationary
+    short = "" if all(steady) else f", {sum(steady)} of {len(steady)} runs stationary"
+    return text(judged.estimate, form) + lacking + short
 
 
 def verdicts(checked: Checked) -> str:

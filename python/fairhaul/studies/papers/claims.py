@@ -110,7 +110,9 @@ class Part:
         mine, yours = results.by_seed(key, number), results.by_seed(other, theirs_name)
         if self.kind == "within":
             low, high = self.band
-            return both(below(less(yours, mine, low), 0.0), below(less(mine, yours, high), 0.0))
+            too_low = below(less(mine, yours, low), 0.0)
+            low_enough = below(less(mine, yours, high), 0.0)
+            return both(too_low and too_low.opposite, low_enough)
         if self.kind == "above":
             mine, yours = yours, mine
         evidence = below(less(mine, yours, self.factor), self.margin)

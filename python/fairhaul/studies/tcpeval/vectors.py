@@ -26,6 +26,11 @@ SMALL, LARGE = 536, 1500
 SMALL_PART = 0.1
 # Packets that a connection may send at first; only the estimate of its duration needs them.
 FIRST_PACKETS = 3
+NO_LINE = 'is no line of a Tmix file, such as "SEQ 6851 1 21217 555382", "> 245" or "t 51257"'
+ALTERNATE = (
+    'this is the alternate format of Tmix; "Connection vectors" in docs/scenario.md has a command '
+    "that converts it to the original format"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +177,7 @@ class _Connection:
 def _connections(text: str, path: Path) -> Iterator[_Connection]:
     under_way: _Connection | None = None
     for number, line in enumerate(text.splitlines(), 1):
-        word, _, given = line.strip().partition(" ")
+        word, given = (*line.split(maxsplit=1), "", "")[:2]
         if not word or word.startswith("#"):
             continue
         try:
@@ -186,9 +191,7 @@ def _connections(text: str, path: Path) -> Iterator[_Connection]:
             else:
                 under_way.take(word, given)
         except (ValueError, IndexError):
-            raise ScenarioError(
-                f"{path}:{number}: {line.strip()!r} is no line of a Tmix file, such as "
-                '"SEQ 6851 1 21217 555382", "> 245" or "t 51257"'
-            ) from None
+            wrong = ALTERNATE if word in {"S", "C"} else f"{line.strip()!r} {NO_LINE}"
+            raise ScenarioError(f"{path}:{number}: {wrong}") from None
     if under_way is not None:
         yield under_way
