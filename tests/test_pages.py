@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -31,6 +32,24 @@ def test_a_page_shows_the_output_of_its_command(
     printed = [line.rstrip() for line in done.stdout.splitlines()]
     # The dots stand for lines that the page omits.
     assert [line for line in shown[1].splitlines() if line != "..." and line not in printed] == []
+
+
+def test_the_page_of_ideas_has_the_numbers_of_its_comparison(
+    fairhaul: Fairhaul, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs/idea.md").read_text()
+    (tmp_path / "gentle.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    shown = re.search(r"^fairhaul (compare gentle .+ --size 10GB)$", page, re.MULTILINE)
+    assert shown is not None
+    done = fairhaul(*shown[1].split(), "--json")
+    assert done.returncode == 0, done.stderr
+    gentle, reno, _ = json.loads(done.stdout)["values"]["controllers"]
+    for of in (gentle["alone"]["jain"], reno["alone"]["jain"], gentle["beside"]["harm"]):
+        mean, low, high = (f"{of[key]:.2f}" for key in ("mean", "low", "high"))
+        assert f"{mean} [{low}, {high}]" in page
+    share = gentle["beside"]["share"]
+    mean, low, high = (f"{100 * share[key]:.0f}" for key in ("mean", "low", "high"))
+    assert f"{mean} % [{low}, {high}]" in page
 
 
 def test_the_readme_keeps_the_exceptions_of_the_comparison_with_the_kernel() -> None:
