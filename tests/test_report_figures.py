@@ -271,12 +271,15 @@ def test_of_many_lanes_the_first_is_labelled() -> None:
     assert texts(40) == [[{"filter": 'datum.row == "case 0"'}]]
 
 
-def test_the_start_of_the_measured_time_stands_above_the_chart_where_there_is_room() -> None:
+def test_the_start_of_the_measured_time_stands_above_the_chart() -> None:
     span = charts.Span(end_s=20, warmup_s=5)
-    assert {of["mark"]["y"] for of in span.note("near", "reno, 40 ms")} == {-9}
-    # Over lines it has an edge in the colour of the page.
-    edge, _ = span.note("a flow with quite a long name")
-    assert (edge["mark"]["y"], edge["mark"]["stroke"]) == (8, "var(--paper)")
+    # A page of 400 pixels leaves about 250 to the chart, and a quarter of it to the warm-up.
+    assert [of["mark"]["y"] for of in span.note("near")] == [-9]
+    # Beside longer texts there is no room on a telephone, so it stands above them.
+    assert [of["mark"]["y"] for of in span.note("near, by cubic")] == [-24]
+    assert [of["mark"]["y"] for of in span.note("near", "link: 10 Mbit/s")] == [-24]
+    (late,) = charts.Span(end_s=20, warmup_s=18).note()
+    assert (late["mark"]["y"], late["mark"]["align"]) == (-24, "right")
     assert charts.Span(end_s=20, warmup_s=0).note() == []
 
 
