@@ -24,6 +24,7 @@ from fairhaul.figures import (
     steps,
 )
 from fairhaul.figures.bins import whole_run
+from fairhaul.figures.figures import released
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
 from fairhaul.results.figure_rows import overview
 from fairhaul.text.phrases import rate_unit
@@ -306,3 +307,9 @@ def test_an_index_that_equals_jains_has_no_column(record: package.Record) -> Non
     assert "Jain of max-min shares" not in overview(["a"], [run]).columns
     other = {**run, "fairness": {**package.measure(record)["fairness"], "entitlement": 0.5}}
     assert "Jain of max-min shares" in overview(["a"], [other]).columns
+
+
+def test_a_goodput_above_the_rate_of_the_link_is_explained() -> None:
+    marks = [(10e6, "link: 10 Mbit/s"), (5e6, "fair share: 5 Mbit/s")]
+    assert released(9e6, marks) == released(2e7, []) == ""
+    assert "a peak can exceed the rate of the link" in released(13e6, marks)
