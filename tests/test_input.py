@@ -315,3 +315,11 @@ def test_a_mistyped_file_gets_the_name_of_the_nearest_one(small: Path, fairhaul:
     assert done.returncode == 2
     assert done.stderr == 'smal.toml: no such file or directory; did you mean "small.toml"?\n'
     assert fairhaul("run", "other/x").stderr == "other/x: no such file or directory\n"
+
+
+def test_an_example_of_the_documentation_is_found_in_the_package(fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", "scenarios/examples/two-flows.toml")
+    assert done.returncode == 2
+    there = done.stderr.partition("; the package has ")[2].strip()
+    assert Path(there).is_file()
+    assert there.endswith("fairhaul/scenarios/examples/two-flows.toml")

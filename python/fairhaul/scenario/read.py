@@ -47,6 +47,8 @@ Controllers = Mapping[str, own.Given]
 
 # Runs that one command plans; each takes a kilobyte before it begins.
 MOST_RUNS = 100_000
+# The documentation names scenarios by their places in the repository, which the package keeps.
+PACKAGE = Path(__file__).parents[1]
 # Of a folder no more names than this are compared with a mistyped one.
 MOST_FILES = 1000
 LARGEST_SEED = 2**64 - 1
@@ -179,12 +181,14 @@ def _text(source: Source) -> tuple[str, str]:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ScenarioError(f"{source}:{line}: not UTF-8 at byte {error.start}") from None
     except OSError as error:
-        meant = _nearest_file(Path(source)) if isinstance(error, FileNotFoundError) else ""
+        meant = _meant(Path(source)) if isinstance(error, FileNotFoundError) else ""
         raise ScenarioError(f"{source}: {(error.strerror or str(error)).lower()}{meant}") from None
 
 
-def _nearest_file(path: Path) -> str:
-    """Ask whether a file beside `path` of nearly its name was meant."""
+def _meant(path: Path) -> str:
+    """Name the package's file of this name, or the file beside `path` whose name is nearest."""
+    if path.parts[:1] == ("scenarios",) and (packaged := PACKAGE / path).is_file():
+        return f"; the package has {packaged}"
     try:
         names = [file.name for file in islice(path.parent.iterdir(), MOST_FILES)]
     except OSError:
