@@ -60,3 +60,17 @@ def test_the_readme_keeps_the_exceptions_of_the_comparison_with_the_kernel() -> 
     assert "within 0.8 % of the link, except for `bbr3`" in summary
     assert "| mean congestion window | 2.1 %, except for `bbr` (5 %) and `bbr3` (12 %) |" in table
     assert "within 2.1 %, except for `bbr` and `bbr3`" in summary
+
+
+def test_the_readme_counts_what_there_is(fairhaul: Fairhaul) -> None:
+    page = (ROOT / "README.md").read_text()
+    words = {5: "five", 8: "eight", 9: "nine", 10: "ten"}
+
+    def listed(*command: str) -> str:
+        lines = [line for line in fairhaul(*command).stdout.splitlines() if line[:1].isalnum()]
+        return words.get(len(lines), str(len(lines)))
+
+    assert f"- **Controllers**: [{listed('list', 'controllers')} of them]" in page
+    assert f"- **Queues**: [{listed('list', 'queues')}]" in page
+    assert f"- **Papers**: [{listed('list', 'papers')} reproduced]" in page
+    assert f"- **Real kernels**: {listed('kernel', 'list')} controllers" in page
