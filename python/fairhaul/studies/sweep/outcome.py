@@ -102,13 +102,13 @@ def _range(table: Sequence[Row]) -> list[str]:
 
     def where(row: Row) -> str:
         values = row.point.variant
-        return listed([f"{axis.name} = {value_text(values.get(axis.key))}" for axis in keys])
+        return ", ".join(f"{axis.name} = {value_text(values.get(axis.key))}" for axis in keys)
 
     (low, worst), (high, best) = (
         function(known, key=lambda pair: pair[0]) for function in (min, max)
     )
     return [
-        f"Jain's index is {low:.3f} to {high:.3f}: lowest with {where(worst)}, highest with "
+        f"Jain's index is {low:.3f} to {high:.3f}: lowest with {where(worst)}; highest with "
         f"{where(best)}."
     ]
 
