@@ -83,6 +83,24 @@ def test_the_json_of_iperf3_gets_the_options_to_give() -> None:
         observed(json.dumps({"start": start}))
 
 
+def test_the_rates_of_limited_connections_are_reported_though_they_are_not_of_the_path() -> None:
+    line = "\t cubic rtt:3.6/1.1 {sent} data_segs_out:{n} delivery_rate 1Gbps {word} minrtt:0.2\n"
+    # 45 GB in 400 s are 0.9 Gbit/s, 60 GB are 1.2 Gbit/s.
+    sent = ("bytes_acked:45000000000 busy:400000ms", "bytes_acked:60000000000 busy:400000ms")
+    limited = (f"rwnd_limited:1ms({part}%)" for part in (99.7, 16.9))
+    lines = [line.format(sent=of, n=5000, word=next(limited)) for of in sent]
+    refusal = (
+        "the receive window limits 2 connections for 16.9 to 99.7 % of the time; .* "
+        r"\(2 Gbit/s together now, 2.1 Gbit/s on average while they had data to send\) is not"
+    )
+    with pytest.raises(fairhaul.ScenarioError, match=refusal):
+        advice.read_path(["cubic"], "".join(lines))
+    found = observed("".join([*lines, line.format(sent="", n=4000, word="")]))
+    assert "limits 2 of 3 connections" in found.limited_text()
+    # What two connections had on average, a path has at least.
+    assert observed("".join(line.format(sent=of, n=5000, word="") for of in sent)).rate_bps == 2.1e9
+
+
 @pytest.mark.parametrize(
     ("word", "limit"),
     [
@@ -196,6 +214,11 @@ def test_no_command_stands_under_runs_that_are_too_short() -> None:
     assert found.answer.startswith("Cannot say yet: a run lasted 1.8 s, only ")
     assert "min would do. So far " in found.answer
     assert not [section for section in found.evidence() if section.commands]
+    # 712 Mbit/s are more than what a path of 50 Mbit/s gives.
+    seen = replace(short, known=replace(known, observed=observed(SS)))
+    read = seen.outcome().evidence()[0].text[0]
+    assert read.startswith("Read from one connection to 10.0.0.2: 712 Mbit/s together, ")
+    assert "The answer is less than these connections have now, because" in read
 
 
 def test_what_was_read_is_printed_once_before_the_runs_and_stands_on_the_page() -> None:

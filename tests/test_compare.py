@@ -70,7 +70,7 @@ def test_cases_with_too_few_packets_are_not_ranked() -> None:
     assert done.duration_s <= 20 / 5
     assert done.packets <= 250_000
     assert done.answer.startswith("Cannot say yet, too short: alone, reno (")
-    assert "transfers" not in done.answer
+    assert "completes" not in done.answer
 
 
 def test_the_budget_that_is_wanted_suffices() -> None:
@@ -286,7 +286,7 @@ def test_one_round_trip_needs_no_index(fairhaul: Fairhaul) -> None:
     done = fairhaul("compare", "reno", *path, "--against", "2xreno")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Jain" not in done.stdout
-    assert "reno harms 2 reno: harm 0.00." in " ".join(done.stdout.split())
+    assert "reno harms 2 reno flows: harm 0.00." in " ".join(done.stdout.split())
 
 
 def test_a_controller_carries_parameters() -> None:

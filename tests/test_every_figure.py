@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import fairhaul
+from fairhaul.figures.charts.parts import HIGHER
 from fairhaul.figures.figure import Figure
 from fairhaul.studies import papers
 from fairhaul.studies.attack import attack, read_question
@@ -198,7 +199,7 @@ def _labels_outside(chart: Mapping[str, Any]) -> Iterator[str]:
         for layer in view["layer"]:
             y = layer["mark"].get("y")
             rows = layer.get("data", {}).get("values", [])
-            if y is not None and not -10 <= y <= view["height"]:
+            if y is not None and not HIGHER <= y <= view["height"]:
                 yield f"{rows[0]} at {y} of {view['height']}"
             if layer["encoding"].get("y", {}).get("field") == "limit":
                 low, high = domains[0]

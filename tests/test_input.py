@@ -307,3 +307,19 @@ def test_very_many_mistakes_and_long_values_are_shortened(small: Path, fairhaul:
     assert len(lines) == 41
     assert lines[-1].endswith(": and 99961 more errors from here on")
     assert max(map(len, lines)) < 600
+
+
+def test_a_mistyped_file_gets_the_name_of_the_nearest_one(small: Path, fairhaul: Fairhaul) -> None:
+    assert small.name == "small.toml"
+    done = fairhaul("run", "smal.toml")
+    assert done.returncode == 2
+    assert done.stderr == 'smal.toml: no such file or directory; did you mean "small.toml"?\n'
+    assert fairhaul("run", "other/x").stderr == "other/x: no such file or directory\n"
+
+
+def test_an_example_of_the_documentation_is_found_in_the_package(fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", "scenarios/examples/two-flows.toml")
+    assert done.returncode == 2
+    there = done.stderr.partition("; the package has ")[2].strip()
+    assert Path(there).is_file()
+    assert there.endswith("fairhaul/scenarios/examples/two-flows.toml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -33,6 +34,24 @@ def test_a_page_shows_the_output_of_its_command(
     assert [line for line in shown[1].splitlines() if line != "..." and line not in printed] == []
 
 
+def test_the_page_of_ideas_has_the_numbers_of_its_comparison(
+    fairhaul: Fairhaul, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs/idea.md").read_text()
+    (tmp_path / "gentle.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    shown = re.search(r"^fairhaul (compare gentle .+ --size 10GB)$", page, re.MULTILINE)
+    assert shown is not None
+    done = fairhaul(*shown[1].split(), "--json")
+    assert done.returncode == 0, done.stderr
+    gentle, reno, _ = json.loads(done.stdout)["values"]["controllers"]
+    for of in (gentle["alone"]["jain"], reno["alone"]["jain"], gentle["beside"]["harm"]):
+        mean, low, high = (f"{of[key]:.2f}" for key in ("mean", "low", "high"))
+        assert f"{mean} [{low}, {high}]" in page
+    share = gentle["beside"]["share"]
+    mean, low, high = (f"{100 * share[key]:.0f}" for key in ("mean", "low", "high"))
+    assert f"{mean} % [{low}, {high}]" in page
+
+
 def test_the_readme_keeps_the_exceptions_of_the_comparison_with_the_kernel() -> None:
     summary, table = (
         " ".join((ROOT / page).read_text(encoding="utf-8").split()) for page in (README, LAB)
@@ -41,3 +60,17 @@ def test_the_readme_keeps_the_exceptions_of_the_comparison_with_the_kernel() -> 
     assert "within 0.8 % of the link, except for `bbr3`" in summary
     assert "| mean congestion window | 2.1 %, except for `bbr` (5 %) and `bbr3` (12 %) |" in table
     assert "within 2.1 %, except for `bbr` and `bbr3`" in summary
+
+
+def test_the_readme_counts_what_there_is(fairhaul: Fairhaul) -> None:
+    page = (ROOT / "README.md").read_text()
+    words = {5: "five", 8: "eight", 9: "nine", 10: "ten"}
+
+    def listed(*command: str) -> str:
+        lines = [line for line in fairhaul(*command).stdout.splitlines() if line[:1].isalnum()]
+        return words.get(len(lines), str(len(lines)))
+
+    assert f"- **Controllers**: [{listed('list', 'controllers')} of them]" in page
+    assert f"- **Queues**: [{listed('list', 'queues')}]" in page
+    assert f"- **Papers**: [{listed('list', 'papers')} reproduced]" in page
+    assert f"- **Real kernels**: {listed('kernel', 'list')} controllers" in page

@@ -16,7 +16,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul import report
-from fairhaul.figures import bins, charts, gauges, look
+from fairhaul.figures import bins, charts, gauges, look, words
 from fairhaul.figures.charts import vega
 from fairhaul.figures.figures import of_run
 from fairhaul.report import renderer
@@ -205,6 +205,44 @@ def outcome(question: str, section: report.Section) -> report.Outcome:
         evidence=lambda: [section],
         values=dict,
     )
+
+
+def _case(role: str = "measured", **index: object) -> dict[str, object]:
+    """What the sentences need of two flows."""
+    flows = [
+        {"name": name, "role": of, "goodput_bps": {"mean": 4e6}, "transfer_bps": None}
+        for name, of in (("near", "measured"), ("far", role))
+    ]
+    links = [{"utilization": 0.8}]
+    return {"flows": flows, "links": links, "fairness": {"jain": index}} | dict.fromkeys(
+        ("stationary", "completed")
+    )
+
+
+def test_the_fairest_case_is_named_where_cases_differ() -> None:
+    def told(*cases: tuple[float, float, float], interval: str | None = "95 %") -> str:
+        found = [
+            _case(mean=mean, low=low, high=high, interval=interval) for mean, low, high in cases
+        ]
+        return words.comparison(["cubic", "reno"], found)
+
+    assert told((0.8, 0.7, 0.85), (0.95, 0.9, 0.99)) == (
+        "reno is the fairest, with a Jain's index of 0.95; cubic is the least fair, with 0.80."
+    )
+    assert told((0.9, 0.8, 0.95), (0.92, 0.85, 0.95)) == (
+        "Jain's index is 0.90 (cubic) to 0.92 (reno), and their intervals overlap."
+    )
+    assert "their ranges overlap" in told((0.9, 0.8, 0.95), (0.92, 0.85, 0.95), interval="range")
+    assert told((0.999, 0.9, 1.0), (1.0, 1.0, 1.0)) == "Jain's index is 1.00 in every case."
+
+
+def test_the_answer_says_what_background_flows_got() -> None:
+    told = words.answer(_case("background", mean=1.0))
+    assert told == (
+        "near got 4 Mbit/s; the busiest link was utilized to 80 %. The background flow got "
+        "4 Mbit/s."
+    )
+    assert "background" not in words.answer(_case(mean=1.0))
 
 
 def test_any_question_can_be_laid_out(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from fairhaul.figures import (
     steps,
 )
 from fairhaul.figures.bins import whole_run
+from fairhaul.figures.figures import released
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
 from fairhaul.results.figure_rows import overview
 from fairhaul.text.phrases import rate_unit
@@ -300,12 +301,15 @@ def test_of_many_lanes_the_first_is_labelled() -> None:
     assert texts(40) == [[{"filter": 'datum.row == "case 0"'}]]
 
 
-def test_the_start_of_the_measured_time_stands_above_the_chart_where_there_is_room() -> None:
+def test_the_start_of_the_measured_time_stands_above_the_chart() -> None:
     span = charts.Span(end_s=20, warmup_s=5)
-    assert {of["mark"]["y"] for of in span.note("near", "reno, 40 ms")} == {-9}
-    # Over lines it has an edge in the colour of the page.
-    edge, _ = span.note("a flow with quite a long name")
-    assert (edge["mark"]["y"], edge["mark"]["stroke"]) == (8, "var(--paper)")
+    # A page of 400 pixels leaves about 250 to the chart, and a quarter of it to the warm-up.
+    assert [of["mark"]["y"] for of in span.note("near")] == [-9]
+    # Beside longer texts there is no room on a telephone, so it stands above them.
+    assert [of["mark"]["y"] for of in span.note("near, by cubic")] == [-24]
+    assert [of["mark"]["y"] for of in span.note("near", "link: 10 Mbit/s")] == [-24]
+    (late,) = charts.Span(end_s=20, warmup_s=18).note()
+    assert (late["mark"]["y"], late["mark"]["align"]) == (-24, "right")
     assert charts.Span(end_s=20, warmup_s=0).note() == []
 
 
@@ -332,3 +336,9 @@ def test_an_index_that_equals_jains_has_no_column(record: package.Record) -> Non
     assert "Jain of max-min shares" not in overview(["a"], [run]).columns
     other = {**run, "fairness": {**package.measure(record)["fairness"], "entitlement": 0.5}}
     assert "Jain of max-min shares" in overview(["a"], [other]).columns
+
+
+def test_a_goodput_above_the_rate_of_the_link_is_explained() -> None:
+    marks = [(10e6, "link: 10 Mbit/s"), (5e6, "fair share: 5 Mbit/s")]
+    assert released(9e6, marks) == released(2e7, []) == ""
+    assert "a peak can exceed the rate of the link" in released(13e6, marks)

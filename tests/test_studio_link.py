@@ -101,6 +101,23 @@ def test_the_command_says_that_it_cannot_open_a_controller_of_ones_own(
     assert done.stderr.endswith("The studio cannot run controllers of your own.\n")
 
 
+def test_a_scenario_with_a_trace_is_refused_before_a_page_is_written(
+    small: Path, tmp_path: Path, fairhaul: Fairhaul
+) -> None:
+    small.write_text(SMALL.replace('"10 Mbit/s"', '{ trace = "x.csv" }', 1))
+    (tmp_path / "x.csv").write_text("0,10000000\n1,5000000\n")
+    done = fairhaul("studio", small, "--no-open", "--out", "page.html")
+    assert done.returncode == 2
+    assert "the studio cannot read files beside the scenario" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+    done = fairhaul("run", small, "--set", "duration=6 s", "--report", "--out", "r")
+    assert done.returncode == 0, done.stderr
+    assert "studio.html#s=" not in (tmp_path / "r/report.html").read_text()
+    # A setting may put a rate instead of the trace.
+    rate = ("--set", "bottleneck.rate=10 Mbit/s")
+    assert fairhaul("studio", small, *rate, "--no-open", "--out", "page.html").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("one", "other", "sentence"),
     [

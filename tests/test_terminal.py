@@ -108,6 +108,8 @@ def test_a_number_that_all_rows_share_is_said_once() -> None:
     # Of a single row nothing is gained, and words stay.
     single = Table(columns=["flow", "x"], rows=[["a", "1"]])
     assert single.condensed() is single
+    same = Table(columns=["flow", "x", "RTOs"], rows=[["a", "1", "0"], ["b", "1", "0"]]).condensed()
+    assert (same.columns, same.notes) == (["flow", "x"], ["In every row: RTOs 0."])
     alike = Table(columns=["flow", "verdict"], rows=[["a", "met"], ["b", "met"]], words=2)
     assert alike.condensed() is alike
 

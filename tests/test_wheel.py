@@ -62,6 +62,9 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     # The papers and their scenarios are in the wheel, too.
     papers = "from fairhaul.studies.papers import PAPERS, paper_of; print(*map(paper_of, PAPERS))"
     assert "Table 1: the factor c" in call(there / "python", "-c", papers)
+    # So are the examples of the documentation.
+    example = Path(place.strip()).parent / "scenarios/examples/slow-start.toml"
+    assert "hystart++" in call(there / "fairhaul", "run", example)
     # So are the board for Grafana, and the library that writes the metrics.
     board = "from fairhaul.host import export; print(export.DASHBOARD.read_text())"
     assert json.loads(call(there / "python", "-c", board))["uid"] == "fairhaul-flows"

@@ -74,6 +74,16 @@ def rates_of(scenario: Mapping[str, Any], most_bps: float) -> list[tuple[float, 
     return [(value, name) for value, name in marks if value <= MOST_ABOVE * most_bps]
 
 
+def released(most_bps: float, marks: Sequence[tuple[float, str]]) -> str:
+    """Say why goodput is above the rate of the link, where it is."""
+    if not marks or most_bps <= max(value for value, _ in marks):
+        return ""
+    return (
+        " Where a retransmission fills a gap, what waited behind it arrives in order at once, so "
+        "that a peak can exceed the rate of the link."
+    )
+
+
 def common_rates(
     scenarios: Sequence[Mapping[str, Any]], most_bps: float
 ) -> list[tuple[float, str]]:
@@ -180,6 +190,7 @@ class Run:
             for b, t in enumerate(bins.middle_s)
         ]
         caption = f"New payload that arrived in order, averaged over {_s(bins.width_s)}."
+        caption += released(most, marks)
         if len(rest) > 1:
             caption += f" Grey: the sum of the {len(rest)} background flows."
         if self.changing:

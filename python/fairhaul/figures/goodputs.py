@@ -10,7 +10,14 @@ from fairhaul.figures.charts import Look, Scale, case_looks, dots, threads
 from fairhaul.figures.charts.relations import boxes
 from fairhaul.figures.distributions import box_of
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.figures import MOST_LINES, SHARE_BINS, Run, common_rates, looks_of
+from fairhaul.figures.figures import (
+    MOST_LINES,
+    SHARE_BINS,
+    Run,
+    common_rates,
+    looks_of,
+    released,
+)
 from fairhaul.figures.words import reach
 from fairhaul.measures.groups import class_of
 from fairhaul.results.figure_rows import estimated, mean
@@ -107,7 +114,7 @@ def over_time(labels: Sequence[str], records: Sequence[Record]) -> Figure | None
         title=f"Goodput over time, case by case{runs[0].part(each, measured)}",
         caption=(
             "New payload that arrived in order, averaged over "
-            f"{found[0][0].width_s:.3g} s, of the first seed of each case."
+            f"{found[0][0].width_s:.3g} s, of the first seed of each case.{released(most, marks)}"
         ),
         chart=threads(looks, lanes, runs[0].span, f"Goodput ({unit})", scaled),
     )

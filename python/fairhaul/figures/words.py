@@ -70,6 +70,7 @@ def answer(figures: Object) -> str:
         parts = [f"{high['name']} got the most, {got}: {gap}{jain}, and {link}."]
         if least > 0 and most / least < 1.05:
             parts = [f"All flows got the same to within 5 %, at most {got}{jain}, and {link}."]
+    parts += _others(figures["flows"]) if flows != figures["flows"] else []
     if figures["stationary"] is False:
         wanted_s = figures["wanted_duration_s"]
         parts.append(too_short("The run is", mean(wanted_s) if wanted_s else None))
@@ -86,6 +87,15 @@ def _completed(flow: Object) -> str:
         return ""
     rate = quantity(mean(flow["transfer_bps"]), "bit/s")
     return f"was completed in {mean(flow['completion_s']):.3g} s, at {rate}"
+
+
+def _others(flows: Sequence[Object]) -> list[str]:
+    """Say what the background flows got."""
+    others = [flow for flow in flows if flow["role"] != "measured"]
+    got = quantity(sum(mean(flow["goodput_bps"]) for flow in others), "bit/s")
+    who = "background flow" if len(others) == 1 else f"{len(others)} background flows"
+    together = "" if len(others) == 1 else " together"
+    return [f"The {who} got {got}{together}."]
 
 
 def _limited(flows: Sequence[Object]) -> Iterator[str]:
@@ -114,13 +124,20 @@ def reach(marks: str, *, exact: bool) -> str:
     return f"{marks} reach from the smallest to the largest run"
 
 
+def _overlap(less: Any, more: Any) -> bool:
+    """Whether two estimates have intervals or ranges, and these have a value in common."""
+    both = isinstance(less, Mapping) and isinstance(more, Mapping)
+    return both and less["interval"] is not None and less["high"] >= more["low"]
+
+
 def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
     """Answer for several scenarios: which is the fairest, and which is the least fair."""
-    indices = [
-        (mean(figures["fairness"]["jain"]), label)
+    known = {
+        label: figures["fairness"]["jain"]
         for label, figures in zip(labels, measures, strict=True)
         if figures["fairness"]["jain"] is not None
-    ]
+    }
+    indices = [(mean(index), label) for label, index in known.items()]
     shared = any(sum(f["role"] == "measured" for f in figures["flows"]) > 1 for figures in measures)
     if not indices or not shared:
         busy = [max(mean(link["utilization"]) for link in figures["links"]) for figures in measures]
@@ -136,6 +153,14 @@ def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
             f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; {worst[1]} is the "
             f"least fair, with {worst[0]:.2f}."
         )
+        if f"{best[0]:.2f}" == f"{worst[0]:.2f}":
+            text = f"Jain's index is {best[0]:.2f} in every case."
+        elif _overlap(known[worst[1]], known[best[1]]):
+            exact = known[best[1]]["interval"] == "95 %"
+            text = (
+                f"Jain's index is {worst[0]:.2f} ({worst[1]}) to {best[0]:.2f} ({best[1]}), and "
+                f"their {'intervals' if exact else 'ranges'} overlap."
+            )
     short = [figures["stationary"] is False for figures in measures]
     if any(short):
         text += f" {too_short('All runs are' if all(short) else 'Some runs are', None)}"

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul import _core
 from fairhaul._core import ScenarioError
 from fairhaul.scenario.listings import catalogue
 from fairhaul.scenario.read import toml
@@ -17,30 +18,37 @@ from fairhaul.text.phrases import listed
 if TYPE_CHECKING:
     from fairhaul._core import Scenario
 
+# A scenario of this name has no files beside it.
+_NOWHERE = "/dev/null/scenario"
+
 
 def link(scenario: Scenario) -> str:
     """Give the fragment of the studio's address that opens `scenario`.
 
-    The scenario has to be one that its text and its settings describe: files beside it, such as
-    capacity traces, are not part of the fragment.
-
     Raises:
-        ScenarioError: a controller is in it that the studio cannot run, such as one of one's own.
+        ScenarioError: the studio cannot run it: a controller is one of one's own, or it has files
+            beside it.
     """
-    refuse_unknown(scenario)
+    refuse(scenario)
     return link_to(source_of(scenario), scenario.described["flows"])
 
 
-def refuse_unknown(scenario: Scenario) -> None:
-    """Refuse a scenario whose controllers the studio cannot run.
+def refuse(scenario: Scenario) -> None:
+    """Refuse a scenario that the studio cannot run.
 
     Raises:
-        ScenarioError: it names them.
+        ScenarioError: it names the controllers that the studio does not have, or the scenario whose
+            files beside it a page cannot read.
     """
     if names := _not_in_studio(scenario.described["flows"]):
         raise ScenarioError(
             f"{scenario.title}: the studio has only the controllers of the catalogue, and not "
             f"{listed(names)}"
+        )
+    if not _stands_alone(source_of(scenario)):
+        raise ScenarioError(
+            f"{scenario.title}: the studio cannot read files beside the scenario, such as traces; "
+            "`fairhaul run` can"
         )
 
 
@@ -51,9 +59,19 @@ def _not_in_studio(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted({flow["controller"] for flow in flows} - known - {"none"})
 
 
+def _stands_alone(source: Mapping[str, Any]) -> bool:
+    """Whether a scenario can be read from its text and its settings alone."""
+    settings = [(key, value) for key, value in source.get("settings", ())]
+    try:
+        _core.read(source["text"], _NOWHERE, settings, {})
+    except ScenarioError:
+        return False
+    return True
+
+
 def link_to(source: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> str:
     """Give the fragment for what `source_of` gave; it is empty where the studio cannot run it."""
-    if _not_in_studio(flows):
+    if _not_in_studio(flows) or not _stands_alone(source):
         return ""
     return fragment({f"{key}s" if key != "settings" else key: [of] for key, of in source.items()})
 

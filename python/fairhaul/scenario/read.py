@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import islice
 from operator import index as whole
 from os import PathLike
 from pathlib import Path
@@ -46,6 +47,10 @@ Controllers = Mapping[str, own.Given]
 
 # Runs that one command plans; each takes a kilobyte before it begins.
 MOST_RUNS = 100_000
+# The documentation names scenarios by their places in the repository, which the package keeps.
+PACKAGE = Path(__file__).parents[1]
+# Of a folder no more names than this are compared with a mistyped one.
+MOST_FILES = 1000
 LARGEST_SEED = 2**64 - 1
 
 _profile: ContextVar[str | None] = ContextVar("profile", default=None)
@@ -176,7 +181,20 @@ def _text(source: Source) -> tuple[str, str]:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ScenarioError(f"{source}:{line}: not UTF-8 at byte {error.start}") from None
     except OSError as error:
-        raise ScenarioError(f"{source}: {(error.strerror or str(error)).lower()}") from None
+        meant = _meant(Path(source)) if isinstance(error, FileNotFoundError) else ""
+        raise ScenarioError(f"{source}: {(error.strerror or str(error)).lower()}{meant}") from None
+
+
+def _meant(path: Path) -> str:
+    """Name the package's file of this name, or the file beside `path` whose name is nearest."""
+    if path.parts[:1] == ("scenarios",) and (packaged := PACKAGE / path).is_file():
+        return f"; the package has {packaged}"
+    try:
+        names = [file.name for file in islice(path.parent.iterdir(), MOST_FILES)]
+    except OSError:
+        return ""
+    near = _core.nearest(path.name, names)
+    return "" if near is None else f'; did you mean "{path.with_name(near)}"?'
 
 
 def variant(scenario: Scenario) -> dict[str, Any]:

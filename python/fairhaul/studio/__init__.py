@@ -18,7 +18,7 @@ def write(file: Path, scenario: Scenario | None = None) -> Path:
 
     Raises:
         FileNotFoundError: the engine for pages has not been built.
-        ScenarioError: a controller is in the scenario that the studio cannot run.
+        ScenarioError: the studio cannot run the scenario.
     """
     from fairhaul.files.files import replace
     from fairhaul.studio.page import page

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures import look
-from fairhaul.scenario.link import refuse_unknown
+from fairhaul.scenario.link import refuse
 from fairhaul.studio.bundle import bundle
 from fairhaul.studio.lessons import lessons
 
@@ -26,7 +26,7 @@ def page(scenario: Scenario | None = None) -> str:
 
     Raises:
         FileNotFoundError: the engine for pages has not been built.
-        ScenarioError: a controller is in the scenario that the studio cannot run.
+        ScenarioError: the studio cannot run the scenario.
     """
     import jinja2
 
@@ -38,7 +38,7 @@ def page(scenario: Scenario | None = None) -> str:
         "lesson": first["name"],
     }
     if scenario is not None:
-        refuse_unknown(scenario)
+        refuse(scenario)
         text, file, overrides = scenario.source()
         start = {"texts": [text], "files": [file], "settings": [overrides]}
     environment = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined)

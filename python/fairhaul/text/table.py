@@ -122,6 +122,9 @@ class Table:
             for column, cells in enumerate(zip(*self.rows, strict=True))
             if column >= self.words and len(cells) > 1 and len({*cells}) == 1
         }
+        if len(alike) == len(self.columns) - self.words:
+            # Rows without any number would say nothing.
+            alike.pop(self.words, None)
         if not alike:
             return self
         known = [

@@ -124,10 +124,15 @@ def lines(
         dash = list(look.dash)
         drawn.append(mark("line", place, color=look.colour, strokeDash=dash, strokeWidth=width))
     ends = [float(rows[-1][f"v{i}"]) for i in range(len(looks))]
-    drawn += [*limits(marks), *span.note()]
+    drawn += [*limits(marks), *span.note(right=_longest(marks))]
     drawn += labels(looks, [height * (1 - end / top) for end in ends], height)
     drawn.append(hover(x, tips_of(looks)))
     return layers(drawn, WIDTH, height, rows)
+
+
+def _longest(marks: Sequence[tuple[float, str]]) -> str:
+    """Give the longest name of a mark; the highest one may stand above the chart."""
+    return max((name for _, name in marks), key=len, default="")
 
 
 def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
@@ -200,7 +205,7 @@ def _thread(
         dash = list(look.dash)
         parts.append(mark("line", place, color=look.colour, strokeDash=dash, strokeWidth=1.6))
     parts += limits([(value, name if number == 0 else "") for value, name in marks])
-    parts += span.note(label) if number == 0 else []
+    parts += span.note(label, _longest(marks)) if number == 0 else []
     at = [height * (1 - float(rows[-1][f"v{i}"]) / top) for i in range(len(looks))]
     parts += labels(looks, at, height)
     parts.append(hover(x, tips_of(looks), number))

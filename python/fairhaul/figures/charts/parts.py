@@ -14,8 +14,10 @@ LABEL_GAP = 15
 TIME = "Time (s)"
 INK = "var(--ink)"
 MEASURED = "measured from here"
-# The width of a letter at most, and the part of its width that a chart has on a narrow page.
-LETTER, NARROW = 7, 0.65
+# The width of a letter at most, and the part of its width that a chart has on a page of 400 pixels.
+LETTER, NARROW = 7, 0.34
+# Where texts stand above a chart, and above these texts.
+ABOVE, HIGHER = -9, -24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,17 +64,29 @@ class Span:
         return [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
 
     def note(self, left: str = "", right: str = "") -> list[Spec]:
-        """Say where the measured time begins: above the chart, or over lines if there is no room.
+        """Say above the chart where the measured time begins.
 
-        `left` and `right` are the texts that stand above the chart already.
+        `left` and `right` are the texts that stand above the chart already: it stands beside them,
+        or above them if there is no room.
         """
         if self.warmup_s <= 0:
             return []
         place = {"x": column("t:Q"), "text": column("word:N")}
-        at = NARROW * WIDTH * self.warmup_s / self.end_s
-        above = LETTER * len(left) < at < NARROW * WIDTH - LETTER * (len(MEASURED) + len(right))
-        look: Spec = {"align": "left", "dx": 5, "y": -9 if above else 8, "fontSize": 11}
-        return over_lines(place, [{"t": self.warmup_s, "word": MEASURED}], look)
+        room, length = NARROW * WIDTH, LETTER * len(MEASURED)
+        at = room * self.warmup_s / self.end_s
+        beside = LETTER * len(left) < at < room - length - LETTER * len(right)
+        is_late = at > room - length
+        look: Spec = {
+            "align": "right" if is_late else "left",
+            "dx": -5 if is_late else 5,
+            "y": ABOVE if beside else HIGHER,
+            "fontSize": 11,
+        }
+        return [
+            mark(
+                "text", place, [{"t": self.warmup_s, "word": MEASURED}], **look, color="var(--soft)"
+            )
+        ]
 
 
 def over_lines(place: Spec, rows: Sequence[Row], look: Spec) -> list[Spec]:

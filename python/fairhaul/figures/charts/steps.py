@@ -7,7 +7,17 @@ from typing import Any
 
 from fairhaul.figures.charts.axes import Scale
 from fairhaul.figures.charts.estimates import colours_of
-from fairhaul.figures.charts.parts import HEIGHT, INK, WIDTH, Look, Span, estimate_tips, limits
+from fairhaul.figures.charts.parts import (
+    ABOVE,
+    HEIGHT,
+    HIGHER,
+    INK,
+    WIDTH,
+    Look,
+    Span,
+    estimate_tips,
+    limits,
+)
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark
 
 BAR = 26
@@ -25,7 +35,7 @@ def stepped_lines(
         mark("line", place, where=SHOWN, strokeWidth=1.8),
         _shown("text", ends, list(last.values()), align="left", dx=8, fontWeight="bold"),
         *span.note(max(cases, key=len)),
-        _head(cases),
+        _head(cases, ABOVE + 3),
     ]
     return _stepped(layers(parts, WIDTH, HEIGHT, rows), cases)
 
@@ -55,7 +65,8 @@ def stepped_bars(
         ),
         mark("rule", ends, where=f"{SHOWN} && isValid(datum.low)", color=INK, strokeWidth=1.4),
         *limits(marks, across=True),
-        _head(cases),
+        # The names of the marks stand above the chart, too.
+        _head(cases, HIGHER + 3 if marks else ABOVE + 3),
     ]
     return _stepped(layers(parts, WIDTH, BAR * len(looks) + BAR, rows), cases)
 
@@ -69,10 +80,10 @@ def _shown(kind: str, place: Row, rows: Sequence[Row], **look: Any) -> Spec:
     return mark(kind, place, rows, where=SHOWN, **look)
 
 
-def _head(cases: Sequence[str]) -> Spec:
+def _head(cases: Sequence[str], y: int) -> Spec:
     rows = [{"case": number, "word": case} for number, case in enumerate(cases)]
     place = {"x": {"value": 0}, "text": column("word:N")}
-    look: Spec = {"align": "left", "baseline": "bottom", "y": -6, "fontWeight": "bold"}
+    look: Spec = {"align": "left", "baseline": "bottom", "y": y, "fontWeight": "bold"}
     return _shown("text", place, rows, color=INK, **look)
 
 

@@ -161,8 +161,10 @@ def _rate(observed: Observed) -> str:
         ScenarioError: it is not that of the path.
     """
     if observed.limit:
+        rates = f" ({of})" if (of := observed.rates_text()) else ""
         raise ScenarioError(
-            f"--from: {observed.limited_text()} Their rate is not that of the path: give --rate"
+            f"--from: {observed.limited_text()} The rate that was read{rates} is "
+            "not that of the path: give --rate"
         )
     return f"{observed.rate_bps:.0f} bit/s" if observed.rate_bps else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +17,8 @@ _LEAST_RTT = re.compile(r"\bminrtt:([0-9.]+)")
 _RATE = re.compile(r"\bdelivery_rate ([0-9.]+)([KMG]?)bps")
 _SEGMENTS = re.compile(r"\bdata_segs_out:([0-9]+)")
 _AGAIN = re.compile(r"\bretrans:[0-9]+/([0-9]+)")
+_ACKED = re.compile(r"\bbytes_acked:([0-9]+)")
+_BUSY = re.compile(r"\bbusy:([0-9]+)ms")
 _APPLICATION = re.compile(r"\bapp_limited\b")
 _ADDRESS = re.compile(r"(\S+):(?:[0-9]+|\*|[a-z][a-z0-9-]*)(?=\s|$)")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -39,11 +41,15 @@ REMEDIES: dict[Limit, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """What a connection has shown; `limit` is what has limited it, for the part `limited`."""
+    """What a connection has shown; `limit` is what has limited it, for the part `limited`.
+
+    `rate_bps` is its last delivery rate, and `mean_bps` its mean while it had data to send.
+    """
 
     peer: str
     rtt_ms: float
     rate_bps: float | None
+    mean_bps: float | None
     segments: int
     again: int
     limit: Limit | None = None
@@ -65,8 +71,13 @@ class Observed:
     @property
     def together_bps(self) -> float | None:
         """The sum of the delivery rates."""
-        rates = [of.rate_bps for of in self.connections if of.rate_bps is not None]
-        return sum(rates) if rates else None
+        return _sum(of.rate_bps for of in self.connections)
+
+    @property
+    def mean_bps(self) -> float | None:
+        """The sum of the means, where it is above that of the delivery rates of this moment."""
+        mean = _sum(of.mean_bps for of in self.connections)
+        return mean if mean is not None and mean > (self.together_bps or 0) else None
 
     @property
     def limit(self) -> Limit | None:
@@ -79,17 +90,23 @@ class Observed:
 
         None if they are limited by something else.
         """
-        return None if self.limit else self.together_bps
+        return None if self.limit else self.mean_bps or self.together_bps
+
+    def rates_text(self) -> str:
+        """Say how much all connections have together; empty if they do not show it."""
+        together, mean = self.together_bps, self.mean_bps
+        now = f"{quantity(together, 'bit/s')} together" if together else ""
+        if mean is None:
+            return now
+        usual = f"{quantity(mean, 'bit/s')} on average while they had data to send"
+        return f"{now} now, {usual}" if now else usual
 
     def text(self) -> str:
         """Say what was read, and how it is used."""
-        count = len(self.connections)
-        them = "one connection" if count == 1 else f"{count} connections"
-        peer = self.connections[0].peer
-        together = self.together_bps
-        rate = f"{quantity(together, 'bit/s')} together, " if together else ""
-        to = f" to {peer}" if peer else ""
-        parts = [f"Read from {them}{to}: {rate}a round-trip time of {self.rtt_ms:g} ms."]
+        count, peer, rates = len(self.connections), self.connections[0].peer, self.rates_text()
+        whom = f"{_named(count)} to {peer}" if peer else _named(count)
+        rate = f"{rates}, " if rates else ""
+        parts = [f"Read from {whom}: {rate}a round-trip time of {self.rtt_ms:g} ms."]
         if self.others:
             parts.append(f"Not counted: connections to {listed(self.others)}.")
         segments = sum(of.segments for of in self.connections)
@@ -99,17 +116,19 @@ class Observed:
                 f"{100 * again / segments:.2g} % of the segments were retransmitted; that is not "
                 "used as random loss, because the connections may have filled the buffer."
             )
-        if self.limit:
-            parts.append(self.limited_text())
         return " ".join(parts)
 
     def limited_text(self) -> str:
         """Say what limits the connections instead of the path, and what helps."""
         assert self.limit is not None
-        part = max(of.limited for of in self.connections if of.limit == self.limit)
-        time = f" for {100 * part:.3g} % of the time" if part else ""
+        parts = [of.limited for of in self.connections if of.limit == self.limit]
+        least, most = (f"{100 * part:.3g}" for part in (min(parts), max(parts)))
+        time = f" for {most if least == most else f'{least} to {most}'} % of the time"
+        time = time if max(parts) else ""
+        of_all = "" if len(parts) == len(self.connections) else f"{len(parts)} of "
         return (
-            f"Not the controller: the {self.limit} limits these connections{time}; "
+            f"Not the controller: the {self.limit} limits {of_all}{_named(len(self.connections))}"
+            f"{time}; "
             f"{REMEDIES[self.limit]}."
         )
 
@@ -138,6 +157,15 @@ def observed(text: str) -> Observed:
     )
 
 
+def _named(count: int) -> str:
+    return "one connection" if count == 1 else f"{count} connections"
+
+
+def _sum(rates: Iterable[float | None]) -> float | None:
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if known else None
+
+
 def _of_iperf3(text: str) -> str:
     """Say which options give what iperf3 has measured, which does not say what limits it."""
     try:
@@ -150,7 +178,7 @@ def _of_iperf3(text: str) -> str:
         return ""
     return (
         f". This JSON of iperf3 does not say what limits the transfer to {peer!s:.60}; if the path "
-        f"does, give what was measured: {path}"
+        f"does, give what was measured instead of --from: {path}"
     )
 
 
@@ -174,6 +202,7 @@ def _connection(peer: str, words: str) -> Connection | None:
     if (rtt := _LEAST_RTT.search(words) or _RTT.search(words)) is None:
         return None
     rate, segments, again = (of.search(words) for of in (_RATE, _SEGMENTS, _AGAIN))
+    acked, busy = (of.search(words) for of in (_ACKED, _BUSY))
     found = {limit: pattern.search(words) for limit, pattern in _LIMITED.items()}
     parts = {limit: float(match[1]) / 100 for limit, match in found.items() if match is not None}
     limit: Limit | None = "application" if _APPLICATION.search(words) else None
@@ -183,6 +212,7 @@ def _connection(peer: str, words: str) -> Connection | None:
         peer=peer,
         rtt_ms=float(rtt[1]),
         rate_bps=float(rate[1]) * PREFIXES[rate[2]] if rate else None,
+        mean_bps=8000 * int(acked[1]) / int(busy[1]) if acked and busy and int(busy[1]) else None,
         segments=int(segments[1]) if segments else 0,
         again=int(again[1]) if again else 0,
         limit=limit,

@@ -100,7 +100,17 @@ def _limit(advice: Advice) -> str:
 
 
 def _read(advice: Advice) -> list[str]:
-    return [] if advice.known.observed is None else [advice.known.observed.text()]
+    observed = advice.known.observed
+    if observed is None:
+        return []
+    now = observed.rate_bps
+    less = (
+        "The answer is less than these connections have now, because the settings have competing "
+        "flows and random losses, which the path may lack."
+    )
+    # What something else than the path limits is compared with nothing.
+    is_less = now is not None and advice.winner.goodput.mean < now
+    return [f"{observed.text()} {less}" if is_less else observed.text()]
 
 
 def answer(advice: Advice) -> str:

@@ -179,9 +179,10 @@ def _group(held: Held, key: str, name: str, count: int, trip: str) -> dict[str, 
         return fmean(of[case]["flows"][key][figure] or 0.0 for of in runs)
 
     if key in runs[0][ATTACKED]["flows"]:
-        timeouts, cwnd = mean("timeouts"), _packets(mean("cwnd"))
+        timeouts, cwnd = f"{mean('timeouts'):.2g}", _packets(mean("cwnd"))
         parts = [f"loses {_percent(mean('loss_rate'))} of its packets"]
-        parts += [f"has {timeouts:.2g} timeouts"] if timeouts >= 0.5 else []
+        timed_out = f"has {timeouts} timeout{'' if timeouts == '1' else 's'}"
+        parts += [timed_out] if mean("timeouts") >= 0.5 else []
         words["sender"] = f"{', '.join(parts)} and has a mean window of {cwnd} packets"
         words |= {"cwnd": cwnd, "mbps": f"{mean('goodput_bps') / 1e6:.3g}"}
     if REFERENCE in runs[0]:

@@ -59,9 +59,10 @@ def answer(question: Question, rows: Sequence[Row], found: Mapping[str, Runs], d
 
 
 def _themes(question: Question) -> list[Theme]:
-    size = size_text(question.size_bytes)
+    several = len(question.rtts_s) > 1
+    transfer = f"completes {size_text(question.size_bytes)}{' on every flow' if several else ''}"
     themes = []
-    if len(question.rtts_s) > 1:
+    if several:
         themes.append(
             Theme(
                 case="alone",
@@ -78,9 +79,9 @@ def _themes(question: Question) -> list[Theme]:
         Theme(
             case="alone",
             value=slowest,
-            only=f"transfers {size} on its slowest flow",
-            best=f"transfers {size} fastest on its slowest flow",
-            last="slowest",
+            only=transfer,
+            best=f"{transfer} first",
+            last="last",
             figure="{}",
             form=DURATION,
         )
@@ -193,6 +194,8 @@ def slowest(run: Row) -> float | None:
 
 
 def others_text(question: Question) -> str:
-    """Name the competing flows, such as "4 reno"."""
+    """Name the competing flows, such as "4 reno flows"."""
     others = question.others
-    return f"{others.count} {others.name}" if others is not None else "nothing"
+    if others is None:
+        return "nothing"
+    return f"{others.count} {others.name} flow{'' if others.count == 1 else 's'}"

@@ -29,9 +29,13 @@ Columns = dict[str, tuple[str, Form]]
 def outcome_of(done: Comparison) -> Outcome:
     """Put a comparison into words and tables."""
     question = done.question
-    rtts = listed([f"{1000 * rtt:g} ms" for rtt in question.rtts_s])
-    path = f"{quantity(question.rate_bps, 'bit/s')}, {rtts}, a buffer of {question.buffer}"
-    beside = "" if question.others is None else f" beside {others_text(question)}"
+    rtts = listed([f"{1000 * rtt:g}" for rtt in question.rtts_s])
+    times = "round-trip times" if len(question.rtts_s) > 1 else "a round-trip time"
+    path = (
+        f"{quantity(question.rate_bps, 'bit/s')} with {times} of {rtts} ms and a buffer of "
+        f"{question.buffer}"
+    )
+    beside = "" if question.others is None else f", beside {others_text(question)}"
     names = listed(list(question.controllers))
     return Outcome(
         study="compare",

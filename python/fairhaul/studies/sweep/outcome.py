@@ -108,7 +108,7 @@ def _range(table: Sequence[Row]) -> list[str]:
         function(known, key=lambda pair: pair[0]) for function in (min, max)
     )
     return [
-        f"Jain's index is {low:.3f} to {high:.3f}: lowest at {where(worst)}, highest at "
+        f"Jain's index is {low:.3f} to {high:.3f}: lowest with {where(worst)}; highest with "
         f"{where(best)}."
     ]
 
