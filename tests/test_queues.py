@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from tools.queues import __main__ as command
 from tools.queues.comparison import Compared, report
-from tools.queues.rows import BadFile, Row, read
-from tools.queues.runs import depth, scenario
+from tools.queues.rows import BadFile, Row, depth, read
+from tools.queues.runs import scenario
 
 HEAD = "algorithm,num_flows,max_queue_depth_packets,depth_p50\n"
 
@@ -51,8 +51,8 @@ def test_a_missing_file_names_the_public_source(tmp_path: Path) -> None:
 
 
 def test_a_packet_counts_itself_and_113_cells() -> None:
-    # At 10 Gbit/s a packet of 9000 B takes 7.2 us. One that waits for none is reported as 2.
-    assert [depth(us * 1e-6) for us in (7.2, 14.3, 14.5, 720.0)] == [2, 2, 3, 100]
+    # A packet that waits for none is reported as 2.
+    assert [depth(packets) for packets in (1.0, 1.99, 2.01, 100.0)] == [2, 2, 3, 100]
     # 111.1 packets are 12,500 cells: the 111th packet of 113 cells would reach them, and one more
     # is being sent. The switch never holds more than 215.
     assert [row(buffer=buffer).capacity for buffer in (111.1111, 222.2222)] == [111, 216]

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from fairhaul.text.table import Table
-from tools.queues.rows import Row
+from tools.queues.rows import Row, depth
 
 if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
@@ -24,14 +24,14 @@ WORST = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """A row, and the medians of each engine's seeds."""
+    """A row, and the medians of each engine's seeds, in packets that are not rounded."""
 
     row: Row
-    medians: Mapping[Engine, Sequence[int]]
+    medians: Mapping[Engine, Sequence[float]]
 
-    def value(self, engine: Engine) -> float:
-        """The median over the seeds."""
-        return median(self.medians[engine])
+    def value(self, engine: Engine) -> int:
+        """The median over the seeds, as the switch counts."""
+        return depth(median(self.medians[engine]))
 
     def error(self, engine: Engine) -> float:
         """How much more it is than that of the hardware, as a part of the buffer."""
@@ -43,8 +43,9 @@ class Compared:
 
     @property
     def same(self) -> bool:
-        """Whether the simulator and Linux are the same."""
-        return abs(self.error("sim") - self.error("linux")) <= SAME
+        """Whether the medians of the simulator and of Linux are nearly the same."""
+        sim, linux = (median(self.medians[engine]) for engine in ("sim", "linux"))
+        return abs(sim - linux) <= SAME * self.row.buffer
 
 
 def report(rows: Sequence[Compared], engines: Sequence[Engine]) -> Iterator[str]:
@@ -74,9 +75,9 @@ def table(rows: Iterable[Compared], engines: Sequence[Engine]) -> Table:
         line = [f"`{of.row.controller}`", str(of.row.flows), f"{of.row.buffer:.1f}"]
         line.append(f"{of.row.median:g}")
         for engine in engines:
-            low, high = min(of.medians[engine]), max(of.medians[engine])
+            low, high = (depth(end(of.medians[engine])) for end in (min, max))
             spread = f" [{low}, {high}]" if low < high else ""
-            line += [f"{of.value(engine):g}{spread}", f"{100 * of.error(engine):+.0f}"]
+            line += [f"{of.value(engine)}{spread}", f"{100 * of.error(engine):+.0f}"]
         cells.append(line)
     return Table(columns=heads, rows=cells, words=1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Running, values
 from fairhaul.scenario.read import Scenario, read_one
-from tools.queues.rows import PACKET_B, Row
+from tools.queues.rows import PACKET_B, RATE_BPS, Row
 from tools.queues.statistic import LINK, delays_s
 
 if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
 
 SETUP = Path(__file__).parent / "setup.toml"
-PACKET_TIME_S = PACKET_B * 8 / 10e9
+PACKET_TIME_S = PACKET_B * 8 / RATE_BPS
 
 
 def scenario(row: Row, engine: Engine, overrides: Mapping[str, object] | None = None) -> Scenario:
@@ -41,23 +40,14 @@ def _filled(value: object, row: Row) -> object:
     return value.replace("{burst}", str(row.burst)) if isinstance(value, str) else value
 
 
-def depth(delay_s: float) -> int:
-    """Give the depth that a packet saw when it left, in packets as the switch counts them.
-
-    A packet is counted itself, and takes 113 cells of 80 B, so that one without company counts as
-    1.004 packets of 9000 B, which is rounded up.
-    """
-    return max(2, math.ceil(delay_s / PACKET_TIME_S))
-
-
 def medians(
     rows: Sequence[Row],
     engine: Engine,
     seeds: int,
     running: Running,
     overrides: Mapping[str, object] | None = None,
-) -> list[list[int]]:
-    """Give the median depth of each row with each seed.
+) -> list[list[float]]:
+    """Give the median of each row with each seed, in packets that are not rounded.
 
     Raises:
         RunError: a run failed.
@@ -68,4 +58,4 @@ def medians(
         jobs_of(scenario(row, engine, overrides), seeds, engine, "delays_s", build) for row in rows
     ]
     flat = iter(values([job for each in jobs for job in each], delays_s, running, engine=engine))
-    return [[depth(next(flat)[0]) for _ in each] for each in jobs]
+    return [[next(flat)[0] / PACKET_TIME_S for _ in each] for each in jobs]
