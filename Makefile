@@ -25,6 +25,9 @@ HTSIM ?=
 PREFIX ?= /opt/fairhaul
 DESTDIR ?=
 
+# The measurements for `make queues`: notebooks/generalized_test.csv of https://github.com/brucespang/ifip21-buffer-sizing
+FILE ?=
+
 # How long `make fuzz` looks for scenarios that break an invariant, and then for input that breaks each reader; from which
 # seed the scenarios are drawn, by default another one each day.
 TIME ?= 10m
@@ -46,7 +49,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain queues gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -108,6 +111,9 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 
 grain: $(VENV)/.extension ## compare trains of packets with single packets in 43 scenarios, and draw the figure of docs/grain.md, in about an hour
 	$(VENV)/bin/python -m tools.grain
+
+queues: $(VENV)/.extension ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv
+	$(VENV)/bin/python -m tools.queues $(FILE)
 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery
