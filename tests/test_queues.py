@@ -58,13 +58,6 @@ def test_a_packet_counts_itself_and_113_cells() -> None:
     assert [row(buffer=buffer).capacity for buffer in (111.1111, 222.2222)] == [111, 216]
 
 
-def test_a_burst_has_what_the_pacing_rate_sends_in_a_1024th_of_a_second() -> None:
-    # 1.2 x 10 Gbit/s / 32 / 8 / 1024 = 45.8 kB, which are five packets of 8948 B.
-    assert [row(flows=flows).burst for flows in (1, 16, 32, 64, 128)] == [7, 7, 5, 2, 2]
-    described = json.loads(scenario(row(flows=32), "sim").describe())
-    assert described["flows"][0]["offload_packets"] == 5
-
-
 def test_the_counts_are_parts_of_the_buffer() -> None:
     # 5 of 111.1 packets are 4.5 %, 20 are 18 %; the median of three seeds counts.
     near = Compared(row=row(), medians={"sim": [63, 90, 50], "linux": [58, 58, 58]})

@@ -19,7 +19,7 @@ SMALLEST = 17.0
 
 # The unit in which the switch counts, a packet of the set-up in it, and the packets of which the
 # threshold is a multiple.
-RATE_BPS, PAYLOAD_B = 10e9, 8948
+RATE_BPS = 10e9
 CELL_B, PACKET_CELLS, PACKET_B = 80, 113, 9000
 # The largest depth that the switch holds whatever its threshold is: with 222 packets no row with a
 # full queue exceeds 216, which is 215 packets of 113 cells. Its buffer has 2 MB.
@@ -43,15 +43,6 @@ class Row:
     def name(self) -> str:
         """The row in a few words."""
         return f"{self.controller}, {self.flows} flow{'s'[: self.flows > 1]}, {self.buffer:.0f}"
-
-    @property
-    def burst(self) -> int:
-        """The packets of a burst of segmentation offload, as the kernel sizes it.
-
-        What the pacing rate, 1.2 times that of a flow, sends in 1/1024 s, at most 64 kB and at
-        least two packets [LINUX, tcp_tso_autosize].
-        """
-        return min(max(int(1.2 * RATE_BPS / self.flows / 8 / 1024 / PAYLOAD_B), 2), 7)
 
     @property
     def capacity(self) -> int:

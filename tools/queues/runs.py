@@ -20,24 +20,15 @@ SETUP = Path(__file__).parent / "setup.toml"
 PACKET_TIME_S = PACKET_B * 8 / RATE_BPS
 
 
-def scenario(row: Row, engine: Engine, overrides: Mapping[str, object] | None = None) -> Scenario:
-    """Give the scenario of a row on an engine; `overrides` change keys of the set-up."""
+def scenario(row: Row, overrides: Mapping[str, object] | None = None) -> Scenario:
+    """Give the scenario of a row; `overrides` change keys of the set-up."""
     setup = tomllib.loads(SETUP.read_text(encoding="utf-8"))
     own = {
         "flow.F.controller": row.controller,
         "flow.F.count": row.flows,
         f"link.{LINK}.queue.capacity": f"{row.capacity} packets",
     }
-    given = {**setup.get(engine, {}), **(overrides or {})}
-    return read_one(
-        setup["scenario"],
-        {**own, **{key: _filled(value, row) for key, value in given.items()}},
-    )
-
-
-def _filled(value: object, row: Row) -> object:
-    """Put the size of a burst into a value that asks for it."""
-    return value.replace("{burst}", str(row.burst)) if isinstance(value, str) else value
+    return read_one(setup["scenario"], {**own, **(overrides or {})})
 
 
 def medians(
@@ -55,7 +46,7 @@ def medians(
     """
     build = build_of(delays_s)
     jobs = [
-        jobs_of(scenario(row, engine, overrides), seeds, engine, "delays_s", build) for row in rows
+        jobs_of(scenario(row, overrides), seeds, engine, "delays_s", build) for row in rows
     ]
     flat = iter(values([job for each in jobs for job in each], delays_s, running, engine=engine))
     return [[next(flat)[0] / PACKET_TIME_S for _ in each] for each in jobs]

@@ -61,8 +61,18 @@ pub enum Sending {
     First,
     /// For the first time, in the same burst of segmentation offload as the packet before it.
     Following,
+    /// The same, and the last of its burst, which says so (PSH).
+    Last,
     /// Once more.
     Again,
+}
+
+impl Sending {
+    /// Whether it left in the same burst as the packet before it.
+    #[inline(always)]
+    pub fn follows(self) -> bool {
+        matches!(self, Sending::Following | Sending::Last)
+    }
 }
 
 impl Data {

@@ -11,7 +11,7 @@ pub struct HostSettings {
     pub gro: bool,
     /// The rate at which packets leave the sender's card.
     pub line_rate: Option<Rate>,
-    /// How long the receiver's card collects packets before it interrupts.
+    /// The least time between two interrupts of the receiver's card.
     pub moderation: Span,
     /// The longest random delay of a delivery to the receiver; order is kept.
     pub noise: Span,
@@ -29,6 +29,10 @@ pub struct HostSettings {
 pub(super) const TCP_RMEM: &str = "net.ipv4.tcp_rmem";
 pub(super) const TCP_WMEM: &str = "net.ipv4.tcp_wmem";
 
+/// The name of the setting of how fast bursts shrink with the round trip, and its value in Linux.
+pub(super) const TSO_RTT_LOG: &str = "net.ipv4.tcp_tso_rtt_log";
+const RTT_LOG: u32 = 9;
+
 /// The limits within which Linux 6.12 sizes a socket buffer of TCP, bytes: the first size, and the largest.
 const RMEM: (u64, u64) = (131_072, 6_291_456);
 const WMEM: (u64, u64) = (16_384, 4_194_304);
@@ -44,10 +48,23 @@ impl HostSettings {
         self.limits(TCP_WMEM).unwrap_or(WMEM)
     }
 
-    /// A limit that is set and is not three numbers.
-    pub(super) fn wrong_limit(&self) -> Option<&'static str> {
+    /// Bursts on short paths are half as long for each further 2 to that power of microseconds of round trip.
+    pub fn tso_rtt_log(&self) -> u32 {
+        self.number(TSO_RTT_LOG).unwrap_or(RTT_LOG)
+    }
+
+    /// A setting that the simulator follows and cannot read, and what it wants.
+    pub(super) fn wrong_sysctl(&self) -> Option<(&'static str, &'static str)> {
         let is_wrong = |name: &&str| self.sysctls.contains_key(*name) && self.limits(name).is_none();
-        [TCP_RMEM, TCP_WMEM].into_iter().find(is_wrong)
+        let limit = [TCP_RMEM, TCP_WMEM].into_iter().find(is_wrong);
+        let log = self.sysctls.contains_key(TSO_RTT_LOG) && self.number(TSO_RTT_LOG).is_none();
+        limit
+            .map(|name| (name, "three numbers of bytes, such as \"4096 131072 6291456\""))
+            .or_else(|| log.then_some((TSO_RTT_LOG, "a number from 0 to 31")))
+    }
+
+    fn number(&self, name: &str) -> Option<u32> {
+        self.sysctls.get(name)?.trim().parse().ok().filter(|number| *number < u32::BITS)
     }
 
     /// The second and the third of three numbers.

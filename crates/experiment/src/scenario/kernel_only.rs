@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fairhaul_units::Span;
 
-use super::host::{TCP_RMEM, TCP_WMEM};
+use super::host::{TCP_RMEM, TCP_WMEM, TSO_RTT_LOG};
 use crate::{Flow, Hold, HostSettings, Scenario, Traffic};
 
 /// How to run a scenario that only kernels can run, as the end of a sentence.
@@ -14,7 +14,7 @@ pub const RUNS_WITH: &str = "runs with --engine linux";
 /// The queue disciplines of a sender that the simulator has: `fq` paces, the others only hold packets.
 const SIMULATED_QDISCS: [&str; 3] = ["fq", "fq_codel", "pfifo_fast"];
 /// The settings of a kernel that the simulator's hosts follow.
-const SIMULATED_SYSCTLS: [&str; 2] = [TCP_RMEM, TCP_WMEM];
+const SIMULATED_SYSCTLS: [&str; 3] = [TCP_RMEM, TSO_RTT_LOG, TCP_WMEM];
 
 impl Flow {
     /// The keys that set its hosts, as paths from the flow.
@@ -52,10 +52,8 @@ impl Flow {
             let unknown = unknown.join(", ");
             format!("host.sysctl: the simulator knows {known}, not {unknown}; this {RUNS_WITH}")
         });
-        let limits = host.wrong_limit().map(|name| {
-            format!("host.sysctl: {name} must be three numbers of bytes, such as \"4096 131072 6291456\"")
-        });
-        receiver.into_iter().chain(qdisc).chain(sysctl).chain(limits).collect()
+        let wrong = host.wrong_sysctl().map(|(name, wanted)| format!("host.sysctl: {name} must be {wanted}"));
+        receiver.into_iter().chain(qdisc).chain(sysctl).chain(wrong).collect()
     }
 }
 

@@ -33,7 +33,7 @@ pub struct HostSettings {
     pub merges: bool,
     /// The rate at which packets leave its card.
     pub line_rate: Option<Rate>,
-    /// How long its card collects packets before it delivers them.
+    /// The least time between two interrupts of its card.
     pub moderation: Span,
     /// The longest random delay of a delivery to it; order is kept.
     pub noise: Span,

@@ -16,7 +16,7 @@ pub struct Make {
     pub splits: u32,
     /// Zero.
     pub unused: u32,
-    /// How long its card collects packets before they are received.
+    /// The least time between two interrupts of its card.
     pub moderation_ns: u64,
 }
 

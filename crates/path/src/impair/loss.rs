@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use fairhaul_units::{Chance, Sending, Time};
+use fairhaul_units::{Chance, Time};
 
 use super::timed_bursts::{LinkState, TimedBursts};
 use crate::packet::LinkPacket;
@@ -130,7 +130,7 @@ impl Loss {
                 lost
             }
             LossRule::Offloaded(p) => {
-                if packet.sending != Sending::Following {
+                if !packet.sending.follows() {
                     if self.chance.hits(*p) {
                         self.lost.insert(packet.connection);
                     } else {
@@ -156,6 +156,7 @@ impl Loss {
 mod tests {
     use super::*;
     use crate::packet::PacketKind;
+    use fairhaul_units::Sending;
     use fairhaul_units::{Ecn, Span};
 
     /// A packet of the flow and connection of that number.

@@ -29,7 +29,10 @@ impl Connection {
     /// The card interrupts: the receiver takes what has waited.
     pub(super) fn interrupt(&mut self, now: Time, route: &Route, network: &mut Network) {
         let Some(mut card) = self.card.take() else { return };
-        card.interrupt(|data| self.receive(&data, now, route, network));
+        card.interrupt(|data, more| {
+            self.receiver.set_reads_later(more);
+            self.receive(&data, now, route, network);
+        });
         self.card = Some(card);
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use fairhaul_experiment::{Flow, Hold, Traffic};
-use fairhaul_units::{Chance, Data, Span, Time};
+use fairhaul_units::{Chance, Data, Sending, Span, Time};
 
 use super::time_stamps;
 
@@ -18,8 +18,9 @@ const POLL: usize = 64;
 /// See the module.
 #[derive(Clone)]
 pub struct Card {
-    /// How long it collects packets before it interrupts.
+    /// The least time between two interrupts, and when the next one may be.
     moderation: Span,
+    ready: Time,
     /// The longest random delay of a packet before it is in the ring.
     noise: Span,
     chance: Chance,
@@ -35,6 +36,7 @@ impl Card {
         let acts = host.gro || !host.moderation.is_zero() || !host.noise.is_zero();
         acts.then(|| Card {
             moderation: host.moderation,
+            ready: Time::ZERO,
             noise: host.noise,
             chance: Chance::stream(seed, "card", serial.into()),
             merges: host.gro && merges(flow),
@@ -44,7 +46,7 @@ impl Card {
 
     /// When its next interrupt is.
     pub fn due(&self) -> Time {
-        self.ring.front().map_or(Time::NEVER, |first| first.0 + self.moderation)
+        self.ring.front().map_or(Time::NEVER, |first| first.0.max(self.ready))
     }
 
     /// Whether nothing waits in it.
@@ -62,9 +64,10 @@ impl Card {
         self.ring.push_back((at, data));
     }
 
-    /// The interrupt that is due: calls `each` with what it hands over, in order.
-    pub fn interrupt(&mut self, mut each: impl FnMut(Data)) {
+    /// The interrupt that is due: calls `each` with what it hands over, in order, and whether more follows.
+    pub fn interrupt(&mut self, mut each: impl FnMut(Data, bool)) {
         let due = self.due();
+        self.ready = due + self.moderation;
         let count = self.ring.partition_point(|waiting| waiting.0 <= due);
         let mut merged: Option<Data> = None;
         for (place, (_, data)) in self.ring.drain(..count).enumerate() {
@@ -73,11 +76,12 @@ impl Card {
                 Some(first) if self.merges && !begins_poll && follows(first, &data) => {
                     first.size += data.size;
                     first.packets += 1;
+                    first.sending = data.sending;
                 }
-                _ => merged.replace(data).into_iter().for_each(&mut each),
+                _ => merged.replace(data).into_iter().for_each(|data| each(data, true)),
             }
         }
-        merged.into_iter().for_each(each);
+        merged.into_iter().for_each(|data| each(data, false));
     }
 
     /// What waits in it, bytes.
@@ -91,8 +95,8 @@ fn merges(flow: &Flow) -> bool {
     matches!(flow.delayed_ack, Some(Hold::Adaptive { .. })) && !matches!(flow.traffic, Traffic::Cbr { .. })
 }
 
-/// Whether a packet joins those merged so far: it is the next in order, with the same time stamp and marks, and as long as
-/// those before it [LINUX, tcp_gro_receive].
+/// Whether a packet joins those merged so far: it is the next in order, with the same time stamp and marks, as long as those
+/// before it, and these do not end with the end of a burst [LINUX, tcp_gro_receive].
 fn follows(merged: &Data, data: &Data) -> bool {
     let packets = u32::from(merged.packets);
     let is_next = data.number == merged.number + u64::from(merged.packets);
@@ -100,6 +104,7 @@ fn follows(merged: &Data, data: &Data) -> bool {
         !data.opens() && !merged.opens() && merged.congestion.is_none() && data.congestion.is_none();
     is_next
         && is_plain
+        && merged.sending != Sending::Last
         && data.size * packets <= merged.size
         && merged.size + data.size <= LARGEST_MERGE
         && merged.ecn == data.ecn

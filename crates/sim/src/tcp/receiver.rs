@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use fairhaul_experiment::Hold;
-use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Sending, Span, Time};
 
 use super::adaptive_delayed_ack::{AckDecision, AdaptiveDelayedAck, ArrivalKind};
 use super::kernel_timer;
@@ -32,6 +32,9 @@ pub struct Receiver {
     /// Says that instead, as the kernel would.
     adaptive: Option<Box<AdaptiveDelayedAck>>,
     delayed: Option<DelayedAck>,
+    /// The application reads only what follows in the same interrupt; and an acknowledgement is due once it has read.
+    reads_later: bool,
+    is_due: bool,
     /// What it offers, where its kernel sizes its buffer.
     window: Option<Box<ReceiveWindow>>,
     /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3]; or `exact`, and the
@@ -74,6 +77,8 @@ impl Receiver {
             hold,
             adaptive,
             delayed: None,
+            reads_later: false,
+            is_due: false,
             window: None,
             echoes: false,
             exact,
@@ -96,6 +101,12 @@ impl Receiver {
     /// The same that offers what `window` says.
     pub fn with_window(self, window: Option<Box<ReceiveWindow>>) -> Receiver {
         Receiver { window, ..self }
+    }
+
+    /// Whether more follows in the same interrupt: the application reads all of it together, and what it has not read
+    /// takes room, without which what came in order is acknowledged only then [LINUX, __tcp_ack_snd_check].
+    pub fn set_reads_later(&mut self, later: bool) {
+        self.reads_later = later;
     }
 
     /// The first packet that has not arrived: all before it are in order.
@@ -322,10 +333,15 @@ impl Receiver {
         let end = data.number + u64::from(data.packets);
         let is_before_gap = !self.out_of_order.is_empty() && self.next == end;
         let kind = arrival_kind(arrival, is_before_gap);
-        // More than one segment is acknowledged at once [LINUX, __tcp_ack_snd_check].
-        let urgent = urgent || kind == ArrivalKind::InOrder && data.packets > 1;
         let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(kind, urgent, now));
-        match decision.unwrap_or(AckDecision::Send) {
+        let decision = decision.unwrap_or(AckDecision::Send);
+        if let AckDecision::Delay(_) = decision {
+            // More than one segment is acknowledged at once, and by its reader the last of a burst [LINUX,
+            // __tcp_ack_snd_check, tcp_cleanup_rbuf].
+            self.is_due |= data.packets > 1 || data.sending == Sending::Last || self.delayed.is_some();
+        }
+        match decision {
+            AckDecision::Delay(_) if self.is_due && !self.reads_later => {}
             decision @ (AckDecision::Delay(hold) | AckDecision::Compress(hold)) if self.delayed.is_none() => {
                 let until = match decision {
                     AckDecision::Delay(_) => kernel_timer::expires(now, now + hold),
@@ -334,8 +350,8 @@ impl Receiver {
                 self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until, packets: 1 });
                 return None;
             }
-            AckDecision::Compress(_) => return None,
-            _ => {}
+            AckDecision::Delay(_) | AckDecision::Compress(_) => return None,
+            AckDecision::Send => {}
         }
         // What fills a gap says so by its own stamp [RFC 7323, 4.3].
         let waited = self.delayed.take().filter(|_| !filled);
@@ -366,6 +382,7 @@ impl Receiver {
 
     #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
+        self.is_due = false;
         let mut ack = Ack {
             next: self.next,
             echo: stamped,
@@ -418,7 +435,6 @@ fn arrival_kind(arrival: (bool, bool, bool), is_before_gap: bool) -> ArrivalKind
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairhaul_units::Sending;
 
     fn data(number: u64) -> Data {
         let (stamped, ecn) = (Time::ZERO, Ecn::Capable);

@@ -6,9 +6,9 @@ use fairhaul_units::Span;
 use super::sender_config::{LARGEST_BURST, segment_of_linux};
 
 /// A burst has what the pacing rate sends in one part of this of a second (sk_pacing_shift), and on short round trips
-/// more: half as much for each further 512 us (tcp_tso_rtt_log).
+/// more: half as much for each further 512 us, unless `tcp_tso_rtt_log` says otherwise.
 pub(super) const PARTS_OF_SECOND: f64 = 1024.0;
-const RTT_STEP: Span = Span::from_us(512);
+const RTT_LOG: u32 = 9;
 /// The least packets of a burst (tcp_min_tso_segs), and the pacing rate below which one packet is enough for BBR
 /// (bbr_min_tso_rate), bytes/s.
 const LEAST: u64 = 2;
@@ -19,6 +19,8 @@ const SLOW: f64 = 150_000.0;
 pub struct Segmentation {
     /// Payload of a packet in the kernel.
     segment: f64,
+    /// For how much longer a round trip a burst has half as much of what it has on the shortest.
+    rtt_step: Span,
     /// Whether a slow flow sends single packets.
     single_if_slow: bool,
 }
@@ -26,8 +28,10 @@ pub struct Segmentation {
 impl Segmentation {
     /// That of the sender of `flow`; `None`: the scenario gives the size.
     pub fn of(flow: &Flow) -> Option<Segmentation> {
+        let log = flow.host.as_ref().map_or(RTT_LOG, |host| host.tso_rtt_log());
         (flow.offload == Flow::BURSTS_OF_KERNEL).then(|| Segmentation {
             segment: segment_of_linux(flow) as f64,
+            rtt_step: Span::from_us(1 << log),
             single_if_slow: flow.controller.name() == "bbr",
         })
     }
@@ -35,7 +39,7 @@ impl Segmentation {
     /// The most packets that leave as one at a pacing rate of `rate` packets/s.
     pub fn largest(&self, rate: f64, min_rtt: Span) -> u64 {
         let most = LARGEST_BURST as f64;
-        let halvings = min_rtt / RTT_STEP;
+        let halvings = min_rtt / self.rtt_step;
         let more = if halvings < 32 { LARGEST_BURST >> halvings } else { 0 };
         let bytes = (rate * self.segment / PARTS_OF_SECOND + more as f64).min(most);
         let least = if self.single_if_slow && rate * self.segment < SLOW { 1 } else { LEAST };
@@ -50,9 +54,10 @@ mod tests {
     /// Of 1448 B: 100 Mbit/s of payload with a gain of 1.2 are 117 kB in a 1024th of a second.
     #[test]
     fn a_burst_is_a_millisecond_of_the_rate_and_more_on_short_paths() {
-        let segmentation = Segmentation { segment: 1448.0, single_if_slow: true };
+        let segmentation =
+            Segmentation { segment: 1448.0, rtt_step: Span::from_us(512), single_if_slow: true };
         let of = |mbps: f64, rtt_us| segmentation.largest(mbps * 1e6 / 8.0 / 1448.0, Span::from_us(rtt_us));
         assert_eq!([of(1.0, 40_000), of(20.0, 40_000), of(116.0, 40_000), of(349.0, 40_000)], [1, 2, 9, 29]);
-        assert_eq!([of(1e4, 40_000), of(100.0, 100), of(100.0, 600), of(100.0, 3_000)], [45, 45, 31, 9]);
+        assert_eq!([of(1e4, 40_000), of(100.0, 100), of(100.0, 600), of(100.0, 3_000)], [45, 45, 30, 9]);
     }
 }

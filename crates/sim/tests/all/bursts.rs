@@ -66,7 +66,7 @@ fn a_burst_is_at_most_a_third_of_the_window_and_at_most_the_configured_size() {
         pipe.run(at(3000));
         let of_one_time = |a: &(Time, Data), b: &(Time, Data)| a.0 == b.0;
         for burst in pipe.sent.chunk_by(of_one_time).filter(|burst| burst[0].0 > at(1000)) {
-            let follows = |(_, data): &(Time, Data)| data.sending == Sending::Following;
+            let follows = |(_, data): &(Time, Data)| data.sending.follows();
             assert!(!follows(&burst[0]) && burst[1..].iter().all(follows), "{burst:?}");
         }
         // After the first round, acknowledgements come 1 ms apart.

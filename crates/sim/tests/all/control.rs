@@ -130,7 +130,7 @@ fn what_only_kernels_can_do_is_refused_before_anything_happens() {
         [[flow]]
         name = "F"
         controller = "cdg"
-        host = { gro = true }
+        host = { qdisc = "cake" }
     "#;
     let scenario = read(text, "test", &[]).expect("it is a scenario").base;
     let Err(RunError::Refused(requests)) = run(&scenario, &Control::default()) else { panic!("it runs") };

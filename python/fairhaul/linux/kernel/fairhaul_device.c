@@ -44,7 +44,7 @@ struct fairhaul_make {
 	u32 merges;	/* whether packets that arrive together are merged */
 	u32 splits;	/* whether its card splits bursts of the kernel into packets */
 	u32 unused;
-	u64 moderation;	/* how long the card collects packets, from the first on, before they are received */
+	u64 moderation;	/* the least time between two interrupts of the card */
 };
 
 #define FAIRHAUL_MAKE _IOW('f', 1, struct fairhaul_make)
@@ -58,11 +58,12 @@ struct fairhaul_host {
 	struct napi_struct napi;
 	struct sk_buff_head received;	/* packets that wait for a poll */
 	struct sk_buff_head sending;	/* packets whose bits have not all left the card */
-	struct hrtimer interrupt;	/* the end of collecting packets */
+	struct hrtimer interrupt;	/* the interrupt, if packets wait for it */
 	struct hrtimer sent;		/* the time at which the first packet of `sending` has left */
 	u32 number;
 	bool merges;
 	u64 moderation;
+	u64 ready;			/* when the card may interrupt again */
 };
 
 static const struct fairhaul_path *path;
@@ -124,6 +125,19 @@ static bool is_queue(const struct fairhaul_host *host)
 	return host->number >= MOST_HOSTS;
 }
 
+/* The card interrupts its host, which polls the packets that have waited. */
+static void interrupt(struct fairhaul_host *host)
+{
+	host->ready = ktime_get_ns() + host->moderation;
+	napi_schedule(&host->napi);
+}
+
+static enum hrtimer_restart interrupt_due(struct hrtimer *timer)
+{
+	interrupt(container_of(timer, struct fairhaul_host, interrupt));
+	return HRTIMER_NORESTART;
+}
+
 /* A packet has reached its host. */
 static void arrive(const struct fairhaul_packet *packet)
 {
@@ -144,16 +158,12 @@ static void arrive(const struct fairhaul_packet *packet)
 	/* Nothing damages packets in here, so no card has to compute a sum and no host has to check it. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	__skb_queue_tail(&host->received, skb);
-	if (!host->moderation)
-		napi_schedule(&host->napi);
-	else if (!hrtimer_active(&host->interrupt))
-		start_at(&host->interrupt, ktime_get_ns() + host->moderation);
-}
-
-static enum hrtimer_restart interrupt(struct hrtimer *timer)
-{
-	napi_schedule(&container_of(timer, struct fairhaul_host, interrupt)->napi);
-	return HRTIMER_NORESTART;
+	if (hrtimer_active(&host->interrupt))
+		return;
+	if (ktime_get_ns() >= host->ready)
+		interrupt(host);
+	else
+		start_at(&host->interrupt, host->ready);
 }
 
 /* Everything up to now happens in the network. Interrupts are off. */
@@ -367,7 +377,7 @@ static long make(const struct fairhaul_make *request)
 		device->features = device->hw_features |= NETIF_F_TSO | NETIF_F_TSO_ECN;
 	__skb_queue_head_init(&host->received);
 	__skb_queue_head_init(&host->sending);
-	prepare(&host->interrupt, interrupt);
+	prepare(&host->interrupt, interrupt_due);
 	prepare(&host->sent, sent);
 	netif_napi_add(device, &host->napi, poll);
 	error = register_netdev(device);

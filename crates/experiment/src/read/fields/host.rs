@@ -43,8 +43,8 @@ table! {
     line_rate: Rate = in_words("no limit"),
         "Rate of the sender's card: it splits a burst into packets, which leave one after the other at this rate.";
     moderation: Time<0, SECOND> = default("\"0 s\""),
-        "Interrupt moderation: the receiver's card collects packets for this time, from the first that arrives, before \
-         it delivers them.";
+        "Interrupt moderation: the least time between two interrupts of the receiver's card, which collects packets \
+         until it may interrupt.";
     noise: Overhead = default("\"0 s\""),
         "Random delay of each delivery to the receiver, which keeps packets in order.";
     qdisc: Qdisc = in_words("`pfifo_fast`, the kernel's own default"),

@@ -27,7 +27,12 @@ impl<C: Controller + Clone> Sender<C> {
         if self.pacer.burst() > 0 {
             // A probe is not part of a burst, and only keeps the pacer from making it wait.
             let follows = !self.detector.is_probe_due();
-            return Some((self.pacer.burst(), if follows { Sending::Following } else { Sending::First }));
+            let sending = match self.pacer.burst() {
+                _ if !follows => Sending::First,
+                1 => Sending::Last,
+                _ => Sending::Following,
+            };
+            return Some((self.pacer.burst(), sending));
         }
         let outstanding = self.board.outstanding();
         let buffer = self.config.buffers.end() - self.board.una();

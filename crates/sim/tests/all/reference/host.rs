@@ -278,7 +278,10 @@ impl Host {
     /// The card may interrupt, or the delay of an acknowledgement may have ended.
     pub fn on_receiver(&mut self, now: Time, shared: &mut Shared) {
         if let Some(mut card) = self.card.take_if(|card| card.due() == now) {
-            card.interrupt(|data| self.take(&data, now, shared));
+            card.interrupt(|data, more| {
+                self.receiver.set_reads_later(more);
+                self.take(&data, now, shared);
+            });
             if card.due() < Time::NEVER {
                 shared.calendar.add(card.due(), Event::Receiver(self.serial));
             }
