@@ -16,14 +16,14 @@ mod packet_counts;
 mod paused;
 mod receiver_timer;
 mod recording;
+mod sending;
 mod share;
 mod train;
 
-use crate::event_key::EventKind;
 use crate::network::{BottleneckAccount, Network};
 use crate::queued_packet::{DataOrAck, ack_at_link, data_at_link};
 use crate::route::{Leg, LegEnd, Route};
-use crate::tcp::{Card, Datagrams, Poll, ReceiveWindow, Receiver, Sender, SenderConfig};
+use crate::tcp::{Card, Datagrams, ReceiveWindow, Receiver, Sender, SenderConfig};
 use application::Application;
 use departures::Departures;
 use packet_counts::PacketCounts;
@@ -129,15 +129,6 @@ impl Connection {
         self.flow
     }
 
-    /// The pacer lets the next packet go.
-    pub fn on_paced(&mut self, now: Time, route: &Route, network: &mut Network) {
-        if self.paced_at == now {
-            self.paced_at = Time::NEVER;
-            self.count_ready_at(now);
-            self.send_ready(now, route, network);
-        }
-    }
-
     /// Whether all is acknowledged and no packet of it is in flight.
     #[inline(always)]
     pub fn is_over(&self) -> bool {
@@ -153,69 +144,6 @@ impl Connection {
     pub fn memory(&self) -> u64 {
         let card = self.card.as_ref().map_or(0, |card| card.memory());
         size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller + card
-    }
-
-    /// Sends the packets that may leave, and schedules the timer.
-    fn send_ready(&mut self, now: Time, route: &Route, network: &mut Network) {
-        loop {
-            self.show_share(network);
-            match &mut self.sender.poll(now) {
-                Poll::Send(data) => {
-                    self.claim_share(data, network);
-                    self.send_data(data, now, route, network);
-                    if network.limits.is_halted() {
-                        break;
-                    }
-                }
-                &mut Poll::Hold(until) => {
-                    self.wake_sender(until, network);
-                    break;
-                }
-                Poll::Idle => break,
-            }
-        }
-        self.end_share(now, network);
-        if self.end.is_none() && self.limit != self.sender.limit() {
-            self.set_limit(self.sender.limit(), now, network);
-        }
-        if self.application.is_some() {
-            self.await_ready(network);
-        }
-        self.schedule_timer(network);
-    }
-
-    /// The sender is asked again at `until`.
-    fn wake_sender(&mut self, until: Time, network: &mut Network) {
-        if self.paced_at != until {
-            self.paced_at = until;
-            network.events.push(until, EventKind::Paced.key(self.serial));
-        }
-    }
-
-    /// The event queue holds one entry for the timer, at or before its time: a timer that moves to a later time
-    /// moves nothing there.
-    fn schedule_timer(&mut self, network: &mut Network) {
-        let due = self.sender.timer();
-        if due < self.timer_at {
-            self.timer_at = due;
-            network.events.push(due, EventKind::Timer.key(self.serial));
-        }
-    }
-
-    /// The retransmission timer may have run out.
-    pub fn on_timer(&mut self, now: Time, route: &Route, network: &mut Network) {
-        if self.timer_at != now {
-            return; // an entry that an earlier one has replaced
-        }
-        self.timer_at = Time::NEVER;
-        if self.sender.timer() <= now {
-            let outcome = self.sender.on_timer(now);
-            self.record_outcome(outcome, now, network);
-            self.count_ready_at(now);
-            self.send_ready(now, route, network);
-        } else {
-            self.schedule_timer(network);
-        }
     }
 
     /// A packet leaves the sender, after a processing time that keeps the order.

@@ -3,12 +3,8 @@
 use fairhaul_experiment::{Flow, Limit, Sockbuf};
 use fairhaul_units::Bytes;
 
-use super::send_tuning::SendTuning;
-use super::sender_config::packets_of_skb;
-
-/// What a packet takes of memory beside its payload: its descriptor, and the room for its headers. By `ss -tm` of
-/// Linux 6.18, 41 packets of 1448 B take 93480 B.
-const OVERHEAD: u64 = 832;
+use super::segmentation::packets_of_skb;
+use super::send_tuning::{SendTuning, in_memory};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -113,15 +109,6 @@ impl BufferLimits {
     }
 }
 
-/// How many packets a buffer of `granted` bytes holds, handed over in bursts, and at how many it is filled again [LINUX]:
-/// one burst more is let in while it is not used up, and a program that waits is woken when what is free is half of what
-/// is used.
-pub(super) fn in_memory(granted: u64, payload: u64, burst: u64) -> (u64, u64) {
-    let each = burst * payload + OVERHEAD;
-    let full = granted.div_ceil(each) * burst;
-    (full, (granted * 2 / 3 / each * burst).min(full - 1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,14 +129,10 @@ mod tests {
     /// 64 kB: 128000 B in packets of 1448 + 832 B are 56.1, so 57, and two thirds of it 37.4.
     #[test]
     fn memory_is_filled_again_once_a_third_is_free() {
-        assert_eq!(in_memory(128_000, 1448, 1), (57, 37));
         let mut limits = BufferLimits::new(57, 37, u64::MAX);
         for (una, end) in [(0, 57), (19, 57), (20, 77), (39, 77), (40, 97)] {
             limits.acknowledged(una);
             assert_eq!(limits.end(), end, "{una}");
         }
-        // Bursts of 16 take 24000 B.
-        assert_eq!(in_memory(128_000, 1448, 16), (96, 48));
-        assert_eq!(in_memory(2, 1448, 1), (1, 0));
     }
 }

@@ -10,7 +10,7 @@
 use fairhaul_experiment::Flow;
 use fairhaul_units::{Span, Time};
 
-use super::sender_config::segment_of_linux;
+use super::segmentation::segment_of_linux;
 
 /// The part of a packet in memory that is payload: of 1500 B in half a page (scaling_ratio).
 const PAYLOAD_PART: f64 = 0.66;

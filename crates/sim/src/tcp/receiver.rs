@@ -1,13 +1,14 @@
 //! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018], and echoes
 //! marks [RFC 3168], or exactly which packets were marked [RFC 8257].
 
+mod kernel;
+
 use std::num::NonZeroU32;
 
 use fairhaul_experiment::Hold;
-use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Sending, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
-use super::adaptive_delayed_ack::{AckDecision, AdaptiveDelayedAck, ArrivalKind};
-use super::kernel_timer;
+use super::adaptive_delayed_ack::AdaptiveDelayedAck;
 use super::receive_window::ReceiveWindow;
 use super::runs::Runs;
 use super::time_stamps;
@@ -162,19 +163,6 @@ impl Receiver {
         time_stamps::is_old(data.stamped, self.recent_stamp)
     }
 
-    /// An old packet is answered, and not taken.
-    #[cold]
-    fn refuse(&mut self, data: &Data, now: Time) -> Option<Ack> {
-        if data.number < self.next {
-            return self.answer(data, (false, false, false), false, now);
-        }
-        self.delayed = None;
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.leaves();
-        }
-        Some(self.acknowledge(self.recent_stamp, now))
-    }
-
     /// Whether a train causes a train of acknowledgements: it is in order, and nothing is missing.
     pub fn takes_whole(&self, train: &Data) -> bool {
         let is_plain = self.out_of_order.is_empty() && self.hold.is_none() && !self.is_special;
@@ -246,72 +234,6 @@ impl Receiver {
         (count, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
     }
 
-    /// Takes packets that were merged: they are acknowledged together.
-    #[cold]
-    fn receive_merged(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
-        if self.is_old(data) {
-            return (0, self.refuse(data, now));
-        }
-        self.heed_mark(data);
-        let end = data.number + u64::from(data.packets);
-        let in_order = (data.number..end).contains(&self.next);
-        self.heed_stamp(data, in_order);
-        let (mut fresh, mut filled) = (0, false);
-        for number in data.number.max(self.next)..end {
-            if number == self.next {
-                filled |= !self.out_of_order.is_empty();
-                self.next += 1;
-                self.next += self.out_of_order.run_at(self.next);
-                self.out_of_order.advance(self.next);
-                fresh += 1;
-            } else if number > self.next && !self.out_of_order.contains(number) {
-                self.remember(number);
-                fresh += 1;
-            }
-        }
-        let marked = data.ecn == Ecn::Marked;
-        let news = if self.exact { marked != self.echoes } else { marked };
-        if self.exact || fresh > 0 && (marked || data.cwr) {
-            self.echoes = marked;
-        }
-        if self.window.is_some() {
-            self.size_window(data, now);
-        }
-        (fresh, self.answer(data, (in_order, filled, fresh > 0), news, now))
-    }
-
-    /// The stamp of what comes in order. Beyond a gap an acknowledgement is held for what it reports, and not for what came
-    /// in order.
-    #[inline(always)]
-    fn heed_stamp(&mut self, data: &Data, in_order: bool) {
-        if in_order && (self.delayed.is_none() || !self.out_of_order.is_empty()) {
-            self.recent_stamp = self.recent_stamp.max(data.stamped);
-        }
-    }
-
-    /// The window follows what has arrived; while it grows, what arrives is acknowledged at once [LINUX, tcp_grow_window].
-    #[inline(never)]
-    fn size_window(&mut self, data: &Data, now: Time) {
-        let Some(window) = &mut self.window else { return };
-        let grows = window.arrive(data.packets, data.stamped, now, self.next, self.out_of_order.members());
-        if let Some(adaptive) = self.adaptive.as_mut().filter(|_| grows) {
-            adaptive.on_larger_window();
-        }
-    }
-
-    /// In Linux the first of the marked packets that are echoed makes two acknowledgements go out at once, and the others
-    /// none [LINUX, tcp_data_ecn_check].
-    fn heed_mark(&mut self, data: &Data) {
-        if let Some(adaptive) = &mut self.adaptive
-            && !self.exact
-            && data.ecn == Ecn::Marked
-            && data.number >= self.next
-            && (data.cwr || !self.echoes)
-        {
-            adaptive.on_first_mark();
-        }
-    }
-
     /// The answer to the request that opens the connection.
     #[cold]
     fn open(&mut self, data: &Data, now: Time) -> Ack {
@@ -322,50 +244,6 @@ impl Receiver {
             window.opens(now);
         }
         Ack { packets: 0, ..self.acknowledge(data.stamped, now) }
-    }
-
-    /// The acknowledgement of a packet that is a duplicate, or whose receiver delays as the kernel does; `arrival`:
-    /// whether the packet is in order, fills a gap, and is new.
-    #[cold]
-    fn answer(&mut self, data: &Data, arrival: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
-        let (_, filled, fresh) = arrival;
-        let urgent = if self.exact { news } else { data.cwr }; // [LINUX, tcp_ecn_accept_cwr]
-        let end = data.number + u64::from(data.packets);
-        let is_before_gap = !self.out_of_order.is_empty() && self.next == end;
-        let kind = arrival_kind(arrival, is_before_gap);
-        let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(kind, urgent, now));
-        let decision = decision.unwrap_or(AckDecision::Send);
-        if let AckDecision::Delay(_) = decision {
-            // More than one segment is acknowledged at once, and by its reader the last of a burst [LINUX,
-            // __tcp_ack_snd_check, tcp_cleanup_rbuf].
-            self.is_due |= data.packets > 1 || data.sending == Sending::Last || self.delayed.is_some();
-        }
-        match decision {
-            AckDecision::Delay(_) if self.is_due && !self.reads_later => {}
-            decision @ (AckDecision::Delay(hold) | AckDecision::Compress(hold)) if self.delayed.is_none() => {
-                let until = match decision {
-                    AckDecision::Delay(_) => kernel_timer::expires(now, now + hold),
-                    _ => now + hold, // by a timer of high resolution
-                };
-                self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until, packets: 1 });
-                return None;
-            }
-            AckDecision::Delay(_) | AckDecision::Compress(_) => return None,
-            AckDecision::Send => {}
-        }
-        // What fills a gap says so by its own stamp [RFC 7323, 4.3].
-        let waited = self.delayed.take().filter(|_| !filled);
-        // A late packet that is taken all the same does not take the echo back, or it would show a recovery as needless.
-        let stamped = data.stamped.max(self.recent_stamp);
-        let waited = waited.map_or((stamped, now), |delayed| (delayed.stamped, delayed.arrived));
-        let mut ack = self.acknowledge(waited.0, waited.1);
-        if self.sends_dsack && !fresh {
-            ack.set_dsack(data.number);
-        }
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.leaves();
-        }
-        Some(ack)
     }
 
     /// Puts the run that now holds `number` first among the recent ones.
@@ -420,21 +298,10 @@ impl Receiver {
     }
 }
 
-/// How a packet arrives at a receiver that delays acknowledgements as the kernel does; `is_before_gap`: the next one is
-/// missing.
-fn arrival_kind(arrival: (bool, bool, bool), is_before_gap: bool) -> ArrivalKind {
-    match arrival {
-        (true, true, _) if is_before_gap => ArrivalKind::BeforeGap,
-        (true, true, _) => ArrivalKind::FillsGap,
-        (true, false, _) => ArrivalKind::InOrder,
-        (false, _, true) => ArrivalKind::BeyondGap,
-        (false, _, false) => ArrivalKind::Duplicate,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_units::Sending;
 
     fn data(number: u64) -> Data {
         let (stamped, ecn) = (Time::ZERO, Ecn::Capable);

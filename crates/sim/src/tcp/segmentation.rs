@@ -3,7 +3,7 @@
 use fairhaul_experiment::Flow;
 use fairhaul_units::Span;
 
-use super::sender_config::{LARGEST_BURST, segment_of_linux};
+use super::time_stamps::TIME_STAMPS;
 
 /// A burst has what the pacing rate sends in one part of this of a second (sk_pacing_shift), and on short round trips
 /// more: half as much for each further 512 us, unless `tcp_tso_rtt_log` says otherwise.
@@ -13,6 +13,23 @@ const RTT_LOG: u32 = 9;
 /// (bbr_min_tso_rate), bytes/s.
 const LEAST: u64 = 2;
 const SLOW: f64 = 150_000.0;
+
+/// The most bytes of a burst that a kernel sizes [LINUX, sk_gso_max_size]: 64 KiB without the headers of all layers.
+const LARGEST_BURST: u64 = 65_536 - 257;
+
+/// Payload of a packet of `flow` in the kernel, whose segments have time stamps.
+pub(super) fn segment_of_linux(flow: &Flow) -> u64 {
+    (flow.packet - flow.headers()).0.saturating_sub(TIME_STAMPS).max(1)
+}
+
+/// How many packets a sender of `flow` hands over together.
+pub(super) fn packets_of_skb(flow: &Flow) -> u64 {
+    if flow.offload == Flow::BURSTS_OF_KERNEL {
+        (LARGEST_BURST / segment_of_linux(flow)).max(1)
+    } else {
+        flow.offload
+    }
+}
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq)]

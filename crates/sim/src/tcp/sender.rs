@@ -5,6 +5,7 @@
 //! Which packets are lost, and which of them to retransmit next, it asks its loss detector. The engine reports each event
 //! to it, then polls it until it has nothing to send.
 
+mod buffers;
 mod burst;
 mod echo;
 mod frto;
@@ -317,12 +318,9 @@ impl<C: Controller + Clone> Sender<C> {
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo), ack.packets);
         }
-        if let Some(window) = ack.window {
-            self.config.buffers.offer(una + advanced, ack.next + u64::from(window.get()));
-        }
+        self.hear_window(ack);
         if advanced > 0 {
-            self.config.buffers.tune(self.window.cwnd);
-            self.config.buffers.acknowledged(una + advanced);
+            self.free_buffer();
             self.rtt.progress();
             self.adapt_rto(ack, now);
             self.validate(now);
@@ -361,9 +359,7 @@ impl<C: Controller + Clone> Sender<C> {
     #[cold]
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
         if ack.opens() {
-            if let Some(window) = ack.window {
-                self.config.buffers.offer(0, window.get().into());
-            }
+            self.hear_window(ack);
             self.sample(now.since(ack.echo), 1);
             self.rtt.progress();
             self.state = CaState::Open;

@@ -7,26 +7,8 @@ use fairhaul_experiment::{
 use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
 use super::buffer_limits::BufferLimits;
-use super::segmentation::Segmentation;
+use super::segmentation::{Segmentation, packets_of_skb};
 use super::send_card::SendCard;
-use super::time_stamps::TIME_STAMPS;
-
-/// The most bytes of a burst that a kernel sizes [LINUX, sk_gso_max_size]: 64 KiB without the headers of all layers.
-pub(super) const LARGEST_BURST: u64 = 65_536 - 257;
-
-/// Payload of a packet of `flow` in the kernel, whose segments have time stamps.
-pub(super) fn segment_of_linux(flow: &Flow) -> u64 {
-    (flow.packet - flow.headers()).0.saturating_sub(TIME_STAMPS).max(1)
-}
-
-/// How many packets a sender of `flow` hands over together.
-pub(super) fn packets_of_skb(flow: &Flow) -> u64 {
-    if flow.offload == Flow::BURSTS_OF_KERNEL {
-        (LARGEST_BURST / segment_of_linux(flow)).max(1)
-    } else {
-        flow.offload
-    }
-}
 
 /// The configuration of a sender, apart from its controller.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use crate::wire::{Pipe, at, config};
 use fairhaul_experiment::{FlowRow, PacketWhat, Recovery, read};
 use fairhaul_sim::tcp::SenderConfig;
 use fairhaul_sim::{Control, run_traced};
-use fairhaul_units::{Data, Rate, Sending, Span, Time};
+use fairhaul_units::{Data, Rate, Span, Time};
 
 /// A flow at 16 of 20 Mbit/s, from an access of 1 Gbit/s.
 fn paced(more: &str) -> String {

@@ -1,0 +1,23 @@
+//! What an acknowledgement means for the buffers of both sockets.
+
+use fairhaul_cc::Controller;
+use fairhaul_units::Ack;
+
+use super::Sender;
+
+impl<C: Controller + Clone> Sender<C> {
+    /// The receiver says what it has room for, if it does.
+    #[inline(always)]
+    pub(super) fn hear_window(&mut self, ack: &Ack) {
+        if let Some(window) = ack.window {
+            self.config.buffers.offer(self.board.una(), ack.next + u64::from(window.get()));
+        }
+    }
+
+    /// More is acknowledged: what the send buffer holds may grow, and moves on.
+    #[inline(always)]
+    pub(super) fn free_buffer(&mut self) {
+        self.config.buffers.tune(self.window.cwnd);
+        self.config.buffers.acknowledged(self.board.una());
+    }
+}
