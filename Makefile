@@ -46,7 +46,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain hosts gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -108,6 +108,9 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 
 grain: $(VENV)/.extension ## compare trains of packets with single packets in 43 scenarios, and draw the figure of docs/grain.md, in about an hour
 	$(VENV)/bin/python -m tools.grain
+
+hosts: $(VENV)/.extension host ## compare the hosts of the simulator with Linux in 100 drawn cells, in many hours; an interrupted call goes on
+	$(VENV)/bin/python -m tools.hosts
 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery
