@@ -29,10 +29,10 @@ TWO_FLOWS_ONE_IN = 3
 
 # Without any random delay, exact times repeat the same phase in every cycle.
 NOISE = "uniform 0 s..5 us"
-# Limits of large buffers: twice the largest flight, in the memory of its packets.
+# Limits of large buffers: four times the largest product of rate and round trip.
 LARGE: Mapping[str, str] = {
-    "net.ipv4.tcp_rmem": "4096 131072 1073741824",
-    "net.ipv4.tcp_wmem": "4096 16384 1073741824",
+    "net.ipv4.tcp_rmem": "4096 131072 536870912",
+    "net.ipv4.tcp_wmem": "4096 16384 536870912",
 }
 
 # The time that is measured, below each rate.
