@@ -49,7 +49,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain queues gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain hosts queues gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -114,6 +114,9 @@ grain: $(VENV)/.extension ## compare trains of packets with single packets in 43
 
 queues: $(VENV)/.extension ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv
 	$(VENV)/bin/python -m tools.queues $(FILE)
+
+hosts: $(VENV)/.extension host ## compare the hosts of the simulator with Linux in 100 drawn cells, in many hours; an interrupted call goes on
+	$(VENV)/bin/python -m tools.hosts
 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery

@@ -87,6 +87,11 @@ impl BufferLimits {
         }
     }
 
+    /// Whether the kernel sizes a buffer.
+    pub fn is_tuned(&self) -> bool {
+        self.tuning.is_some() || self.offered != u64::MAX
+    }
+
     /// Which of the buffers it is that nothing more fits.
     pub fn shortage(&self) -> Limit {
         if self.end < self.written { Limit::ReceiveWindow } else { Limit::SendBuffer }

@@ -11,9 +11,10 @@ use fairhaul_experiment::Flow;
 use fairhaul_units::{Span, Time};
 
 use super::segmentation::segment_of_linux;
+use super::time_stamps;
 
-/// The part of a packet in memory that is payload: of 1500 B in half a page (scaling_ratio).
-const PAYLOAD_PART: f64 = 0.66;
+/// The part of a packet in memory that is payload: of 1500 B in half a page (scaling_ratio, in parts of 256).
+const PAYLOAD_PART: f64 = 171.0 / 256.0;
 /// The same before the first packet has shown it (TCP_DEFAULT_SCALING_RATIO).
 const FIRST_PART: f64 = 0.5;
 /// The largest window that scaling can say [RFC 7323, 2.3].
@@ -105,9 +106,10 @@ impl ReceiveWindow {
 
     fn sample(&mut self, took: Span, now: Time) {
         let &mut (first_took, first_round) = self.first.get_or_insert((took, now.since(self.opened)));
-        // In whole milliseconds of the time stamps, and at least one.
-        let sample = (first_round.as_secs() + took.as_secs() - first_took.as_secs()) * 1e3;
-        let sample = sample.floor().max(1.0) / 1e3;
+        // The difference of two time stamps, in milliseconds, and at least one.
+        let round = (first_round + took).as_ps().saturating_sub(first_took.as_ps()).min(now.as_ps());
+        let ticks = time_stamps::tick(now) - time_stamps::tick(Time::from_ps(now.as_ps() - round));
+        let sample = ticks.max(1) as f64 / 1e3;
         self.rtt = Some(match self.rtt {
             Some(rtt) if sample >= rtt => rtt + (sample - rtt) / RTT_PARTS,
             _ => sample,

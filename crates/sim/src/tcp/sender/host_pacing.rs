@@ -38,8 +38,9 @@ impl<C: Controller + Clone> Sender<C> {
     /// How that is spread.
     #[inline(always)]
     pub(super) fn pacing(&self) -> Pacing {
-        if self.needs.pacing {
-            self.controller.pacing(&self.window)
+        let own = if self.needs.pacing { self.controller.pacing(&self.window) } else { Pacing::None };
+        if own != Pacing::None {
+            own
         } else if self.config.pacing != HostPacing::None {
             self.host_pacing()
         } else {

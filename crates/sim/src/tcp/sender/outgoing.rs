@@ -53,8 +53,11 @@ impl<C: Controller + Clone> Sender<C> {
         if self.may_send_new() {
             return self.send_new(train, now);
         }
-        self.stopped_otherwise(self.shortage());
-        if let Some(rates) = &mut self.rates {
+        let shortage = self.shortage();
+        self.stopped_otherwise(shortage);
+        // A program that waits for room in a buffer goes on with the same write [LINUX, tcp_rate_check_app_limited].
+        let lacks_data = shortage == Limit::Application || !self.config.buffers.is_tuned();
+        if let Some(rates) = self.rates.as_mut().filter(|_| lacks_data) {
             rates.app_limited(self.board.in_flight());
         }
         if self.state == CaState::Recovery {
