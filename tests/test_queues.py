@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from click.testing import CliRunner
 from tools.queues import __main__ as command
 from tools.queues.comparison import Compared, report
 from tools.queues.rows import BadFile, Row, depth, read
-from tools.queues.runs import scenario
 
 HEAD = "algorithm,num_flows,max_queue_depth_packets,depth_p50\n"
 

@@ -12,6 +12,7 @@ from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import jobs_option, set_option
 from fairhaul.cli.progress import progress
 from fairhaul.jobs.values import Running
+from fairhaul.scenario.read import ScenarioError
 from tools import ROOT
 from tools.queues import SOURCE
 from tools.queues.comparison import Compared, report
@@ -56,7 +57,10 @@ def main(
     with progress("queues") as on_progress:
         running = Running(out=OUT, jobs=jobs, on_progress=on_progress, on_event=_say)
         given = dict(overrides)
-        found = {each: medians(rows, each, seeds, running, given) for each in engines}
+        try:
+            found = {each: medians(rows, each, seeds, running, given) for each in engines}
+        except ScenarioError as error:
+            raise click.ClickException("\n".join(map(str, error.args))) from None
     compared = [
         Compared(row=row, medians={engine: of[index] for engine, of in found.items()})
         for index, row in enumerate(rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Running, values
-from fairhaul.scenario.read import Scenario, read_one
+from fairhaul.scenario.read import Scenario, read_as_typed
 from tools.queues.rows import PACKET_B, RATE_BPS, Row
 from tools.queues.statistic import LINK, delays_s
 
@@ -20,15 +20,16 @@ SETUP = Path(__file__).parent / "setup.toml"
 PACKET_TIME_S = PACKET_B * 8 / RATE_BPS
 
 
-def scenario(row: Row, overrides: Mapping[str, object] | None = None) -> Scenario:
+def scenario(row: Row, overrides: Mapping[str, str] | None = None) -> Scenario:
     """Give the scenario of a row; `overrides` change keys of the set-up."""
     setup = tomllib.loads(SETUP.read_text(encoding="utf-8"))
     own = {
         "flow.F.controller": row.controller,
-        "flow.F.count": row.flows,
+        "flow.F.count": str(row.flows),
         f"link.{LINK}.queue.capacity": f"{row.capacity} packets",
     }
-    return read_one(setup["scenario"], {**own, **(overrides or {})})
+    (given,) = read_as_typed(setup["scenario"], [*own.items(), *(overrides or {}).items()])
+    return given
 
 
 def medians(
@@ -36,7 +37,7 @@ def medians(
     engine: Engine,
     seeds: int,
     running: Running,
-    overrides: Mapping[str, object] | None = None,
+    overrides: Mapping[str, str] | None = None,
 ) -> list[list[float]]:
     """Give the median of each row with each seed, in packets that are not rounded.
 
@@ -45,8 +46,6 @@ def medians(
         Refused: the engine cannot run here.
     """
     build = build_of(delays_s)
-    jobs = [
-        jobs_of(scenario(row, overrides), seeds, engine, "delays_s", build) for row in rows
-    ]
+    jobs = [jobs_of(scenario(row, overrides), seeds, engine, "delays_s", build) for row in rows]
     flat = iter(values([job for each in jobs for job in each], delays_s, running, engine=engine))
     return [[next(flat)[0] / PACKET_TIME_S for _ in each] for each in jobs]

@@ -111,3 +111,80 @@ fn follows(merged: &Data, data: &Data) -> bool {
         && merged.cwr == data.cwr
         && time_stamps::tick(merged.stamped) == time_stamps::tick(data.stamped)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_units::Ecn;
+
+    fn card(moderation: Span, noise: Span) -> Card {
+        let (chance, ready) = (Chance::stream(1, "card", 0), Time::ZERO);
+        Card { moderation, ready, noise, chance, merges: true, ring: VecDeque::new() }
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn data(number: u64) -> Data {
+        Data {
+            number,
+            stamped: Time::ZERO,
+            size: 1500,
+            packets: 1,
+            sending: Sending::Following,
+            ecn: Ecn::Capable,
+            cwr: false,
+            congestion: None,
+        }
+    }
+
+    /// First number and count of what an interrupt hands over, and whether more follows.
+    fn handed_over(card: &mut Card) -> Vec<(u64, u8, bool)> {
+        let mut out = Vec::new();
+        card.interrupt(|data, more| out.push((data.number, data.packets, more)));
+        out
+    }
+
+    /// The first packet after a pause is handed over at once, and those of the next 50 us together.
+    #[test]
+    fn interrupts_are_at_least_the_interval_apart() {
+        let mut card = card(Span::from_us(50), Span::ZERO);
+        card.arrive(data(0), at(100));
+        assert_eq!((card.due(), handed_over(&mut card)), (at(100), vec![(0, 1, false)]));
+        (1..4).for_each(|number| card.arrive(data(number), at(100 + 10 * number)));
+        assert_eq!((card.due(), handed_over(&mut card)), (at(150), vec![(1, 3, false)]));
+        assert_eq!((card.due(), card.is_empty()), (Time::NEVER, true));
+        card.arrive(data(4), at(500));
+        assert_eq!(card.due(), at(500));
+    }
+
+    /// A gap, another mark, another millisecond of the stamp, the end of a burst, and 64 packets of a poll end a merge.
+    #[test]
+    fn only_packets_that_continue_each_other_are_merged() {
+        let mut card = card(Span::ZERO, Span::ZERO);
+        let last = Data { sending: Sending::Last, ..data(6) };
+        let marked = Data { ecn: Ecn::Marked, ..data(8) };
+        let later = Data { stamped: at(1000), ..data(10) };
+        let arrivals = [data(0), data(1), data(4), data(5), last, data(7), marked, data(9), later];
+        arrivals.into_iter().for_each(|data| card.arrive(data, at(5)));
+        let all = [(0, 2, true), (4, 3, true), (7, 1, true), (8, 1, true), (9, 1, true), (10, 1, false)];
+        assert_eq!(handed_over(&mut card), all);
+        let small = |number| Data { size: 100, ..data(number) };
+        (0..70).for_each(|number| card.arrive(small(number), at(9)));
+        assert_eq!(handed_over(&mut card), [(0, 64, true), (64, 6, false)]);
+        // 43 packets of 1500 B are less than 64 KiB, 44 are more.
+        (0..45).for_each(|number| card.arrive(data(number), at(9)));
+        assert_eq!(handed_over(&mut card), [(0, 43, true), (43, 2, false)]);
+    }
+
+    #[test]
+    fn noise_keeps_the_order_and_its_range() {
+        let mut card = card(Span::ZERO, Span::from_us(50));
+        (0..200).for_each(|number| card.arrive(data(number), at(number)));
+        let times: Vec<Time> = card.ring.iter().map(|waiting| waiting.0).collect();
+        assert!(times.is_sorted());
+        let delays = (0..200).zip(&times).map(|(number, time)| time.since(at(number)));
+        assert!(delays.into_iter().all(|delay| delay < Span::from_us(50)));
+    }
+}

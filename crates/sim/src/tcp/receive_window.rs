@@ -131,3 +131,58 @@ impl ReceiveWindow {
         (self.since, self.from) = (now, next);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(most: f64) -> ReceiveWindow {
+        ReceiveWindow {
+            segment: 1448.0,
+            buffer: 131_072.0,
+            most,
+            threshold: 65_536.0,
+            read: 14_480.0,
+            since: Time::ZERO,
+            from: 0,
+            rtt: None,
+            first: None,
+            opened: Time::ZERO,
+            edge: 45,
+        }
+    }
+
+    /// A sender that fills what is offered, over a round trip of 20 ms: the windows of its rounds, packets.
+    fn rounds(most: f64) -> Vec<u64> {
+        let (mut window, mut next) = (window(most), 0);
+        let round = |n: u64| {
+            let (sent, now) = (window.packets_from(next), Time::ZERO + Span::from_ms(20 * n));
+            for _ in 0..sent {
+                next += 1;
+                window.arrive(1, now, now + Span::from_ms(10), next, 0);
+            }
+            sent
+        };
+        (1..8).map(round).collect()
+    }
+
+    /// The first window is 64 KiB; the last one what the largest buffer holds, 171 / 256 of 6 MiB.
+    #[test]
+    fn a_window_grows_with_what_is_read_up_to_its_limit() {
+        let rounds = rounds(6_291_456.0);
+        assert_eq!((rounds[0], rounds[6]), (45, 2902));
+        assert!(rounds.windows(2).all(|pair| pair[1] >= pair[0] && pair[1] <= 6 * pair[0]), "{rounds:?}");
+        // A buffer that may not grow offers more once it is known what part of a packet is payload.
+        assert_eq!(self::rounds(131_072.0)[6], 60);
+    }
+
+    #[test]
+    fn what_waits_beyond_a_gap_takes_room_and_what_was_offered_stays_so() {
+        let mut window = window(131_072.0);
+        let now = Time::ZERO + Span::from_ms(20);
+        window.arrive(1, Time::ZERO, now, 1, 0);
+        let before = window.packets_from(1);
+        assert!(!window.arrive(30, Time::ZERO, now, 1, 30));
+        assert_eq!(window.packets_from(1), before);
+    }
+}
