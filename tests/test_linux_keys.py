@@ -1,4 +1,4 @@
-"""Keys of hosts and queues of kernels: what the simulator refuses of them, and what they do in Linux."""
+"""Keys of hosts and queues of kernels: what the simulator refuses, and what they do in Linux."""
 
 from __future__ import annotations
 
