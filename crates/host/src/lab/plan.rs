@@ -339,7 +339,8 @@ struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 impl Refusals {
     fn of_flow(&mut self, flow: &Flow, kernel_names: &KernelNames, limits: &KernelLimits) {
         let keys = flow.host_keys();
-        let keys: Vec<&str> = keys.into_iter().chain(paced_by_queue(flow).then_some("pacing")).collect();
+        let paces = paced_by_queue(flow) && !keys.contains(&"host.qdisc");
+        let keys: Vec<&str> = keys.into_iter().chain(paces.then_some("pacing")).collect();
         let hosts = (!keys.is_empty() && !limits.sets_hosts).then(|| {
             format!("{}: the hosts of the lab have no such settings; this {RUNS_WITH}", keys.join(", "))
         });

@@ -68,7 +68,7 @@ def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]
             heading="",
             text=[simulated(advice), means],
             tables=[table],
-            points=[*_certainty(advice), *filter(None, (_excluded(advice), first))],
+            points=[*_certainty(advice), *filter(None, (_less(advice), _excluded(advice), first))],
             figures=lambda: [_candidates(advice)],
         ),
         Section(
@@ -101,16 +101,20 @@ def _limit(advice: Advice) -> str:
 
 def _read(advice: Advice) -> list[str]:
     observed = advice.known.observed
-    if observed is None:
-        return []
-    now = observed.rate_bps
-    less = (
+    return [] if observed is None else [observed.text()]
+
+
+def _less(advice: Advice) -> str | None:
+    """Say so if the answer is less than what the connections have that were read."""
+    observed = advice.known.observed
+    # What something else than the path limits is compared with nothing.
+    now = None if observed is None else observed.rate_bps
+    if now is None or advice.winner.goodput.mean >= now:
+        return None
+    return (
         "The answer is less than these connections have now, because the settings have competing "
         "flows and random losses, which the path may lack."
     )
-    # What something else than the path limits is compared with nothing.
-    is_less = now is not None and advice.winner.goodput.mean < now
-    return [f"{observed.text()} {less}" if is_less else observed.text()]
 
 
 def answer(advice: Advice) -> str:
