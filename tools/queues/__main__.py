@@ -11,6 +11,7 @@ import click
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import jobs_option, set_option
 from fairhaul.cli.progress import progress
+from fairhaul.files import files
 from fairhaul.jobs.values import Running
 from fairhaul.scenario.read import ScenarioError
 from tools import ROOT
@@ -77,9 +78,9 @@ def _write(compared: Sequence[Compared], engines: Sequence[Engine]) -> None:
     from fairhaul.figures.look import painted, svg
 
     lines = "\n".join(report(compared, engines))
-    (OUT / "table.md").write_text(f"{lines}\n", encoding="utf-8")
+    files.replace(OUT / "table.md", f"{lines}\n".encode())
     drawn = painted(svg(draw(compared, engines)))
-    (OUT / "figure.svg").write_text(f"{drawn}\n", encoding="utf-8")
+    files.replace(OUT / "figure.svg", f"{drawn}\n".encode())
     click.echo(lines)
 
 

@@ -10,7 +10,6 @@ use fairhaul_units::{Ack, CongestionHeader, Data, Time, mix};
 mod application;
 mod card;
 mod crossing;
-
 mod departures;
 mod packet_counts;
 mod paused;

@@ -30,7 +30,7 @@ def link(scenario: Scenario) -> str:
             beside it.
     """
     refuse(scenario)
-    return link_to(source_of(scenario), scenario.described["flows"])
+    return _fragment_of(source_of(scenario))
 
 
 def refuse(scenario: Scenario) -> None:
@@ -73,6 +73,10 @@ def link_to(source: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> st
     """Give the fragment for what `source_of` gave; it is empty where the studio cannot run it."""
     if _not_in_studio(flows) or not _stands_alone(source):
         return ""
+    return _fragment_of(source)
+
+
+def _fragment_of(source: Mapping[str, Any]) -> str:
     return fragment({f"{key}s" if key != "settings" else key: [of] for key, of in source.items()})
 
 

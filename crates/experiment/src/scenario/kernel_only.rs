@@ -29,9 +29,7 @@ impl Flow {
             && self.controller.own.is_none()
             && self.controller.entry.kernel_only
     }
-}
 
-impl Flow {
     /// What the simulator's hosts do not do of what it asks of its hosts.
     fn beyond_simulator(&self) -> Vec<String> {
         let Some(host) = self.host.as_deref() else { return Vec::new() };

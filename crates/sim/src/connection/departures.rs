@@ -24,7 +24,8 @@ impl Departures {
         }
     }
 
-    /// Stamps data that leave the card of their sender at `now`, or that TCP hands over then; they leave, after those before, at the time that is returned.
+    /// Stamps data that leave the card of their sender at `now`, or that TCP hands over then; they leave, after those
+    /// before, at the time that is returned.
     #[inline(always)]
     pub fn next(&mut self, data: &mut Data, now: Time) -> Time {
         if self.overhead.is_zero() {

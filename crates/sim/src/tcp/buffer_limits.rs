@@ -40,11 +40,7 @@ impl BufferLimits {
         };
         let tuning = SendTuning::of(flow);
         let (full, refill) = tuning.map_or((full, refill), |tuning| tuning.packets());
-        let tuned = flow.host.as_deref().is_some_and(|host| host.tunes_receive_buffer);
-        let window = if tuned { u64::MAX - 1 } else { fits(flow.receive_buffer) };
-        let mut limits = BufferLimits { tuning, ..BufferLimits::new(full, refill, window) };
-        limits.acknowledged(0);
-        limits
+        BufferLimits { tuning, ..BufferLimits::new(full, refill, fits(flow.receive_buffer)) }
     }
 
     fn new(full: u64, refill: u64, window: u64) -> BufferLimits {

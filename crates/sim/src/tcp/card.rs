@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_experiment::{Flow, Hold, Traffic};
+use fairhaul_experiment::{Flow, Traffic};
 use fairhaul_units::{Chance, Data, Sending, Span, Time};
 
 use super::time_stamps;
@@ -39,7 +39,7 @@ impl Card {
             ready: Time::ZERO,
             noise: host.noise,
             chance: Chance::stream(seed, "card", serial.into()),
-            merges: host.gro && merges(flow),
+            merges: host.gro && !matches!(flow.traffic, Traffic::Cbr { .. }),
             ring: VecDeque::new(),
         })
     }
@@ -88,11 +88,6 @@ impl Card {
     pub fn memory(&self) -> u64 {
         (self.ring.capacity() * size_of::<(Time, Data)>()) as u64
     }
-}
-
-/// Whether packets of `flow` can be merged: a receiver of the kernel acknowledges them together.
-fn merges(flow: &Flow) -> bool {
-    matches!(flow.delayed_ack, Some(Hold::Adaptive { .. })) && !matches!(flow.traffic, Traffic::Cbr { .. })
 }
 
 /// Whether a packet joins those merged so far: it is the next in order, with the same time stamp and marks, as long as those

@@ -193,18 +193,7 @@ impl Receiver {
         let fresh = data.number >= self.next && !self.out_of_order.contains(data.number);
         let filled = in_order && !self.out_of_order.is_empty();
         let count = if fresh { data.packets } else { 0 };
-        let marked = data.ecn == Ecn::Marked;
-        let news = if self.exact {
-            marked != self.echoes
-        } else {
-            // Unclear in [RFC 3168, 6.1.3]: whether the acknowledgement of a marked packet may be delayed. It
-            // may not: the sender learns of the mark at once, and no acknowledgement covers both a mark and a
-            // CWR after it.
-            marked
-        };
-        if self.exact || fresh && (marked || data.cwr) {
-            self.echoes = marked; // one with both was marked after the reduction
-        }
+        let news = self.heed_echo(data, fresh);
         if in_order {
             self.next += u64::from(data.packets);
             if filled {
@@ -232,6 +221,24 @@ impl Receiver {
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (count, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
+    }
+
+    /// What is echoed from now on, after data of which some are new, if `fresh`; whether that is to be said at once.
+    #[inline(always)]
+    fn heed_echo(&mut self, data: &Data, fresh: bool) -> bool {
+        let marked = data.ecn == Ecn::Marked;
+        let news = if self.exact {
+            marked != self.echoes
+        } else {
+            // Unclear in [RFC 3168, 6.1.3]: whether the acknowledgement of a marked packet may be delayed. It
+            // may not: the sender learns of the mark at once, and no acknowledgement covers both a mark and a
+            // CWR after it.
+            marked
+        };
+        if self.exact || fresh && (marked || data.cwr) {
+            self.echoes = marked; // one with both was marked after the reduction
+        }
+        news
     }
 
     /// The answer to the request that opens the connection.

@@ -1,6 +1,6 @@
 //! How large Linux makes the bursts of segmentation offload [LINUX, tcp_tso_autosize].
 
-use fairhaul_experiment::Flow;
+use fairhaul_experiment::{Flow, HostSettings};
 use fairhaul_units::Span;
 
 use super::time_stamps::TIME_STAMPS;
@@ -8,7 +8,6 @@ use super::time_stamps::TIME_STAMPS;
 /// A burst has what the pacing rate sends in one part of this of a second (sk_pacing_shift), and on short round trips
 /// more: half as much for each further 512 us, unless `tcp_tso_rtt_log` says otherwise.
 pub(super) const PARTS_OF_SECOND: f64 = 1024.0;
-const RTT_LOG: u32 = 9;
 /// The least packets of a burst (tcp_min_tso_segs), and the pacing rate below which one packet is enough for BBR
 /// (bbr_min_tso_rate), bytes/s.
 const LEAST: u64 = 2;
@@ -45,10 +44,11 @@ pub struct Segmentation {
 impl Segmentation {
     /// That of the sender of `flow`; `None`: the scenario gives the size.
     pub fn of(flow: &Flow) -> Option<Segmentation> {
-        let log = flow.host.as_ref().map_or(RTT_LOG, |host| host.tso_rtt_log());
+        let ideal = HostSettings::default();
+        let host = flow.host.as_deref().unwrap_or(&ideal);
         (flow.offload == Flow::BURSTS_OF_KERNEL).then(|| Segmentation {
             segment: segment_of_linux(flow) as f64,
-            rtt_step: Span::from_us(1 << log),
+            rtt_step: Span::from_us(1 << host.tso_rtt_log()),
             single_if_slow: flow.controller.name() == "bbr",
         })
     }

@@ -34,9 +34,9 @@ table! {
     HostKeys: "[flow.host]",
         "The sender and the receiver of a flow as a kernel and its network cards make them. Segmentation offload is \
          `offload = \"auto\"`, and buffers that the kernel sizes are `send_buffer = \"auto\"` and `receive_buffer = \
-         \"auto\"`, because these are keys of the flow. The engines `sim` and `linux` have all of it, except for other queue disciplines and \
-         settings of the kernel, which only `linux` has; the lab refuses it. [hosts.md](hosts.md) says what the \
-         simulator does.";
+         \"auto\"`, because these are keys of the flow. The engines `sim` and `linux` have all of it, except for \
+         other queue disciplines and settings of the kernel, which only `linux` has; the lab refuses it. \
+         [hosts.md](hosts.md) says what the simulator does.";
     gro: bool = in_words("true with `moderation`, else false"),
         "Receive offload: the receiver merges consecutive packets that arrive together, as the kernel does, and \
          acknowledges them together.";

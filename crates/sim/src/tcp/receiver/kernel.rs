@@ -43,14 +43,8 @@ impl Receiver {
                 fresh += 1;
             }
         }
-        let marked = data.ecn == Ecn::Marked;
-        let news = if self.exact { marked != self.echoes } else { marked };
-        if self.exact || fresh > 0 && (marked || data.cwr) {
-            self.echoes = marked;
-        }
-        if self.window.is_some() {
-            self.size_window(data, now);
-        }
+        let news = self.heed_echo(data, fresh > 0);
+        self.size_window(data, now);
         (fresh, self.answer(data, (in_order, filled, fresh > 0), news, now))
     }
 

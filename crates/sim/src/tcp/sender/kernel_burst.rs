@@ -82,15 +82,16 @@ impl<C: Controller + Clone> Sender<C> {
     /// tcp_small_queue_check].
     #[inline(never)]
     pub(super) fn wait_for_card(&self, now: Time) -> Result<(), Time> {
-        let (Some(card), outstanding) = (self.config.card, self.board.outstanding()) else { return Ok(()) };
+        let Some(card) = self.config.card.filter(|_| self.pacer.burst() == 0) else { return Ok(()) };
+        let rate = self.pacing_rate();
         let burst = self.config.segmentation.map_or(1, |segmentation| {
-            segmentation.largest(self.pacing_rate(), self.rtt.smallest()).min(self.config.offload)
+            segmentation.largest(rate, self.rtt.smallest()).min(self.config.offload)
         });
-        if outstanding <= burst || self.pacer.burst() > 0 {
+        if self.board.outstanding() <= burst {
             return Ok(());
         }
         let packet = u64::from(self.config.packet);
-        let of_rate = (self.pacing_rate() * packet as f64 / PARTS_OF_SECOND) as u64;
+        let of_rate = (rate * packet as f64 / PARTS_OF_SECOND) as u64;
         let limit = of_rate.max(2 * burst * packet);
         card.has_room(if self.spreads() { limit } else { limit.min(MOST_UNPACED) }, now)
     }
