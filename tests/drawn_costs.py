@@ -159,7 +159,7 @@ class _Draw:
         if self._hits(0.4):
             content["profile"] = "linux"
         if self._hits(0.15):
-            content["grain"] = "auto"
+            content["grain"] = "packet"
         # Most links of a path have about the same rate.
         rate = self._spread(1e4, 2e10)
         if nodes:

@@ -14,7 +14,7 @@ from fairhaul.scenario.read import read
 SCENARIOS = sorted(Path("scenarios").glob("**/*.toml"))
 # What no file says.
 RARE = """
-grain = "auto"
+grain = "packet"
 duration = "1 s"
 [bottleneck]
 rate = "10 Mbit/s"

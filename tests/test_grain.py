@@ -1,4 +1,4 @@
-"""Trains of packets: what the table, the figures and the report say of them."""
+"""What a run says of its grain, and the comparison of bursts with single packets."""
 
 from __future__ import annotations
 
@@ -11,39 +11,45 @@ from fairhaul.cli import fairhaul as command
 from fairhaul.measures import grain
 from tools.grain.comparison import Difference, Outcome, judged
 
-FAST: dict[str, Any] = {
-    "title": "fast",
+HOSTS: dict[str, Any] = {
+    "title": "hosts",
     "duration": "2 s",
+    "profile": "linux",
     "bottleneck": {
         "rate": "200 Mbit/s",
         "delay": "10 ms",
         "queue": {"kind": "droptail", "capacity": "1 bdp"},
     },
     "flow": [
-        {"name": "bulk", "controller": "cubic", "rtt": "40 ms"},
-        {"name": "paced", "controller": "bbr", "rtt": "40 ms"},
+        {
+            "name": "bulk",
+            "controller": "cubic",
+            "rtt": "40 ms",
+            "offload": "auto",
+            "host": {"moderation": "50 us"},
+        },
     ],
 }
 
 
-def test_the_figures_name_the_flows_that_send_single_packets() -> None:
-    [figures] = fairhaul.run({**FAST, "grain": "auto"}).measures
-    assert figures["grain"]["longest_train"] == 64
-    single = figures["grain"]["single"]
-    assert "bbr" in single["paced"]
-    assert single["bulk"] == 'flow "paced", which shares a link with it, sends single packets'
-    alone = {**FAST, "grain": "auto", "flow": FAST["flow"][:1]}
-    assert fairhaul.run(alone).measures[0]["grain"]["single"] == {}
-    assert "grain" not in fairhaul.run(FAST).measures[0]
+def test_a_flow_alone_has_the_same_figures_packet_by_packet() -> None:
+    auto: dict[str, Any] = {**fairhaul.run(HOSTS).measures[0]}
+    packet: dict[str, Any] = {**fairhaul.run({**HOSTS, "grain": "packet"}).measures[0]}
+    assert packet.pop("single_packets") == {"bulk": "the grain is `packet`"}
+    assert "single_packets" not in auto
+    for figures in (auto, packet):
+        figures.pop("cpu_s")
+    assert auto == packet
 
 
-def test_the_table_says_what_was_simulated(tmp_path: Any) -> None:
-    file = tmp_path / "fast.toml"
+def test_the_table_says_which_bursts_are_simulated_packet_by_packet(tmp_path: Any) -> None:
+    file = tmp_path / "hosts.toml"
     file.write_text(
         'duration = "1 s"\n'
+        'profile = "linux"\n'
         'bottleneck = { rate = "100 Mbit/s", delay = "10 ms",'
         ' queue = { kind = "droptail", capacity = "1 bdp" } }\n'
-        'flow = [{ name = "bulk", controller = "cubic", rtt = "40 ms" }]\n'
+        'flow = [{ name = "bulk", controller = "cubic", rtt = "40 ms", offload = "auto" }]\n'
     )
 
     def printed(*options: str) -> str:
@@ -51,19 +57,17 @@ def test_the_table_says_what_was_simulated(tmp_path: Any) -> None:
         assert result.exit_code == 0, result.output
         return " ".join(result.output.split())
 
-    assert "Grain" not in printed()
-    assert "Grain: trains of up to 64 packets, single packets" in printed("--grain", "auto")
-    red = printed("--grain", "auto", "--set", "bottleneck.queue.kind=red")
-    assert "no flow can send trains" in red
-    assert 'link "bottleneck" decides about each packet' in red
-
-
-def test_many_excluded_flows_are_counted() -> None:
-    single = {f"f{i}": "it is slow" for i in range(5)} | {"g": "it is late"}
-    text = grain.line({"longest_train": 64, "single": single}, 7)
-    assert text.endswith(
-        "Single packets from 5 flows: it is slow. Single packets from g: it is late."
+    assert "packet by packet" not in printed()
+    assert "packet by packet, which takes longer: bulk (the grain is `packet`)." in printed(
+        "--grain", "packet"
     )
+    red = printed("--set", "bottleneck.queue.kind=red")
+    assert 'bulk (link "bottleneck" decides about each packet)' in red
+
+
+def test_many_flows_of_one_reason_are_counted() -> None:
+    single = {f"f{i}": "it is slow" for i in range(5)} | {"g": "it is late"}
+    assert grain.line(single).endswith("takes longer: 5 flows (it is slow); g (it is late).")
 
 
 def difference(more: float, error: float) -> Difference:

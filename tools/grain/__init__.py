@@ -1,1 +1,1 @@
-"""Trains of packets compared with single packets."""
+"""Bursts simulated as one, compared with each packet on its own."""

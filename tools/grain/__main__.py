@@ -1,4 +1,4 @@
-"""`python -m tools.grain`: compare trains with single packets, and draw what differs."""
+"""`python -m tools.grain`: compare bursts that are simulated as one with single packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scenario simulated by trains and by single packets, with the same seeds: what differs."""
+"""A scenario simulated by bursts and by single packets, with the same seeds: what differs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Outcome:
     events: Difference
     jain: Difference
     faster: float
-    """Processor time of single packets over that of trains."""
+    """Processor time of single packets over that of bursts."""
 
     @property
     def differences(self) -> list[Difference]:
@@ -75,7 +75,7 @@ class Outcome:
 
     @property
     def worst(self) -> Difference:
-        """The share that speaks most against trains, else the one that differs most."""
+        """The share that speaks most against bursts, else the one that differs most."""
         return min(
             self.shares, key=lambda share: (min(share.evidence.if_true, 0.5), -abs(share.part))
         )
@@ -101,29 +101,29 @@ def compare(case: Case, seed: int, jobs: int | None) -> Outcome:
         run({**case.scenario, "grain": grain, "seed": seed}, seeds=case.seeds, jobs=jobs)
         for grain in ("packet", "auto")
     ]
-    packets, trains = (answer.measures for answer in answers)
+    packets, bursts = (answer.measures for answer in answers)
     events = [[_events_per_s(record) for record in answer.records] for answer in answers]
     names = [flow["name"] for flow in packets[0]["flows"]]
     shares = [
-        _difference(name, [_share(r, i) for r in packets], [_share(r, i) for r in trains])
+        _difference(name, [_share(r, i) for r in packets], [_share(r, i) for r in bursts])
         for i, name in enumerate(names)
     ]
     jain = _difference(
-        "Jain's index", [_jain(r) for r in packets], [_jain(r) for r in trains], allowed=JAIN
+        "Jain's index", [_jain(r) for r in packets], [_jain(r) for r in bursts], allowed=JAIN
     )
     return Outcome(
         name=case.name,
         shares=shares,
         events=_difference("loss events per s", events[0], events[1]),
         jain=jain,
-        faster=sum(r["cpu_s"] or 0.0 for r in packets) / sum(r["cpu_s"] or 0.0 for r in trains),
+        faster=sum(r["cpu_s"] or 0.0 for r in packets) / sum(r["cpu_s"] or 0.0 for r in bursts),
     )
 
 
 def _difference(
-    of: str, packets: Sequence[float], trains: Sequence[float], allowed: float | None = None
+    of: str, packets: Sequence[float], bursts: Sequence[float], allowed: float | None = None
 ) -> Difference:
-    pairs = [b - a for a, b in zip(packets, trains, strict=True)]
+    pairs = [b - a for a, b in zip(packets, bursts, strict=True)]
     mean = fmean(packets)
     return Difference(
         of=of,

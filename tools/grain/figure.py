@@ -1,4 +1,4 @@
-"""The figure of docs/grain.md: how much trains differ from single packets, case by case."""
+"""The figure of docs/grain.md: how much bursts as one differ from single packets, case by case."""
 
 from __future__ import annotations
 

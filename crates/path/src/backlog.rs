@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Bytes, Time};
+use fairhaul_units::{Bytes, Span, Time};
 
 use crate::queue::{Capacity, Discipline};
 
@@ -30,12 +30,33 @@ pub(crate) struct Last {
     oldest: usize,
 }
 
-/// Departure, size and number of packets of what has been accepted and has not left.
+/// What has been accepted and has not left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct All {
-    ahead: VecDeque<(Time, u32, u8)>,
+    ahead: VecDeque<Group>,
     packets: u64,
     pub bytes: Bytes,
+}
+
+/// Packets of one size that leave one after the other: when the next of them does, and the time from one to the next.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    departs: Time,
+    step: Span,
+    size: u32,
+    packets: u8,
+}
+
+impl Group {
+    /// How many of its packets have left by `now`, at which the first has.
+    #[inline(always)]
+    fn left_by(&self, now: Time) -> u8 {
+        let others = self.packets - 1;
+        if now >= self.departs + self.step * u64::from(others) {
+            return self.packets;
+        }
+        ((now - self.departs) / self.step + 1) as u8
+    }
 }
 
 impl Backlog {
@@ -55,29 +76,22 @@ impl Backlog {
 }
 
 impl Last {
-    /// Whether `packets` more have room at `now`.
+    /// The same as all that has been accepted and has not left by `now`, packets of `size`.
+    pub fn as_all(&self, size: u32, now: Time) -> All {
+        let mut all = All::default();
+        let (later, earlier) = self.departures.split_at(self.oldest);
+        earlier
+            .iter()
+            .chain(later)
+            .filter(|departs| **departs > now)
+            .for_each(|departs| all.push(*departs, size));
+        all
+    }
+
+    /// Whether one more has room at `now`.
     #[inline(always)]
-    pub fn has_room(&self, packets: u8, now: Time) -> bool {
-        if packets > 1 {
-            return self.have_room(packets.into(), now);
-        }
+    pub fn has_room(&self, now: Time) -> bool {
         self.departures.len() < self.most || self.departures[self.oldest] <= now
-    }
-
-    #[inline(never)]
-    fn have_room(&self, packets: usize, now: Time) -> bool {
-        // The number of remembered packets that must have left.
-        match (self.departures.len() + packets).checked_sub(self.most) {
-            None | Some(0) => true,
-            Some(left) if left <= self.departures.len() => self.departures[self.place(left - 1)] <= now,
-            Some(_) => false,
-        }
-    }
-
-    /// The place of the departure that is `behind` places after the oldest.
-    fn place(&self, behind: usize) -> usize {
-        let place = self.oldest + behind;
-        if place < self.most { place } else { place - self.most }
     }
 
     /// How many are there at `now`.
@@ -87,12 +101,9 @@ impl Last {
         (self.departures.len() - left(earlier) - left(later)) as u64
     }
 
-    /// `packets` more, which have room, leave at `departs`.
+    /// One more, which has room, leaves at `departs`.
     #[inline(always)]
-    pub fn push(&mut self, departs: Time, packets: u8) {
-        if packets > 1 {
-            return self.push_all(departs, packets.into());
-        }
+    pub fn push(&mut self, departs: Time) {
         if self.departures.len() < self.most {
             return self.departures.push(departs);
         }
@@ -101,16 +112,6 @@ impl Last {
         if self.oldest == self.most {
             self.oldest = 0;
         }
-    }
-
-    #[inline(never)]
-    fn push_all(&mut self, departs: Time, packets: usize) {
-        let new = packets.min(self.most - self.departures.len());
-        self.departures.resize(self.departures.len() + new, departs);
-        let end = self.oldest + packets - new;
-        self.departures[self.oldest..end.min(self.most)].fill(departs);
-        self.departures[..end.saturating_sub(self.most)].fill(departs);
-        self.oldest = if end < self.most { end } else { end - self.most };
     }
 }
 
@@ -121,27 +122,48 @@ impl All {
 
     /// Size of the one that is being sent, if any.
     pub fn first(&self) -> Option<Bytes> {
-        self.ahead.front().map(|first| Bytes(first.1.into()))
+        self.ahead.front().map(|first| Bytes(first.size.into()))
     }
 
-    /// One packet more, or `packets` of `size` in all, leave at `departs`.
+    /// One packet more leaves at `departs`.
     #[inline(always)]
-    pub fn push(&mut self, departs: Time, size: u32, packets: u8) {
-        self.ahead.push_back((departs, size, packets));
+    pub fn push(&mut self, departs: Time, size: u32) {
+        self.push_all(departs, Span::ZERO, size, 1);
+    }
+
+    /// `packets` more of that size leave, the first at `departs` and then one after each `step`.
+    #[inline(always)]
+    pub fn push_all(&mut self, departs: Time, step: Span, size: u32, packets: u8) {
+        self.ahead.push_back(Group { departs, step, size, packets });
         self.packets += u64::from(packets);
-        self.bytes += Bytes(size.into());
+        self.bytes += Bytes(u64::from(size) * u64::from(packets));
+    }
+
+    /// Packets and bytes that will not have left at `later`, a time that others may still come before.
+    pub fn at(&self, later: Time) -> (u64, Bytes) {
+        let (mut packets, mut bytes) = (self.packets, self.bytes);
+        for group in self.ahead.iter().take_while(|group| group.departs <= later) {
+            let left = u64::from(group.left_by(later));
+            packets -= left;
+            bytes = bytes - Bytes(u64::from(group.size) * left);
+        }
+        (packets, bytes)
     }
 
     /// Forgets what has left by `now`.
     #[inline(always)]
     pub fn retire(&mut self, now: Time) {
-        while let Some(&(departs, size, packets)) = self.ahead.front() {
-            if departs > now {
+        while let Some(group) = self.ahead.front_mut().filter(|group| group.departs <= now) {
+            let left = group.left_by(now);
+            self.bytes = self.bytes - Bytes(u64::from(group.size) * u64::from(left));
+            self.packets -= u64::from(left);
+            if group.packets == left {
+                self.ahead.pop_front();
+            } else {
+                group.departs += group.step * u64::from(left);
+                group.packets -= left;
                 break;
             }
-            self.bytes = self.bytes - Bytes(size.into());
-            self.packets -= u64::from(packets);
-            self.ahead.pop_front();
         }
     }
 }
@@ -152,29 +174,32 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A train has room where its packets have it one by one, and takes as many places.
+        /// A burst has room where its packets have it one by one, whether all departures are known or the last of them.
         #[test]
-        fn a_train_takes_the_places_of_its_packets(
+        fn a_burst_has_room_where_all_its_packets_have(
             most in 1usize..40,
             steps in proptest::collection::vec((1u8..20, 0u64..50, 1u64..30), 1..80),
         ) {
-            let mut trains = Last { departures: Vec::new(), most, oldest: 0 };
-            let mut singles = trains.clone();
-            let (mut now, mut departs) = (0, 0);
-            for (packets, gap, takes) in steps {
+            let mut last = Last { departures: Vec::new(), most, oldest: 0 };
+            let mut all = All::default();
+            let (mut now, mut departs) = (0u64, 0u64);
+            for (packets, gap, step) in steps {
                 now += gap;
                 let at = Time::from_ps(now);
-                let length = singles.departures.iter().filter(|departs| **departs > at).count();
-                prop_assert_eq!(trains.len(at), length as u64);
+                let length = last.departures.iter().filter(|departs| **departs > at).count();
+                prop_assert_eq!(all.at(at), (length as u64, Bytes(10 * length as u64)));
+                all.retire(at);
+                prop_assert_eq!((last.len(at), all.len()), (length as u64, length as u64));
                 let fits = length + usize::from(packets) <= most;
-                prop_assert_eq!(trains.has_room(packets, at), fits);
+                prop_assert_eq!(last.as_all(10, at).len(), length as u64);
                 if fits {
-                    departs = departs.max(now) + takes;
-                    trains.push(Time::from_ps(departs), packets);
-                    for _ in 0..packets {
-                        prop_assert!(singles.has_room(1, at));
-                        singles.push(Time::from_ps(departs), 1);
+                    let first = departs.max(now) + step;
+                    for place in 0..u64::from(packets) {
+                        prop_assert!(last.has_room(at));
+                        departs = first + place * step;
+                        last.push(Time::from_ps(departs));
                     }
+                    all.push_all(Time::from_ps(first), Span::from_ps(step), 10, packets);
                 }
             }
         }

@@ -211,7 +211,7 @@ impl<T: Packet> BufferedLink<T> {
         let size = queued.size;
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => {
-                let passage = self.wire.passage(size, 1);
+                let passage = self.wire.passage(size);
                 (self.wire.pass(passage, now), passage.on_wire)
             }
             Some(pace) => (pace.send(size, now), pace.occupied()),
@@ -316,7 +316,6 @@ mod tests {
             LinkPacket {
                 connection: 0,
                 size: 1000,
-                packets: 1,
                 ecn: Ecn::NotCapable,
                 flow: 0,
                 kind: PacketKind::Data,

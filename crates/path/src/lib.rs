@@ -26,6 +26,6 @@ pub use link::{Departure, Wire};
 pub use link_ledger::LinkLedger;
 pub use link_port::{Admission, LinkPort};
 pub use link_spec::LinkSpec;
-pub use packet::{LinkPacket, Packet, PacketKind};
+pub use packet::{Burst, LinkPacket, Packet, PacketKind};
 pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};
 pub use token_bucket::{BucketRule, TokenBucket};

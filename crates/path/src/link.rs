@@ -8,7 +8,7 @@
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
 use crate::backlog::{All, Backlog};
-use crate::packet::LinkPacket;
+use crate::packet::{Burst, LinkPacket};
 use crate::queue::{Arrival, Discipline, QueueDecision};
 use crate::schedule::{Pace, Schedule};
 use crate::token_bucket::BucketRule;
@@ -18,7 +18,7 @@ use crate::token_bucket::BucketRule;
 pub struct Departure {
     /// When its last bit leaves.
     pub departs: Time,
-    /// When it is at the other end; of a train, its first packet.
+    /// When it is at the other end.
     pub arrives: Time,
     /// How long it occupies the link; an outage in which it is at the head of the queue counts.
     pub on_wire: Span,
@@ -35,12 +35,11 @@ impl Departure {
         Time::from_ps(self.departs.as_ps() - self.on_wire.as_ps())
     }
 
-    /// How long a packet that was offered at `offered` takes until its last bit leaves; the first packet of a train of
-    /// `packets`.
+    /// That of the packet which leaves so many places behind it, all of one size and one after the other.
     #[inline(always)]
-    pub fn delay(&self, offered: Time, packets: u8) -> Span {
-        let all = self.departs - offered;
-        if packets <= 1 { all } else { all - self.on_wire + self.on_wire / u64::from(packets) }
+    pub fn of_follower(&self, places: u64) -> Departure {
+        let later = self.on_wire * places;
+        Departure { departs: self.departs + later, arrives: self.arrives + later, ..*self }
     }
 }
 
@@ -64,30 +63,45 @@ pub struct Wire {
     last: Passage,
 }
 
-/// How a packet, or a train of packets, crosses a wire.
+/// How a packet crosses a wire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
     size: u32,
-    packets: u8,
     /// How long it occupies the wire.
     pub on_wire: Span,
-    /// From when its first bit leaves to when it is at the other end; of a train, its first packet.
+    /// From when its first bit leaves to when it is at the other end.
     crosses: Span,
 }
 
 impl Wire {
     /// An idle wire.
     pub fn new(rate: Rate, delay: Span) -> Wire {
-        let last = Passage { size: 0, packets: 0, on_wire: Span::ZERO, crosses: delay };
+        let last = Passage { size: 0, on_wire: Span::ZERO, crosses: delay };
         Wire { rate, delay, busy_until: Time::ZERO, last }
     }
 
-    /// Sends a packet, or a train of `packets` with `size` bytes in all, offered at `now`, which must not run
-    /// backwards: when its last bit leaves, and when it (its first packet) is at the other end.
+    /// Sends a packet offered at `now`, which must not run backwards: when its last bit leaves, and when it is at the
+    /// other end.
     #[inline(always)]
-    pub fn send(&mut self, size: u32, packets: u8, now: Time) -> (Time, Time) {
-        let passage = self.passage(size, packets);
+    pub fn send(&mut self, size: u32, now: Time) -> (Time, Time) {
+        let passage = self.passage(size);
         self.pass(passage, now)
+    }
+
+    /// Sends a burst of packets of that size, of which the first is offered at `now`: its times. Behind the wire they are as far
+    /// apart as the slower of what they come from and the wire lets them through.
+    pub fn send_burst(&mut self, size: u32, burst: Burst, now: Time) -> (Time, Time) {
+        let passage = self.passage(size);
+        let (departs, arrives) = self.pass(passage, now);
+        let others = u64::from(burst.packets) - 1;
+        let last_offered = now + burst.spacing * others;
+        self.busy_until = (departs + passage.on_wire * others).max(last_offered + passage.on_wire);
+        (departs, arrives)
+    }
+
+    /// How long a packet of that size occupies it.
+    pub fn occupied_by(&mut self, size: u32) -> Span {
+        self.passage(size).on_wire
     }
 
     /// Sends what crosses it in that way.
@@ -108,20 +122,19 @@ impl Wire {
         self.rate
     }
 
-    /// How a packet, or a train of `packets` with `size` bytes in all, crosses the wire.
+    /// How a packet crosses the wire.
     #[inline(always)]
-    pub(crate) fn passage(&mut self, size: u32, packets: u8) -> Passage {
-        if self.last.size != size || self.last.packets != packets {
-            self.compute_passage(size, packets);
+    pub(crate) fn passage(&mut self, size: u32) -> Passage {
+        if self.last.size != size {
+            self.compute_passage(size);
         }
         self.last
     }
 
     #[inline(never)]
-    fn compute_passage(&mut self, size: u32, packets: u8) {
+    fn compute_passage(&mut self, size: u32) {
         let on_wire = self.rate.on_wire(Bytes(size.into()));
-        let crosses = on_wire / u64::from(packets.max(1)) + self.delay;
-        self.last = Passage { size, packets, on_wire, crosses };
+        self.last = Passage { size, on_wire, crosses: on_wire + self.delay };
     }
 }
 
@@ -154,15 +167,14 @@ impl Link {
         Link { pace: self.wire.following(schedule, shaper), ..self }
     }
 
-    /// Offers a packet at `now`, which must not run backwards: how it leaves, unless the queue drops it. A train is
-    /// offered only where it [fits](Link::has_room) as a whole.
+    /// Offers a packet at `now`, which must not run backwards: how it leaves, unless the queue drops it.
     #[inline(always)]
     pub fn offer(&mut self, packet: &LinkPacket, now: Time) -> Option<Departure> {
-        let &LinkPacket { size, packets, ecn, connection, .. } = packet;
-        self.totals.arrived += u64::from(packets);
+        let &LinkPacket { size, ecn, connection, .. } = packet;
+        self.totals.arrived += 1;
         let verdict = match &mut self.backlog {
             Backlog::Unknown => QueueDecision::Enqueue,
-            Backlog::Last(last) if last.has_room(packets, now) => QueueDecision::Enqueue,
+            Backlog::Last(last) if last.has_room(now) => QueueDecision::Enqueue,
             Backlog::Last(_) => QueueDecision::Drop,
             Backlog::All(_) => self.decide(Bytes(size.into()), ecn, connection, now),
         };
@@ -172,32 +184,74 @@ impl Link {
         }
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => {
-                let passage = self.wire.passage(size, packets);
+                let passage = self.wire.passage(size);
                 (self.wire.pass(passage, now), passage.on_wire)
             }
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
         match &mut self.backlog {
             Backlog::Unknown => {}
-            Backlog::Last(last) => last.push(departs, packets),
-            Backlog::All(all) => all.push(departs, size, packets),
+            Backlog::Last(last) => last.push(departs),
+            Backlog::All(all) => all.push(departs, size),
         }
         Some(Departure { departs, arrives, on_wire, marked: verdict == QueueDecision::Mark, copies: 1 })
     }
 
-    /// Whether a train that is offered at `now` finds room for all its packets, in a queue that asks for nothing else.
-    pub fn has_room(&mut self, packet: &LinkPacket, now: Time) -> bool {
+    /// Whether bursts of packets of `size` bytes can pass it as one: the queue asks for nothing but room, at a constant rate,
+    /// and each packet is there when it can leave, where they come with that `spacing`.
+    pub fn carries_bursts(&mut self, size: u32, spacing: Span) -> bool {
         let Discipline::DropTail(queue) = &self.queue else { return false };
-        let Some(capacity) = queue.only_limit() else { return false };
-        match &mut self.backlog {
-            Backlog::Unknown => true,
-            Backlog::Last(last) => last.has_room(packet.packets, now),
-            Backlog::All(all) => {
-                all.retire(now);
-                let packets = all.len() + u64::from(packet.packets);
-                capacity.holds(packets, all.bytes + Bytes(packet.size.into()))
-            }
+        queue.only_limit().is_some() && self.pace.is_none() && spacing <= self.wire.passage(size).on_wire
+    }
+
+    /// Offers a burst, which it [carries](Link::carries_bursts), of packets like `packet`, the first of them at `now`: how the
+    /// first leaves, and the others right behind it. `None`: not all of them have room now, so each is to be
+    /// [offered](Link::offer_of_burst).
+    pub fn offer_burst(&mut self, packet: &LinkPacket, burst: Burst, now: Time) -> Option<Departure> {
+        if let Backlog::Last(last) = &self.backlog {
+            // Once there are bursts, what leaves in a row is stored as one.
+            self.backlog = Backlog::All(last.as_all(packet.size, now));
         }
+        if let Backlog::All(all) = &mut self.backlog {
+            all.retire(now);
+        }
+        if !self.has_room(packet.size, burst.packets, now) {
+            return None;
+        }
+        self.totals.arrived += u64::from(burst.packets);
+        let on_wire = self.wire.passage(packet.size).on_wire;
+        let (departs, arrives) = self.wire.send_burst(packet.size, burst, now);
+        if let Backlog::All(all) = &mut self.backlog {
+            all.push_all(departs, on_wire, packet.size, burst.packets);
+        }
+        Some(Departure { departs, arrives, on_wire, marked: false, copies: 1 })
+    }
+
+    /// Offers a packet of a burst, which it carries and of which not all have room, at `later`, a time that others may still come
+    /// before.
+    pub fn offer_of_burst(&mut self, packet: &LinkPacket, later: Time) -> Option<Departure> {
+        self.totals.arrived += 1;
+        if !self.has_room(packet.size, 1, later) {
+            self.totals.dropped += 1;
+            return None;
+        }
+        let passage = self.wire.passage(packet.size);
+        let (departs, arrives) = self.wire.pass(passage, later);
+        if let Backlog::All(all) = &mut self.backlog {
+            all.push(departs, packet.size);
+        }
+        Some(Departure { departs, arrives, on_wire: passage.on_wire, marked: false, copies: 1 })
+    }
+
+    /// Whether so many packets of that size have room in a queue that asks for nothing else.
+    fn has_room(&self, size: u32, packets: u8, later: Time) -> bool {
+        let (Backlog::All(all), Discipline::DropTail(queue)) = (&self.backlog, &self.queue) else {
+            return true; // it has no limit
+        };
+        let (before, bytes) = all.at(later);
+        let (packets, size) = (u64::from(packets), u64::from(size));
+        let limit = queue.only_limit();
+        limit.is_some_and(|most| most.holds(before + packets, bytes + Bytes(size * packets)))
     }
 
     /// Packets in the queue at `now`, in a queue that counts them.
@@ -280,7 +334,6 @@ mod tests {
             &LinkPacket {
                 connection,
                 size,
-                packets: 1,
                 ecn,
                 flow: 0,
                 kind: PacketKind::Control,
@@ -295,32 +348,48 @@ mod tests {
         marking(capacity, Capacity::Unlimited)
     }
 
-    /// The first packet of a train is at the other end when it would be alone; the last one leaves when all have.
+    /// Packets of a burst that are offered 0.5 ms apart, and take 1 ms each, leave and arrive as they would one by one, where
+    /// the link has been idle and where others wait.
     #[test]
-    fn a_train_crosses_as_its_packets_do() {
-        let (mut trains, mut singles) = (link(Capacity::Packets(30)), link(Capacity::Packets(30)));
-        for (packets, ms) in [(5u8, 0), (8, 3), (1, 4), (16, 50)] {
-            let now = Time::ZERO + Span::from_ms(ms);
-            let train = LinkPacket {
+    fn a_burst_crosses_as_its_packets_do() {
+        for capacity in [Capacity::Packets(30), Capacity::Bytes(Bytes(30_000)), Capacity::Unlimited] {
+            let (mut bursts, mut singles) = (link(capacity), link(capacity));
+            let spacing = Span::from_us(500);
+            for (packets, ms) in [(5u8, 0), (8, 3), (1, 8), (16, 50), (15, 60)] {
+                let now = Time::ZERO + Span::from_ms(ms);
+                let burst = Burst { packets, spacing };
+                assert!(
+                    bursts.carries_bursts(1000, spacing) && !bursts.carries_bursts(1000, Span::from_us(1001))
+                );
+                let packet = LinkPacket {
+                    connection: 0,
+                    size: 1000,
+                    ecn: Ecn::NotCapable,
+                    flow: 0,
+                    kind: PacketKind::Control,
+                    sending: Sending::First,
+                    counted: 0,
+                };
+                let first = bursts.offer_burst(&packet, burst, now).expect("it has room");
+                for (place, at) in (0..).zip(burst.times(now)) {
+                    let single = offer(&mut singles, 1000, Ecn::NotCapable, 0, at).expect("it has room");
+                    assert_eq!(first.of_follower(place), single);
+                }
+            }
+            assert_eq!(bursts.totals(), singles.totals());
+            let burst = Burst { packets: 31, spacing };
+            let packet = LinkPacket {
                 connection: 0,
-                size: 1000 * u32::from(packets),
-                packets,
+                size: 1000,
                 ecn: Ecn::NotCapable,
                 flow: 0,
-                kind: PacketKind::Control,
+                kind: PacketKind::Data,
                 sending: Sending::First,
                 counted: 0,
             };
-            assert!(trains.has_room(&train, now));
-            let train = trains.offer(&train, now).expect("it has room");
-            let mut each = (0..packets).map(|_| offer(&mut singles, 1000, Ecn::NotCapable, 0, now));
-            let first = each.next().flatten().expect("it has room");
-            let last = each.last().flatten().unwrap_or(first);
-            assert_eq!((train.arrives, train.departs), (first.arrives, last.departs));
-            // A train counts as a whole until its last packet has left.
-            assert!(trains.backlog(now) >= singles.backlog(now));
+            let refused = bursts.offer_burst(&packet, burst, Time::ZERO + Span::from_ms(90)).is_none();
+            assert_eq!(refused, capacity != Capacity::Unlimited);
         }
-        assert_eq!(trains.totals(), singles.totals());
     }
 
     #[test]

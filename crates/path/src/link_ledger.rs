@@ -3,7 +3,7 @@
 use fairhaul_units::Time;
 
 use crate::link::Departure;
-use crate::packet::LinkPacket;
+use crate::packet::{Burst, LinkPacket};
 use crate::schedule::LinkRate;
 
 /// The ledger of a run, as the ports of its links see it. Each link has a number there.
@@ -14,8 +14,13 @@ pub trait LinkLedger {
     /// A packet is offered to `link`, which refuses it.
     fn refused(&mut self, link: u32, now: Time);
 
-    /// A packet is offered to `link`, or a train of `packets` with `size` bytes in all, and taken into its queue.
-    fn enqueued(&mut self, link: u32, size: u32, packets: u8, now: Time);
+    /// A packet of `size` is offered to `link` and taken into its queue.
+    fn enqueued(&mut self, link: u32, size: u32, now: Time);
+
+    /// The same for the packets of a burst, each of `size`, the first of them at `now`.
+    fn enqueued_burst(&mut self, link: u32, size: u32, burst: Burst, now: Time) {
+        burst.times(now).for_each(|at| self.enqueued(link, size, at));
+    }
 
     /// The queue of `link` marks a packet that was offered at `offered`.
     fn marked(&mut self, link: u32, offered: Time, now: Time);
@@ -32,6 +37,22 @@ pub trait LinkLedger {
         departure: Departure,
         rate: &LinkRate,
     );
+
+    /// The packets of a burst, of which the first was offered at `offered` and has that departure, leave the queue of `link`
+    /// right behind each other.
+    fn departed_burst(
+        &mut self,
+        link: u32,
+        packet: &LinkPacket,
+        burst: Burst,
+        offered: Time,
+        first: Departure,
+        rate: &LinkRate,
+    ) {
+        for (place, at) in (0..).zip(burst.times(offered)) {
+            self.departed(link, packet, at, first.of_follower(place), rate);
+        }
+    }
 
     /// Counts what `link` sends with that departure; called where the ledger counts bytes.
     fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate);

@@ -3,14 +3,14 @@
 
 use std::num::NonZeroU8;
 
-use fairhaul_units::{Chance, Time};
+use fairhaul_units::{Chance, Span, Time};
 
 use crate::impair::{Impaired, Loss};
 use crate::link::Departure;
 use crate::link_ledger::LinkLedger;
 use crate::link_model::LinkModel;
 use crate::link_spec::LinkSpec;
-use crate::packet::{LinkPacket, Packet, PacketKind};
+use crate::packet::{Burst, LinkPacket, Packet, PacketKind};
 use crate::queue::Queued;
 use crate::schedule::LinkRate;
 
@@ -86,7 +86,7 @@ impl<T: Packet> LinkPort<T> {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         };
-        ledger.enqueued(self.number, packet.size, packet.packets, now);
+        ledger.enqueued(self.number, packet.size, now);
         Admission::Sent(self.depart(&packet, now, departure, now, ledger))
     }
 
@@ -107,11 +107,46 @@ impl<T: Packet> LinkPort<T> {
         self.depart(&packet, offered, Departure { marked, ..departure }, now, ledger)
     }
 
-    /// Whether a train that is offered at `now` can pass as a whole: nothing is decided packet by packet, and all of them
-    /// find room.
-    pub fn takes_whole(&mut self, train: &LinkPacket, now: Time) -> bool {
+    /// Whether bursts of packets of `size` bytes that come with that `spacing` can pass as one: nothing is decided packet by
+    /// packet but whether there is room.
+    pub fn carries_bursts(&mut self, size: u32, spacing: Span) -> bool {
         let LinkModel::OnArrival(link) = &mut self.model else { return false };
-        self.loss.is_none() && self.impaired.is_none() && link.has_room(train, now)
+        !self.does_more && link.carries_bursts(size, spacing)
+    }
+
+    /// Offers a burst, which it [carries](LinkPort::carries_bursts), of packets like `packet`, the first of them at `now`: how
+    /// the first leaves, and the others right behind it. `None`: not all have room, so each is to be
+    /// [offered](LinkPort::offer_of_burst) at its time.
+    pub fn offer_burst(
+        &mut self,
+        packet: &LinkPacket,
+        burst: Burst,
+        now: Time,
+        ledger: &mut impl LinkLedger,
+    ) -> Option<Departure> {
+        let LinkModel::OnArrival(link) = &mut self.model else { return None };
+        let first = link.offer_burst(packet, burst, now)?;
+        self.passed += u64::from(burst.packets);
+        ledger.enqueued_burst(self.number, packet.size, burst, now);
+        ledger.departed_burst(self.number, packet, burst, now, first, &self.rate);
+        Some(first)
+    }
+
+    /// Offers a packet of a burst, which it carries, at `later`, a time that others may still come before: how it leaves, unless it
+    /// is dropped.
+    pub fn offer_of_burst(
+        &mut self,
+        packet: &LinkPacket,
+        later: Time,
+        ledger: &mut impl LinkLedger,
+    ) -> Option<Departure> {
+        let LinkModel::OnArrival(link) = &mut self.model else { return None };
+        let Some(departure) = link.offer_of_burst(packet, later) else {
+            ledger.refused(self.number, later);
+            return None;
+        };
+        ledger.enqueued(self.number, packet.size, later);
+        Some(self.depart(packet, later, departure, later, ledger))
     }
 
     /// Packets in a drop-tail queue at `now`.
@@ -134,7 +169,7 @@ impl<T: Packet> LinkPort<T> {
         };
         let LinkPacket { connection, size, ecn, .. } = packet.at_link();
         let queued = Queued { size, ecn, arrived: now, packet: *packet };
-        ledger.enqueued(self.number, size, 1, now);
+        ledger.enqueued(self.number, size, now);
         let next = if buffered.is_idle(now) {
             buffered.offer_idle(queued, connection, dropped)
         } else {
@@ -246,7 +281,7 @@ impl<T: Packet> LinkPort<T> {
         now: Time,
         ledger: &mut impl LinkLedger,
     ) -> Departure {
-        self.passed += u64::from(packet.packets);
+        self.passed += 1;
         if departure.marked {
             ledger.marked(self.number, offered, now);
         }
@@ -328,7 +363,7 @@ mod tests {
             self.refused += 1;
         }
 
-        fn enqueued(&mut self, _: u32, _: u32, _: u8, _: Time) {
+        fn enqueued(&mut self, _: u32, _: u32, _: Time) {
             self.enqueued += 1;
         }
 
@@ -362,7 +397,6 @@ mod tests {
         let packet = LinkPacket {
             connection: 0,
             size: 1000,
-            packets: 1,
             ecn: Ecn::Capable,
             flow: 0,
             kind: DATA,
@@ -416,7 +450,6 @@ mod tests {
         LinkPacket {
             connection: 0,
             size,
-            packets: 1,
             ecn: Ecn::Capable,
             flow: 0,
             kind,

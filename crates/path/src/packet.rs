@@ -1,16 +1,14 @@
 //! What links and queues read of a packet, whichever engine it belongs to.
 
-use fairhaul_units::{CongestionHeader, Ecn, Sending};
+use fairhaul_units::{CongestionHeader, Ecn, Sending, Span, Time};
 
 /// A packet as it is offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkPacket {
     /// The number of its connection.
     pub connection: u32,
-    /// Its size on the wire; of all packets of a train.
+    /// Its size on the wire.
     pub size: u32,
-    /// How many packets this is: one, or those of a train.
-    pub packets: u8,
     /// Whether it can be marked.
     pub ecn: Ecn,
     /// The index of its flow.
@@ -34,6 +32,22 @@ impl LinkPacket {
     #[inline(always)]
     pub fn counted_payload(&self) -> Option<(u32, u32)> {
         self.data_of().filter(|_| self.counted > 0).map(|flow| (flow, self.counted))
+    }
+}
+
+/// Packets of one size that are offered one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// How many they are.
+    pub packets: u8,
+    /// The time from one to the next.
+    pub spacing: Span,
+}
+
+impl Burst {
+    /// When its packets are offered, the first of which is at `first`.
+    pub fn times(self, first: Time) -> impl Iterator<Item = Time> {
+        (0..u64::from(self.packets)).map(move |place| first + self.spacing * place)
     }
 }
 

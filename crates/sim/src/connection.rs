@@ -2,12 +2,13 @@
 
 use fairhaul_cc::Builtin;
 use fairhaul_experiment::{
-    Limit, NextTransfer, PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer,
+    Grain, Limit, NextTransfer, PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer,
 };
 use fairhaul_path::{Admission, Wire};
 use fairhaul_units::{Ack, CongestionHeader, Data, Time, mix};
 
 mod application;
+mod burst;
 mod card;
 mod crossing;
 mod departures;
@@ -17,13 +18,13 @@ mod receiver_timer;
 mod recording;
 mod sending;
 mod share;
-mod train;
 
 use crate::network::{BottleneckAccount, Network};
 use crate::queued_packet::{DataOrAck, ack_at_link, data_at_link};
 use crate::route::{Leg, LegEnd, Route};
 use crate::tcp::{Card, Datagrams, ReceiveWindow, Receiver, Sender, SenderConfig};
 use application::Application;
+use burst::Spacings;
 use departures::Departures;
 use packet_counts::PacketCounts;
 use share::Share;
@@ -55,6 +56,7 @@ pub struct Connection {
     data: PacketCounts,
     acks: PacketCounts,
     departures: Departures,
+    spacings: Spacings,
     timer_at: Time,
     paced_at: Time,
     delayed_ack_at: Time,
@@ -80,7 +82,9 @@ impl Connection {
     ) -> Connection {
         let flow = &scenario.flows[transfer.flow as usize];
         let controller = flow.controller.build_for(mix(scenario.seed ^ mix(serial.into())));
-        let sender = Sender::new(SenderConfig::of(flow, transfer), controller);
+        let sender = Sender::new(SenderConfig::of(flow, transfer), controller)
+            .with_whole_bursts(scenario.grain == Grain::Auto);
+        let spacings = Spacings::of(flow, route, &scenario.links);
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
@@ -97,7 +101,7 @@ impl Connection {
             of_controller: 2 * flow.controller.memory(),
             sender,
             receiver,
-            card: Card::of(flow, serial, scenario.seed).map(Box::new),
+            card: Card::of(flow, serial, scenario.seed, spacings.at_receiver()).map(Box::new),
             application: Source::of(scenario, transfer.flow, transfer.start)
                 .map(|source| Box::new(Application::new(source))),
             share: Share::of(flow, transfer),
@@ -109,6 +113,7 @@ impl Connection {
             data: PacketCounts::default(),
             acks: PacketCounts::default(),
             departures: Departures::new(flow, serial, scenario.seed),
+            spacings,
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
             delayed_ack_at: Time::NEVER,
@@ -145,14 +150,14 @@ impl Connection {
         size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller + card
     }
 
-    /// A packet leaves the sender, after a processing time that keeps the order.
+    /// A packet leaves the sender, or a burst, after a processing time that keeps the order.
     fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
-        let leaves = self.sender.hand_over(data.size, now);
+        let leaves = self.sender.hand_over(data, now);
         let leaves = self.departures.next(data, leaves);
         if !data.opens() {
             network.ledger.sent(self.flow, data.packets, data.retransmitted(), data.stamped);
         }
-        self.sender.launched(data.stamped);
+        self.sender.launched(data.packets, data.stamped);
         self.trace_data(PacketWhat::Sent, data, leaves, network);
         self.data.launched += 1;
         network.limits.launched();
@@ -169,13 +174,23 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        for Leg { wires, end } in &route.forward[leg..] {
-            now = self.cross_access(*wires, data.size, data.packets, now);
+        for (leg, Leg { wires, end }) in (leg..).zip(&route.forward[leg..]) {
+            now = if data.packets > 1 {
+                self.burst_crosses_access(leg, *wires, data, now)
+            } else {
+                self.cross_access(*wires, data.size, now)
+            };
             match *end {
+                LegEnd::OwnLink(link) if data.packets > 1 => {
+                    return self.burst_at_own_link(link, leg, data, now, route, network);
+                }
                 LegEnd::OwnLink(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
+                LegEnd::SharedLink { link, lane } if data.packets > 1 => {
+                    return self.burst_waits(link, lane, data, now, network);
+                }
                 LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
                     return network.rings.push_data(&mut network.events, lane, self.serial, now, *data);
                 }
@@ -185,10 +200,10 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn cross_access(&mut self, (from, to): (u8, u8), size: u32, packets: u8, now: Time) -> Time {
+    fn cross_access(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
         let mut now = now;
         for wire in from..to {
-            now = self.wires[usize::from(wire)].send(size, packets, now).1;
+            now = self.wires[usize::from(wire)].send(size, now).1;
         }
         now
     }
@@ -206,10 +221,8 @@ impl Connection {
         let LegEnd::SharedLink { link, .. } = route.forward[leg].end else {
             return self.forward_data(leg + 1, &mut data, now, route, network);
         };
-        if data.packets > 1
-            && !self.passes_whole(link, data_at_link(self.serial, self.flow, &data, 0), now, network)
-        {
-            return self.split_data(leg, &data, now, route, network);
+        if data.packets > 1 {
+            return self.offer_burst(link, leg, &data, now, route, network);
         }
         match self.offer(link, &mut data, now, network) {
             Admission::Sent(departure) => self.data_departs(leg, &mut data, departure, route, network),
@@ -233,7 +246,7 @@ impl Connection {
     /// A data packet is at the receiver.
     #[inline(always)]
     fn arrive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
-        if data.packets > 1 && !self.receiver.takes_whole(data) {
+        if data.packets > 1 && self.card.is_none() {
             return self.receive_each(data, now, route, network);
         }
         self.data.arrived += 1;
@@ -281,7 +294,7 @@ impl Connection {
     fn forward_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
         let size = ack.size();
         for Leg { wires, end } in &route.reverse[leg..] {
-            now = self.cross_access(*wires, size, ack.packets, now);
+            now = self.cross_access(*wires, size, now);
             match *end {
                 LegEnd::OwnLink(link) => match self.ack_crosses_alone(link, ack, now, network) {
                     Some(arrives) => now = arrives,
@@ -299,19 +312,11 @@ impl Connection {
     #[inline(always)]
     pub fn process_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, network: &mut Network) {
         if leg + 1 == route.reverse.len() {
-            if ack.packets > 1 && !self.sender.takes_trains() {
-                return self.split_ack(leg, &ack, now, route, network);
-            }
             return self.acknowledge(&ack, now, route, network);
         }
         let LegEnd::SharedLink { link, .. } = route.reverse[leg].end else {
             return self.forward_ack(leg + 1, &ack, now, route, network);
         };
-        if ack.packets > 1
-            && !self.passes_whole(link, ack_at_link(self.serial, self.flow, &ack), now, network)
-        {
-            return self.split_ack(leg, &ack, now, route, network);
-        }
         match self.offer_ack(link, &ack, now, network) {
             Admission::Sent(departure) => self.ack_departs(leg, &ack, departure, route, network),
             Admission::Dropped => self.ack_dropped(&ack, now, network),
@@ -334,9 +339,9 @@ impl Connection {
         }
         self.show_share(network);
         let outcome = self.sender.on_ack(ack, now);
-        if !ack.opens() {
+        if !ack.opens {
             let (rtt, one_way) = (self.sender.round_trip(ack, now), ack.arrived.since(ack.echo));
-            network.ledger.sampled(self.flow, ack.packets, rtt, one_way, now);
+            network.ledger.sampled(self.flow, rtt, one_way, now);
         }
         self.trace_ack(PacketWhat::AckReceived, ack, now, network);
         self.record_outcome(outcome, now, network);

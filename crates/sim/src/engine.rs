@@ -14,7 +14,6 @@ use crate::connection::Connection;
 use crate::control::{Control, RunError};
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
-use crate::grain::Trains;
 use crate::network::Network;
 use crate::route::{self, Reach, Route, Routes};
 use gauges::Gauges;
@@ -38,10 +37,6 @@ pub struct Engine {
     connections: Vec<Option<Box<Connection>>>,
     rows: Vec<TransferRow>,
     network: Network,
-    /// When flows send trains; `None`: never.
-    trains: Option<Trains>,
-    /// When it is decided next which flows send trains.
-    boundary: Time,
     gauges: Gauges,
     events_per_check: u32,
     control: Control,
@@ -63,22 +58,15 @@ impl Engine {
     /// Before anything has happened. That takes its time with many flows, and ends early where `control` asks
     /// for it.
     pub fn new(scenario: Arc<Scenario>, control: Control) -> Result<Engine, RunError> {
-        let trains = Trains::of(&scenario);
-        Engine::compiled(scenario, control, trains.is_some(), trains)
+        Engine::compiled(scenario, control, false)
     }
 
     /// The same for a run that is paused: nothing is done ahead of the clock at a link.
     pub fn in_steps(scenario: Arc<Scenario>, control: Control) -> Result<Engine, RunError> {
-        let trains = Trains::of(&scenario);
-        Engine::compiled(scenario, control, true, trains)
+        Engine::compiled(scenario, control, true)
     }
 
-    fn compiled(
-        scenario: Arc<Scenario>,
-        control: Control,
-        in_steps: bool,
-        trains: Option<Trains>,
-    ) -> Result<Engine, RunError> {
+    fn compiled(scenario: Arc<Scenario>, control: Control, in_steps: bool) -> Result<Engine, RunError> {
         possible(&scenario)?;
         let transfers = plan_while(&scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
         // A transfer that follows another one begins when that one has arrived.
@@ -95,8 +83,6 @@ impl Engine {
         let routes = route::compile(&scenario, in_steps, &control).ok_or(RunError::Stopped)?;
         let mut engine = Engine {
             network: Network::new(&scenario, &routes, grid, &control).ok_or(RunError::Stopped)?,
-            boundary: trains.as_ref().map_or(Time::NEVER, Trains::next),
-            trains,
             routes,
             rows: transfers.iter().map(never_begun).collect(),
             connections: transfers.iter().map(|_| None).collect(),
@@ -148,12 +134,8 @@ impl Engine {
             if now >= end || stops(&self.network) {
                 return Ok(now);
             }
-            while now >= self.boundary {
-                self.boundary = self.allow_trains();
-            }
             let Reach { to, from } = self.routes.reach[node];
-            let until =
-                if in_order { now } else { (others.min(now + from) + to).min(end).min(self.boundary) };
+            let until = if in_order { now } else { (others.min(now + from) + to).min(end) };
             let events_here =
                 if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
             events += events_here;
@@ -162,21 +144,6 @@ impl Engine {
                 self.check_limits(now)?;
             }
         }
-    }
-
-    /// Decides which flows send trains, until the boundary that is returned.
-    fn allow_trains(&mut self) -> Time {
-        let Some(trains) = &mut self.trains else { return Time::NEVER };
-        for connection in self.connections.iter().flatten() {
-            if let Some((cwnd, srtt)) = connection.load() {
-                trains.load(connection.flow(), cwnd, srtt);
-            }
-        }
-        trains.decide(|link, now| self.network.backlog(link, now));
-        for connection in self.connections.iter_mut().flatten() {
-            connection.allow_trains(trains.allowed(connection.flow()));
-        }
-        trains.next()
     }
 
     /// Processes the earliest event at a link, and all others there before `until`; how many events these were.

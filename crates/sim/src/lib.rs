@@ -9,7 +9,6 @@ mod engine;
 mod event_key;
 mod event_queue;
 mod flow_state;
-mod grain;
 mod limits;
 mod network;
 mod packet_trace;

@@ -2,8 +2,8 @@
 
 use fairhaul_experiment::{Flow, Grid, Ledger, PacketRecorder, Scenario, Traffic};
 use fairhaul_path::queue::Queued;
-use fairhaul_path::{Admission, Departure, LinkPacket, LinkPort};
-use fairhaul_units::{Data, Time};
+use fairhaul_path::{Admission, Burst, Departure, LinkPacket, LinkPort};
+use fairhaul_units::{Data, Span, Time};
 
 use crate::control::Control;
 use crate::event_key::EventKey;
@@ -34,11 +34,7 @@ impl BottleneckAccount {
     /// The payload of a data packet that `link` counts.
     #[inline(always)]
     pub fn counted(&self, link: u32, data: &Data) -> u32 {
-        if self.link == link && !data.opens() {
-            data.size - self.headers * u32::from(data.packets)
-        } else {
-            0
-        }
+        if self.link == link && !data.opens() { data.size - self.headers } else { 0 }
     }
 }
 
@@ -118,14 +114,27 @@ impl Network {
         self.accounts[flow as usize]
     }
 
-    /// Whether a train can pass `link` at `now` as a whole.
-    pub fn takes_whole(&mut self, link: u32, train: &LinkPacket, now: Time) -> bool {
-        self.ports[link as usize].takes_whole(train, now)
+    /// Whether bursts of packets of `size` bytes that come with that `spacing` can pass `link` as one.
+    pub fn carries_bursts(&mut self, link: u32, size: u32, spacing: Span) -> bool {
+        self.ports[link as usize].carries_bursts(size, spacing)
     }
 
-    /// Packets in the drop-tail queue of `link` at `now`.
-    pub fn backlog(&mut self, link: u32, now: Time) -> u64 {
-        self.ports[link as usize].backlog(now)
+    /// Offers a burst, which it carries, to `link`, the first packet of it at `now`: how that leaves. `None`: each packet is to be
+    /// offered.
+    pub fn offer_burst(
+        &mut self,
+        link: u32,
+        packet: &LinkPacket,
+        burst: Burst,
+        now: Time,
+    ) -> Option<Departure> {
+        self.read_gauges(link, now);
+        self.ports[link as usize].offer_burst(packet, burst, now, &mut self.ledger)
+    }
+
+    /// Offers a packet of a burst at `later`, a time that others may still come before: how it leaves, unless it is dropped.
+    pub fn offer_of_burst(&mut self, link: u32, packet: &LinkPacket, later: Time) -> Option<Departure> {
+        self.ports[link as usize].offer_of_burst(packet, later, &mut self.ledger)
     }
 
     /// Packets that wait at `link` at `now`, or are being sent there.

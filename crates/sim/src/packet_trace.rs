@@ -33,7 +33,7 @@ pub fn ack_row(serial: u32, what: PacketWhat, ack: &Ack, now: Time, sender: Opti
         connection: serial,
         number: ack.next,
         size: ack.size(),
-        opens: ack.opens(),
+        opens: ack.opens,
         retransmitted: false,
         ecn: Ecn::NotCapable,
         cwr: false,

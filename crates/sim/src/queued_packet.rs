@@ -51,22 +51,19 @@ impl Packet for QueuedPacket {
 #[inline(always)]
 pub fn data_at_link(serial: u32, flow: u32, data: &Data, counted: u32) -> LinkPacket {
     let kind = if data.opens() { PacketKind::Control } else { PacketKind::Data };
-    let packets = data.packets.max(1);
     let &Data { size, ecn, sending, .. } = data;
-    LinkPacket { connection: serial, size, packets, ecn, flow, kind, sending, counted }
+    LinkPacket { connection: serial, size, ecn, flow, kind, sending, counted }
 }
 
 /// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4].
 #[inline(always)]
 pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
-    let packets = ack.packets.max(1);
     LinkPacket {
         connection: serial,
         size: ack.size(),
-        packets,
         ecn: Ecn::NotCapable,
         flow,
-        kind: if ack.opens() { PacketKind::Control } else { PacketKind::Ack },
+        kind: if ack.opens { PacketKind::Control } else { PacketKind::Ack },
         sending: Sending::First,
         counted: 0,
     }

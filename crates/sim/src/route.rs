@@ -159,7 +159,7 @@ impl RingNumbers {
 }
 
 /// Compiles the path of every flow of `scenario`; `in_steps`: nothing is done ahead of the clock at a link, as where
-/// trains are split at boundaries of the clock, or a run is paused. `None`: the run was asked to stop.
+/// a run is paused. `None`: the run was asked to stop.
 pub fn compile(scenario: &Scenario, in_steps: bool, control: &Control) -> Option<Routes> {
     let alone = if in_steps { vec![false; scenario.links.len()] } else { fed_alone(scenario) };
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();

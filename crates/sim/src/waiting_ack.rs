@@ -15,7 +15,7 @@ pub struct WaitingAck {
     /// What `carried` says.
     value: u32,
     carried: Carried,
-    packets: u8,
+    opens: bool,
     ece: bool,
 }
 
@@ -52,7 +52,7 @@ impl RareStore {
     /// An acknowledgement begins to wait.
     #[inline(always)]
     pub fn put(&mut self, ack: &Ack) -> WaitingAck {
-        let &Ack { next, echo, arrived, packets, ece, congestion, feedback, window, .. } = ack;
+        let &Ack { next, echo, arrived, opens, ece, congestion, feedback, window, .. } = ack;
         let window = window.map_or(0, |window| window.get().min(MOST_WINDOW));
         let next_and_window = next | u64::from(window) << NUMBER_BITS;
         let (carried, value) = if ack.blocks > 0 {
@@ -62,7 +62,7 @@ impl RareStore {
         } else {
             (Carried::Nothing, 0)
         };
-        WaitingAck { next_and_window, echo, arrived, value, carried, packets, ece }
+        WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece }
     }
 
     #[inline(never)]
@@ -74,10 +74,10 @@ impl RareStore {
     /// An acknowledgement has waited.
     #[inline(always)]
     pub fn take(&mut self, waiting: &WaitingAck) -> Ack {
-        let &WaitingAck { next_and_window, echo, arrived, value, carried, packets, ece } = waiting;
+        let &WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece } = waiting;
         let next = next_and_window & ((1 << NUMBER_BITS) - 1);
         let window = NonZeroU32::new((next_and_window >> NUMBER_BITS) as u32);
-        let mut ack = Ack { next, echo, arrived, packets, ece, window, ..Ack::default() };
+        let mut ack = Ack { next, echo, arrived, opens, ece, window, ..Ack::default() };
         match carried {
             Carried::Nothing => {}
             Carried::Feedback => (ack.congestion, ack.feedback) = (true, value.cast_signed()),
@@ -101,14 +101,8 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_is_the_same_after_it_has_waited() {
-        let plain = Ack {
-            next: 7,
-            echo: Time::from_ps(3),
-            arrived: Time::from_ps(5),
-            packets: 2,
-            ece: true,
-            ..Ack::default()
-        };
+        let plain =
+            Ack { next: 7, echo: Time::from_ps(3), arrived: Time::from_ps(5), ece: true, ..Ack::default() };
         let sack = [SackBlock { from: 1, to: 2 }, SackBlock { from: 4, to: 9 }, SackBlock::default()];
         let with_blocks = Ack { sack, blocks: 2, ..plain };
         let with_feedback = Ack { congestion: true, feedback: -5, ..plain };

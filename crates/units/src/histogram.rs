@@ -28,6 +28,17 @@ impl Histogram {
         }
     }
 
+    /// Counts `count` spans, each of them longer by `more` than the one before; the first is `first`.
+    pub fn add_all(&mut self, first: Span, more: Span, count: u8) {
+        let (mut ps, more, mut left) = (first.as_ps(), more.as_ps(), u64::from(count));
+        while left > 0 {
+            let room = least(bucket(ps) + 1).saturating_sub(ps + 1);
+            let here = room.checked_div(more).map_or(left, |others| left.min(others + 1));
+            self.add(Span::from_ps(ps), here);
+            (ps, left) = (ps + here * more, left - here);
+        }
+    }
+
     /// Apart, since it is seldom needed.
     #[inline(never)]
     fn add_first(&mut self, bucket: usize, count: u64) {
@@ -93,6 +104,18 @@ mod tests {
             let (from, below) = (least(bucket), least(bucket + 1));
             assert!(from <= ps && ps < below, "{ps}");
             assert!(below - from == 1 || (below - from) * 64 <= from || bucket == 0, "{ps}");
+        }
+    }
+
+    #[test]
+    fn spans_that_become_longer_are_counted_as_one_by_one() {
+        for (first, more, count) in
+            [(1_000, 0, 200), (1_000, 1, 45), (90_000, 777, 45), (0, 1, 255), (5, 1 << 40, 3)]
+        {
+            let (mut all, mut each) = (Histogram::default(), Histogram::default());
+            all.add_all(Span::from_ps(first), Span::from_ps(more), count);
+            (0..u64::from(count)).for_each(|place| each.add(Span::from_ps(first + place * more), 1));
+            assert!(all.buckets().eq(each.buckets()), "{first} {more} {count}");
         }
     }
 

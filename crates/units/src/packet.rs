@@ -3,8 +3,8 @@
 //! A connection numbers its packets from zero, and every packet but the last of a transfer
 //! carries a full payload. A packet holds what its header would: nothing of the sender's state.
 //!
-//! Where a scenario allows it, what is simulated as one packet is a train: several consecutive packets of one size, or the
-//! acknowledgements of such packets.
+//! Consecutive packets of one size that a host hands over together, a burst of segmentation offload, or that it has
+//! received and merged, may be one object.
 
 use std::num::NonZeroU32;
 
@@ -40,9 +40,9 @@ pub struct Data {
     pub number: u64,
     /// When the sender stamped it [RFC 7323].
     pub stamped: Time,
-    /// Size on the wire, headers included; of all packets of a train.
+    /// Size on the wire, headers included; of all packets of a burst.
     pub size: u32,
-    /// How many packets this is: one, or as many as the train has; none: it opens the connection and carries no data.
+    /// How many packets this is: one, or those of a burst; none: it opens the connection and carries no data.
     pub packets: u8,
     /// Whether its number is new, and whether it left alone.
     pub sending: Sending,
@@ -54,7 +54,7 @@ pub struct Data {
     pub congestion: Option<CongestionHeader>,
 }
 
-/// How a data packet left its sender.
+/// How a data packet left its sender, or several of one burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     /// For the first time; alone, or first in a burst of segmentation offload.
@@ -63,6 +63,8 @@ pub enum Sending {
     Following,
     /// The same, and the last of its burst, which says so (PSH).
     Last,
+    /// All packets of a burst, the first and the last.
+    Whole,
     /// Once more.
     Again,
 }
@@ -72,6 +74,23 @@ impl Sending {
     #[inline(always)]
     pub fn follows(self) -> bool {
         matches!(self, Sending::Following | Sending::Last)
+    }
+
+    /// Whether it ends a burst of several packets.
+    #[inline(always)]
+    pub fn ends_burst(self) -> bool {
+        matches!(self, Sending::Last | Sending::Whole)
+    }
+
+    /// That of a part of a burst which left so: `first`: it has the first of the packets; `last`: it has the last.
+    fn of_part(self, first: bool, last: bool) -> Sending {
+        match (self, first, last) {
+            (Sending::Again, ..) => Sending::Again,
+            (Sending::First | Sending::Whole, true, false) | (Sending::First, true, true) => Sending::First,
+            (Sending::Whole, true, true) => Sending::Whole,
+            (Sending::Whole, false, true) | (Sending::Last, _, true) => Sending::Last,
+            _ => Sending::Following,
+        }
     }
 }
 
@@ -94,16 +113,23 @@ impl Data {
         u64::from(self.size) - (HEADER + congestion).0 * u64::from(self.packets.max(1))
     }
 
-    /// The packets of a train, one by one.
+    /// `count` packets of a burst, from the one behind the first `skipped` on.
+    pub fn part(&self, skipped: u8, count: u8) -> Data {
+        let (first, last) = (skipped == 0, skipped + count == self.packets);
+        Data {
+            number: self.number + u64::from(skipped),
+            size: self.size / u32::from(self.packets) * u32::from(count),
+            packets: count,
+            sending: self.sending.of_part(first, last),
+            cwr: self.cwr && first,
+            ..*self
+        }
+    }
+
+    /// The packets of a burst, one by one.
     pub fn each(&self) -> impl Iterator<Item = Data> + use<> {
-        let train = *self;
-        let size = train.size / u32::from(train.packets.max(1));
-        (0..u64::from(train.packets)).map(move |n| Data {
-            number: train.number + n,
-            size,
-            packets: 1,
-            ..train
-        })
+        let burst = *self;
+        (0..burst.packets).map(move |skipped| burst.part(skipped, 1))
     }
 }
 
@@ -130,9 +156,8 @@ pub struct Ack {
     pub sack: [SackBlock; SACK_BLOCKS],
     /// How many of `sack` are meant.
     pub blocks: u8,
-    /// How many acknowledgements this is: one, or as many as the train has; none: it answers the request that opens the
-    /// connection.
-    pub packets: u8,
+    /// Whether it answers the request that opens the connection.
+    pub opens: bool,
     /// ECE: a marked packet has arrived, and none with CWR since.
     pub ece: bool,
     /// Whether it carries a congestion header, for a sender that asks routers.
@@ -144,27 +169,10 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Whether this answers the request that opens the connection.
-    #[inline(always)]
-    pub fn opens(&self) -> bool {
-        self.packets == 0
-    }
-
-    /// Size on the wire; of all acknowledgements of a train.
+    /// Size on the wire.
     pub fn size(&self) -> u32 {
         let congestion = if self.congestion { CONGESTION_HEADER } else { Bytes(0) };
-        (ACK_SIZE + congestion).0 as u32 * u32::from(self.packets.max(1))
-    }
-
-    /// The acknowledgements of a train, one by one.
-    pub fn each(&self) -> impl Iterator<Item = Ack> + use<> {
-        let train = *self;
-        let first = train.next - u64::from(train.packets);
-        (1..=u64::from(train.packets)).map(move |n| {
-            let mut one = train;
-            (one.next, one.packets) = (first + n, 1);
-            one
-        })
+        (ACK_SIZE + congestion).0 as u32
     }
 
     /// Says that the packet of that number, which caused this acknowledgement, had arrived before: by an empty block at

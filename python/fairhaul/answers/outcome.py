@@ -174,8 +174,8 @@ def _how(case: Case) -> Iterator[str]:
             f"{measured}; seeds {seeds[0]} to {seeds[-1]}. {legend(len(seeds))}"
             f"{f' Figures over time show seed {seeds[0]}.' if case.record else ''}"
         )
-    if trains := grain.of_scenario(scenario):
-        yield grain.line(trains, len(scenario["flows"]))
+    if single := grain.of_scenario(scenario):
+        yield grain.line(single)
     of_linux = (f["controller"] for f in case.runs[0]["flows"] if f.get("profile") == "linux")
     if not FACTS[case.runs[0]["engine"]].kernel and (line := linux_sender_line(of_linux)):
         yield line

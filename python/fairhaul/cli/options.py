@@ -47,9 +47,9 @@ jobs_option = option(
 )
 grain_option = option(
     "--grain",
-    "auto: simulate trains of packets as one where that changes little; several times as "
-    "fast on fast paths. By default what the scenario says.",
-    type=click.Choice(["packet", "auto"]),
+    "packet: simulate each packet of a burst on its own, which takes longer. By default what the "
+    "scenario says.",
+    type=click.Choice(["auto", "packet"]),
 )
 
 

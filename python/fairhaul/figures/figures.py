@@ -16,7 +16,6 @@ from fairhaul.figures.look import GREY, colour, dash
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
 from fairhaul.figures.select import evenly, flows_between, part
 from fairhaul.figures.words import milliseconds
-from fairhaul.measures import grain
 from fairhaul.measures.losses import not_undone
 from fairhaul.measures.measures import bottlenecks_of, varies
 from fairhaul.record.record import Record
@@ -164,9 +163,7 @@ class Run:
     def figure(
         self, name: str, title: str, caption: str, chart: Spec, raw: zoom.Raw | None = None
     ) -> Figure:
-        """Give a figure of the run, whose caption says what was simulated as trains of packets."""
-        if trains := grain.of_scenario(self.scenario):
-            caption = f"{caption} {grain.line(trains, len(self.flows))}"
+        """Give a figure of the run."""
         name = f"{self.prefix}{name}"
         return Figure(name=name, title=title, caption=caption, chart=chart, raw=raw)
 

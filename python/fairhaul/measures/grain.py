@@ -1,4 +1,4 @@
-"""The grain of a run: which flows were simulated as trains of packets, in figures and in words."""
+"""The grain of a run: of which flows bursts were simulated packet by packet, and why."""
 
 from __future__ import annotations
 
@@ -7,33 +7,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairhaul.measures.types import Grain
-
 # Names in one line; of more flows the number is given.
 MOST_NAMED = 3
 
 
-def of_scenario(scenario: Mapping[str, Any]) -> Grain | None:
-    """Give the grain of a run by the scenario of its record; nothing if all packets are single."""
-    if "grain" not in scenario:
-        return None
-    single = {flow["name"]: flow["no_trains"] for flow in scenario["flows"] if "no_trains" in flow}
-    return {"longest_train": scenario["grain"]["longest_train"], "single": single}
+def of_scenario(scenario: Mapping[str, Any]) -> dict[str, str]:
+    """Give the reasons by the names of such flows, from the scenario of a record."""
+    return {
+        flow["name"]: flow["single_packets"]
+        for flow in scenario["flows"]
+        if "single_packets" in flow
+    }
 
 
-def line(grain: Grain, flows: int) -> str:
-    """Give the sentences of a table or a caption; `flows`: how many flows the run has."""
-    most, single = grain["longest_train"], grain["single"]
-    if len(single) == flows:
-        reasons = list(dict.fromkeys(single.values()))
-        return f"Grain: single packets, since no flow can send trains ({'; '.join(reasons)})."
-    text = f"Grain: trains of up to {most} packets, single packets before a queue is full."
+def line(single: Mapping[str, str]) -> str:
+    """Give the sentence of a table."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in single.items():
         by_reason.setdefault(reason, []).append(name)
-    for reason, names in by_reason.items():
-        text += f" Single packets from {_named(names)}: {reason}."
-    return text
+    each = (f"{_named(names)} ({reason})" for reason, names in by_reason.items())
+    return f"Bursts are simulated packet by packet, which takes longer: {'; '.join(each)}."
 
 
 def _named(names: list[str]) -> str:

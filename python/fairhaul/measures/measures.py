@@ -76,7 +76,7 @@ def measure(record: Record) -> RunFigures:
         "packets": meta["packets"],
         "cpu_s": meta.get("cpu_s"),
         **noted,
-        **({"grain": trains} if (trains := grain.of_scenario(scenario)) else {}),
+        **({"single_packets": single} if (single := grain.of_scenario(scenario)) else {}),
         "flows": flows,
         **({"groups": several} if several else {}),
         "links": _links(record, of_links, rates),

@@ -196,15 +196,6 @@ class Trust(TypedDict):
     windows: dict[str, Any]
 
 
-class Grain(TypedDict):
-    """What was simulated as one: trains of consecutive packets of a flow."""
-
-    longest_train: int
-    """The most packets of a train."""
-    single: dict[str, str]
-    """By name, the flows of which each packet was simulated, and why."""
-
-
 class RunFigures(Figures[float]):
     """The figures of one run: what `measure` gives."""
 
@@ -222,8 +213,8 @@ class RunFigures(Figures[float]):
     """Only of `linux` and `lab`."""
     tries: NotRequired[int]
     """How often the run was tried until it was valid; lab only."""
-    grain: NotRequired[Grain]
-    """Where the scenario has `grain = "auto"`."""
+    single_packets: NotRequired[dict[str, str]]
+    """By name, the flows whose bursts were simulated packet by packet, and why."""
     warnings: NotRequired[list[str]]
     """Flows of which no packet can arrive within the run."""
 

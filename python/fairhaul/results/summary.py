@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Keys that distinguish runs, and have no mean.
 NOT_SUMMARISED = frozenset(
-    {"title", "variant", "seed", "grain", "warnings"}
+    {"title", "variant", "seed", "single_packets", "warnings"}
     | {"kernel", "program", "memory_mb", "trust", "tries"}
 )
 

@@ -96,8 +96,8 @@ class DescribedFlow(OfClass, TypedDict):
     clock: NotRequired[dict[str, float]]
     offload: NotRequired[str]
     host: NotRequired[dict[str, Any]]
-    no_trains: NotRequired[str]
-    """Why the flow sends no trains of packets, where the scenario allows them."""
+    single_packets: NotRequired[str]
+    """Why the packets of a burst of the flow are simulated one by one, if they are."""
 
 
 class Described(TypedDict):
@@ -110,5 +110,4 @@ class Described(TypedDict):
     duration_s: float
     warmup_s: float
     links: list[DescribedLink]
-    grain: NotRequired[dict[str, Any]]
     flows: list[DescribedFlow]

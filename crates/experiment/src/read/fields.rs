@@ -70,7 +70,7 @@ table! {
     flow: Tables<FlowKeys> = required, "The flows, in order.";
     profile: Profile = in_words("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
         "Profile of the flows that do not set their own.";
-    grain: Grain = default("\"packet\""), "What is simulated as one: see [Grain](grain.md).";
+    grain: Grain = default("\"auto\""), "What is simulated as one: see [Grain](grain.md).";
     expect: Tables<ExpectKeys> = in_words("none"),
         "What is expected of the figures of a run, for [`fairhaul check`](check.md).";
     sweep: Sweep = in_words("a single run"), "Keys to vary, with their values.";
@@ -78,11 +78,9 @@ table! {
 
 words! {
     Grain => Grain, "kind";
-    "packet", "Each packet." => Grain::Packet;
     "auto",
-        "Trains of up to 64 consecutive packets of a flow, where that changes the results by little; \
-         the run takes a fraction of the time."
-        => Grain::Auto;
+        "What a host hands over together, a burst of segmentation offload, as long as no link decides about each packet." => Grain::Auto;
+    "packet", "Each packet, which takes longer." => Grain::Packet;
 }
 
 table! {

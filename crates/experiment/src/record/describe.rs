@@ -15,14 +15,14 @@ use serde_json::{Map, Value, json};
 use super::describe_sender;
 use crate::read::LONGEST_RUN;
 use crate::{
-    Flow, Grain, Hold, Hop, HostSettings, LONGEST_TRAIN, ReceiverClock, Recovery, Role, Rto, Scenario,
-    SizeLaw, SlowStart, Sockbuf, Start, TRAINS_PER_WINDOW, Traffic,
+    Flow, Hold, Hop, HostSettings, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf,
+    Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
 pub fn describe(scenario: &Scenario) -> String {
     let largest = scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(Bytes(1));
-    let mut head = json!({
+    let head = json!({
         "schema": 1,
         "title": scenario.title,
         "source": scenario.source,
@@ -31,12 +31,6 @@ pub fn describe(scenario: &Scenario) -> String {
         "warmup_s": scenario.warmup.as_secs(),
         "links": scenario.links.iter().map(|spec| link(spec, largest)).collect::<Vec<_>>(),
     });
-    let mut no_trains = Vec::new();
-    if scenario.grain == Grain::Auto {
-        no_trains = scenario.why_no_trains();
-        head["grain"] =
-            json!({ "kind": "auto", "longest_train": LONGEST_TRAIN, "trains_per_window": TRAINS_PER_WINDOW });
-    }
     // Flow by flow: a million flows as one tree of values would take gigabytes.
     let mut text = head.to_string();
     text.truncate(text.len() - 1);
@@ -44,8 +38,8 @@ pub fn describe(scenario: &Scenario) -> String {
     for (index, spec) in scenario.flows.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let mut described = flow(spec);
-        if let Some(Some(reason)) = no_trains.get(index) {
-            described["no_trains"] = reason.as_str().into();
+        if let Some(reason) = scenario.why_single_packets(spec) {
+            described["single_packets"] = reason.into();
         }
         let _ = write!(text, "{comma}{described}");
     }

@@ -126,7 +126,7 @@ impl Ledger {
         self.grid.end
     }
 
-    /// A data packet leaves its sender, or a train of `packets`.
+    /// A data packet leaves its sender, or a burst of `packets`.
     #[inline(always)]
     pub fn sent(&mut self, flow: u32, packets: u8, retransmitted: bool, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
@@ -137,7 +137,7 @@ impl Ledger {
         }
     }
 
-    /// A data packet arrives, or a train: its payload, how many of its packets are new, and the new payload in order;
+    /// A data packet arrives, or packets that were merged: their payload, how many are new, and the new payload in order;
     /// whether that is before the end.
     #[inline(always)]
     pub fn delivered(&mut self, flow: u32, payload: u64, fresh: u8, in_order: u64, now: Time) -> bool {
@@ -201,13 +201,13 @@ impl Ledger {
         self.window(flow, &mut recorded_window, NO_WINDOW, to);
     }
 
-    /// An acknowledgement brings a sample, or a train as many equal ones.
+    /// An acknowledgement brings a sample.
     #[inline(always)]
-    pub fn sampled(&mut self, flow: u32, packets: u8, rtt: Span, one_way: Span, now: Time) {
+    pub fn sampled(&mut self, flow: u32, rtt: Span, one_way: Span, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
-            cell.rtt_ps += real(u64::from(packets) * rtt.as_ps());
-            cell.one_way_ps += real(u64::from(packets) * one_way.as_ps());
-            cell.samples += u64::from(packets);
+            cell.rtt_ps += real(rtt.as_ps());
+            cell.one_way_ps += real(one_way.as_ps());
+            cell.samples += 1;
         }
     }
 
@@ -328,7 +328,6 @@ mod tests {
         let packet = LinkPacket {
             connection: 0,
             size: 1000,
-            packets: 1,
             ecn: Ecn::NotCapable,
             flow: 0,
             kind: PacketKind::Control,
@@ -346,7 +345,7 @@ mod tests {
         // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
         let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
         ledger.integrate_window(0, 4.0, f64::INFINITY, at(5), at(25));
-        ledger.enqueued(0, 1000, 1, at(5));
+        ledger.enqueued(0, 1000, at(5));
         depart(&mut ledger, at(25), Span::from_ms(10));
         let Record { flows, links, .. } = ledger.close("sim", Vec::new());
         let cwnd: Vec<f64> = flows[0][..4].iter().map(|r| r.cwnd_packets).collect();
@@ -393,7 +392,7 @@ mod tests {
     fn delays_are_those_of_the_packets_that_left_in_the_measured_time() {
         let mut ledger = Ledger::new(grid(Span::from_s(3), Span::from_s(1), 1, 1), 1, 1);
         for ms in [400, 500, 600, 700, 800] {
-            ledger.enqueued(0, 1000, 1, at(ms));
+            ledger.enqueued(0, 1000, at(ms));
         }
         depart(&mut ledger, at(500), Span::from_ms(1));
         ledger.dropped(0, 1000, at(500), at(1000));
@@ -409,7 +408,7 @@ mod tests {
         let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
         ledger.sent(0, 1, false, at(1000));
         ledger.delivered(0, 960, 1, 960, at(1500));
-        ledger.enqueued(0, 1000, 1, at(999));
+        ledger.enqueued(0, 1000, at(999));
         depart(&mut ledger, at(2000), Span::from_ms(1));
         let Record { flows, links, packets, .. } = ledger.close("sim", Vec::new());
         assert!(flows[0].iter().all(|r| r.sent == 0 && r.delivered_bytes == 0) && packets == 0);

@@ -253,11 +253,11 @@ pub enum Sockbuf {
 /// What a run simulates as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grain {
-    /// Each packet.
+    /// What a host hands over together, as long as nothing decides about each packet.
     #[default]
-    Packet,
-    /// Trains of packets, of flows and at times where that changes little.
     Auto,
+    /// Each packet.
+    Packet,
 }
 
 /// When a flow starts.

@@ -268,7 +268,7 @@ impl Network {
                 }
                 let (wire, lane) =
                     wires[number].get_or_insert_with(|| (Wire::new(rate, delay), self.events.lane()));
-                let (_, arrives) = wire.send(headers.size, 1, now);
+                let (_, arrives) = wire.send(headers.size, now);
                 self.events.step(*lane, slot, arrives);
             }
             Hop::Link(link) => {
@@ -278,7 +278,6 @@ impl Network {
                 let at_link = LinkPacket {
                     connection,
                     size: headers.size,
-                    packets: 1,
                     ecn: headers.ecn,
                     flow,
                     kind,
@@ -293,7 +292,7 @@ impl Network {
     /// Offers a packet to a link.
     fn offer(&mut self, link: u32, packet: QueuedPacket, now: Time) {
         if self.kernel_queues.enter(link, packet, now) {
-            return self.ledger.enqueued(link, packet.at_link.size, 1, now);
+            return self.ledger.enqueued(link, packet.at_link.size, now);
         }
         let port = &mut self.ports[link as usize];
         port.read_gauges(now, &mut self.ledger, || true);
@@ -390,7 +389,7 @@ impl Network {
                 connection_state.account.arrives(&segment, headers.payload, now);
             }
             self.ledger.delivered(flow, headers.payload.into(), 0, in_order, now);
-            self.ledger.sampled(flow, 1, Span::ZERO, now - sent, now);
+            self.ledger.sampled(flow, Span::ZERO, now - sent, now);
         }
     }
 }

@@ -141,7 +141,7 @@ impl Observer {
         integrate(&mut self.ledger, flow, state, from.min(now), now);
         if let Some(rtt) = state.rtt {
             // The one-way delay is measured on the packets themselves.
-            self.ledger.sampled(flow, 1, rtt, Span::ZERO, now);
+            self.ledger.sampled(flow, rtt, Span::ZERO, now);
         }
         if state.ca_state.is_recovering() && !before.ca_state.is_recovering() {
             sender.recovering_since = now;

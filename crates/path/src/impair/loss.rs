@@ -162,16 +162,7 @@ mod tests {
     /// A packet of the flow and connection of that number.
     fn packet(flow: u32) -> LinkPacket {
         let (kind, ecn) = (PacketKind::Data, Ecn::NotCapable);
-        LinkPacket {
-            connection: flow,
-            size: 1000,
-            packets: 1,
-            ecn,
-            flow,
-            kind,
-            sending: Sending::First,
-            counted: 0,
-        }
+        LinkPacket { connection: flow, size: 1000, ecn, flow, kind, sending: Sending::First, counted: 0 }
     }
 
     fn loss(rule: LossRule) -> Loss {

@@ -1,4 +1,4 @@
-//! When data leave their sender, which takes a random time to process each packet (`overhead`).
+//! When data leave their sender, which takes a random time to process each packet or burst (`overhead`).
 
 use fairhaul_experiment::{Flow, Rto};
 use fairhaul_units::{Chance, Data, Span, Time};
@@ -10,6 +10,8 @@ pub struct Departures {
     /// The kernel stamps packets before that time, ns-2 after it.
     stamps_before: bool,
     chance: Chance,
+    /// What the last burst took, and when the last packet left.
+    took: Span,
     last: Time,
 }
 
@@ -20,6 +22,7 @@ impl Departures {
             overhead: flow.overhead,
             stamps_before: flow.rto == Rto::Linux,
             chance: Chance::stream(seed, "overhead", serial.into()),
+            took: Span::ZERO,
             last: Time::ZERO,
         }
     }
@@ -31,7 +34,10 @@ impl Departures {
         if self.overhead.is_zero() {
             return now;
         }
-        self.last = self.last.max(now + self.chance.span(self.overhead));
+        if !data.sending.follows() {
+            self.took = self.chance.span(self.overhead);
+        }
+        self.last = self.last.max(now + self.took);
         if !self.stamps_before {
             data.stamped = self.last;
         }

@@ -57,7 +57,20 @@ impl Connection {
     #[inline(always)]
     pub(super) fn trace_data(&self, what: PacketWhat, data: &Data, now: Time, network: &mut Network) {
         if let Some(trace) = &mut network.trace {
-            trace.keep(self.flow, now, || data_row(self.serial, what, data, now));
+            self.trace_data_rows(trace, what, data, now);
+        }
+    }
+
+    #[inline(never)]
+    fn trace_data_rows(&self, trace: &mut PacketRecorder, what: PacketWhat, data: &Data, now: Time) {
+        if data.packets <= 1 {
+            return trace.keep(self.flow, now, || data_row(self.serial, what, data, now));
+        }
+        let sent = what == PacketWhat::Sent;
+        let spacing = if sent { self.spacings.at_sender() } else { self.spacings.at_receiver() };
+        for (place, one) in (0..).zip(data.each()) {
+            let at = now + spacing * place;
+            trace.keep(self.flow, at, || data_row(self.serial, what, &one, at));
         }
     }
 

@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 
 use fairhaul_experiment::{Flow, Traffic};
-use fairhaul_units::{Chance, Data, Sending, Span, Time};
+use fairhaul_units::{Chance, Data, Span, Time};
 
 use super::time_stamps;
 
 /// The most bytes of a merge, headers included [LINUX, GRO_LEGACY_MAX_SIZE].
 const LARGEST_MERGE: u32 = 65_536;
 /// Packets that one poll takes (NAPI_POLL_WEIGHT); what follows is merged anew, as with a clock of fewer than 1000 Hz.
-const POLL: usize = 64;
+const POLL: u8 = 64;
 
 /// See the module.
 #[derive(Clone)]
@@ -21,32 +21,44 @@ pub struct Card {
     /// The least time between two interrupts, and when the next one may be.
     moderation: Span,
     ready: Time,
-    /// The longest random delay of a packet before it is in the ring.
+    /// The longest random delay of a packet before it is in the ring; and that of the last burst, whose packets share it.
     noise: Span,
+    delay: Span,
     chance: Chance,
     merges: bool,
-    /// Of each packet, when it is in the ring.
-    ring: VecDeque<(Time, Data)>,
+    /// The time from packet to packet of a burst.
+    spacing: Span,
+    ring: VecDeque<InRing>,
+}
+
+/// Packets in the ring, of which the first is there at a time, and the others one after the other.
+#[derive(Clone, Copy)]
+struct InRing {
+    at: Time,
+    data: Data,
 }
 
 impl Card {
-    /// The card of the receiver of the connection with that number; `None`: its host has none that does anything.
-    pub fn of(flow: &Flow, serial: u32, seed: u64) -> Option<Card> {
+    /// The card of the receiver of the connection with that number, at which packets of a burst arrive with that `spacing`;
+    /// `None`: its host has none that does anything.
+    pub fn of(flow: &Flow, serial: u32, seed: u64, spacing: Span) -> Option<Card> {
         let host = flow.host.as_deref()?;
         let acts = host.gro || !host.moderation.is_zero() || !host.noise.is_zero();
         acts.then(|| Card {
             moderation: host.moderation,
             ready: Time::ZERO,
             noise: host.noise,
+            delay: Span::ZERO,
             chance: Chance::stream(seed, "card", serial.into()),
             merges: host.gro && !matches!(flow.traffic, Traffic::Cbr { .. }),
+            spacing,
             ring: VecDeque::new(),
         })
     }
 
     /// When its next interrupt is.
     pub fn due(&self) -> Time {
-        self.ring.front().map_or(Time::NEVER, |first| first.0.max(self.ready))
+        self.ring.front().map_or(Time::NEVER, |first| first.at.max(self.ready))
     }
 
     /// Whether nothing waits in it.
@@ -54,53 +66,116 @@ impl Card {
         self.ring.is_empty()
     }
 
-    /// A packet arrives at `now`.
+    /// A packet arrives at `now`, or the first of a burst.
     pub fn arrive(&mut self, data: Data, now: Time) {
         let mut at = now;
         if !self.noise.is_zero() {
-            let last = self.ring.back().map_or(Time::ZERO, |last| last.0);
-            at = last.max(now + self.chance.span(self.noise));
+            if !data.sending.follows() {
+                self.delay = self.chance.span(self.noise);
+            }
+            at = now + self.delay;
         }
-        self.ring.push_back((at, data));
+        // The order is kept, also behind the last packet of a burst.
+        let last =
+            self.ring.back().map_or(Time::ZERO, |last| self.time_of(last, last.data.packets.max(1) - 1));
+        self.ring.push_back(InRing { at: at.max(last), data });
+    }
+
+    /// When the packet with that many of its burst before it is in the ring.
+    fn time_of(&self, waiting: &InRing, before: u8) -> Time {
+        waiting.at + self.spacing * u64::from(before)
     }
 
     /// The interrupt that is due: calls `each` with what it hands over, in order, and whether more follows.
     pub fn interrupt(&mut self, mut each: impl FnMut(Data, bool)) {
         let due = self.due();
         self.ready = due + self.moderation;
-        let count = self.ring.partition_point(|waiting| waiting.0 <= due);
-        let mut merged: Option<Data> = None;
-        for (place, (_, data)) in self.ring.drain(..count).enumerate() {
-            let begins_poll = place % POLL == 0;
-            match &mut merged {
-                Some(first) if self.merges && !begins_poll && follows(first, &data) => {
-                    first.size += data.size;
-                    first.packets += 1;
-                    first.sending = data.sending;
-                }
-                _ => merged.replace(data).into_iter().for_each(|data| each(data, true)),
+        let mut poll = Poll { merged: None, merges: self.merges, left: POLL };
+        while let Some(&waiting) = self.ring.front().filter(|waiting| waiting.at <= due) {
+            let all = waiting.data.packets.max(1);
+            let here = if self.spacing.is_zero() || all == 1 {
+                all
+            } else {
+                all.min(((due - waiting.at) / self.spacing + 1).min(u8::MAX.into()) as u8)
+            };
+            if here == all {
+                self.ring.pop_front();
+                poll.take(waiting.data, &mut each);
+                continue;
             }
+            poll.take(waiting.data.part(0, here), &mut each);
+            let rest = InRing { at: self.time_of(&waiting, here), data: waiting.data.part(here, all - here) };
+            self.ring[0] = rest;
         }
-        merged.into_iter().for_each(|data| each(data, false));
+        poll.merged.into_iter().for_each(|data| each(data, false));
     }
 
     /// What waits in it, bytes.
     pub fn memory(&self) -> u64 {
-        (self.ring.capacity() * size_of::<(Time, Data)>()) as u64
+        (self.ring.capacity() * size_of::<InRing>()) as u64
     }
 }
 
-/// Whether a packet joins those merged so far: it is the next in order, with the same time stamp and marks, as long as those
-/// before it, and these do not end with the end of a burst [LINUX, tcp_gro_receive].
+/// What an interrupt hands over, in polls.
+struct Poll {
+    /// What has been merged and may still grow.
+    merged: Option<Data>,
+    merges: bool,
+    /// Packets that this poll still takes.
+    left: u8,
+}
+
+impl Poll {
+    /// Takes packets of a burst: calls `each` with what is complete by that.
+    fn take(&mut self, data: Data, each: &mut impl FnMut(Data, bool)) {
+        if data.packets <= 1 {
+            return self.take_part(data, each);
+        }
+        let mut taken = 0;
+        while taken < data.packets {
+            let left = data.packets - taken;
+            let most = (LARGEST_MERGE / (data.size / u32::from(data.packets))).max(1);
+            let room = self.room(&data.part(taken, 1)).unwrap_or(most).min(self.left.into());
+            let here = if self.merges { left.min(room.min(u32::from(u8::MAX)) as u8) } else { 1 };
+            self.take_part(data.part(taken, here), each);
+            taken += here;
+        }
+    }
+
+    /// How many packets like `data` may join what has been merged; `None`: it cannot.
+    fn room(&self, data: &Data) -> Option<u32> {
+        let merged = self.merged.as_ref().filter(|merged| self.left < POLL && follows(merged, data))?;
+        Some((LARGEST_MERGE - merged.size) / data.size)
+    }
+
+    /// Takes a packet, or several that fit into what has been merged, or into one of their own.
+    fn take_part(&mut self, data: Data, each: &mut impl FnMut(Data, bool)) {
+        match &mut self.merged {
+            Some(first) if self.merges && self.left < POLL && follows(first, &data) => {
+                first.size += data.size;
+                first.packets += data.packets;
+                first.sending = data.sending;
+            }
+            merged => merged.replace(data).into_iter().for_each(|data| each(data, true)),
+        }
+        self.left -= data.packets.max(1);
+        if self.left == 0 {
+            self.left = POLL;
+        }
+    }
+}
+
+/// Whether packets join those merged so far: they are the next in order, with the same time stamp and marks, as long as those
+/// before them, and these do not end with the end of a burst [LINUX, tcp_gro_receive].
 fn follows(merged: &Data, data: &Data) -> bool {
-    let packets = u32::from(merged.packets);
+    let (before, packets) = (u32::from(merged.packets), u32::from(data.packets));
     let is_next = data.number == merged.number + u64::from(merged.packets);
     let is_plain =
         !data.opens() && !merged.opens() && merged.congestion.is_none() && data.congestion.is_none();
     is_next
         && is_plain
-        && merged.sending != Sending::Last
-        && data.size * packets <= merged.size
+        && !merged.sending.ends_burst()
+        && data.size * before <= merged.size * packets
         && merged.size + data.size <= LARGEST_MERGE
         && merged.ecn == data.ecn
         && merged.cwr == data.cwr
@@ -110,11 +185,12 @@ fn follows(merged: &Data, data: &Data) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairhaul_units::Ecn;
+    use fairhaul_units::{Ecn, Sending};
 
     fn card(moderation: Span, noise: Span) -> Card {
-        let (chance, ready) = (Chance::stream(1, "card", 0), Time::ZERO);
-        Card { moderation, ready, noise, chance, merges: true, ring: VecDeque::new() }
+        let (chance, ready, spacing) = (Chance::stream(1, "card", 0), Time::ZERO, Span::from_us(10));
+        let (delay, ring) = (Span::ZERO, VecDeque::new());
+        Card { moderation, ready, noise, delay, chance, merges: true, spacing, ring }
     }
 
     fn at(us: u64) -> Time {
@@ -176,8 +252,8 @@ mod tests {
     #[test]
     fn noise_keeps_the_order_and_its_range() {
         let mut card = card(Span::ZERO, Span::from_us(50));
-        (0..200).for_each(|number| card.arrive(data(number), at(number)));
-        let times: Vec<Time> = card.ring.iter().map(|waiting| waiting.0).collect();
+        (0..200).for_each(|number| card.arrive(Data { sending: Sending::First, ..data(number) }, at(number)));
+        let times: Vec<Time> = card.ring.iter().map(|waiting| waiting.at).collect();
         assert!(times.is_sorted());
         let delays = (0..200).zip(&times).map(|(number, time)| time.since(at(number)));
         assert!(delays.into_iter().all(|delay| delay < Span::from_us(50)));

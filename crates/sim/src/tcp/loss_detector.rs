@@ -41,9 +41,9 @@ impl LossDetector {
         self.rack_tlp().is_some()
     }
 
-    /// What it notes of a packet, bytes.
-    pub fn memory_per_packet(&self) -> usize {
-        self.rack_tlp().map_or(0, |_| RackTlp::PER_PACKET)
+    /// What its notes of packets take, bytes.
+    pub fn memory(&self) -> usize {
+        self.rack_tlp().map_or(0, |rack_tlp| rack_tlp.rack.memory())
     }
 
     #[inline(always)]
@@ -246,7 +246,7 @@ impl LossDetector {
     pub fn next_lost_to_retransmit(&mut self, board: &Scoreboard) -> Option<u64> {
         match self {
             LossDetector::DupThreshold(dup) => dup.next_lost_to_retransmit(board),
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.next_lost_to_retransmit(board.una()),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.next_lost_to_retransmit(),
         }
     }
 
@@ -280,10 +280,10 @@ impl LossDetector {
         }
     }
 
-    /// A packet leaves for the first time. Whether the timer is that of a probe, which has to be armed anew.
+    /// `packets` leave together for the first time. Whether the timer is that of a probe, which has to be armed anew.
     #[inline(always)]
-    pub fn send_new(&mut self, now: Time) -> bool {
-        self.rack_tlp_mut().is_some_and(|rack_tlp| rack_tlp.send_new(now))
+    pub fn send_new(&mut self, packets: u64, now: Time) -> bool {
+        self.rack_tlp_mut().is_some_and(|rack_tlp| rack_tlp.send_new(packets, now))
     }
 
     /// The last packet left with that stamp.

@@ -50,10 +50,12 @@ impl Pacer {
         self.burst
     }
 
-    /// A packet of `size` leaves: the fastest rate counts it.
-    pub fn sent(&mut self, size: u32, now: Time) {
+    /// `packets` of `size` bytes in all leave: the fastest rate counts them.
+    pub fn sent(&mut self, size: u32, packets: u8, now: Time) {
         if let Some(rate) = self.most {
-            self.full_until = self.full_until.max(now) + rate.on_wire(Bytes(size.into()));
+            let packets = packets.max(1);
+            let each = rate.on_wire(Bytes((size / u32::from(packets)).into()));
+            self.full_until = self.full_until.max(now) + each * u64::from(packets);
         }
     }
 
@@ -67,20 +69,20 @@ impl Pacer {
         self.spaced
     }
 
-    /// Whether a packet may leave at `now` under `pacing` with window `cwnd`, the first of `together` that leave as one;
-    /// if not, when to ask again. A packet that may leave counts as sent.
+    /// Whether `together` packets may leave as one at `now` under `pacing` with window `cwnd`; if not, when to ask again.
+    /// Packets that may leave count as sent.
     pub fn admit(&mut self, pacing: Pacing, cwnd: f64, together: u64, now: Time) -> Result<(), Time> {
         match pacing {
             Pacing::None => Ok(()),
             Pacing::Even(gap) => {
                 self.turn(now)?;
-                self.spaced = self.spaced.max(self.earliest(gap * together, now)) + gap;
+                self.spaced = self.spaced.max(self.earliest(gap * together, now)) + gap * together;
                 Ok(())
             }
             Pacing::Blocks { count, round } => {
                 self.wait(now)?;
                 self.next_block(count, round, cwnd, now)?;
-                self.in_block += 1;
+                self.in_block += together;
                 Ok(())
             }
         }
@@ -93,6 +95,12 @@ impl Pacer {
         }
         let late = Span::from_secs(gap.as_secs() * self.depth).min(now.since(Time::ZERO));
         Time::from_ps(now.as_ps() - late.as_ps())
+    }
+
+    /// How many packets of the current block have not left, or all of the next one.
+    pub fn left_in_block(&self, count: u32, cwnd: f64) -> u64 {
+        let most = block_size(count, cwnd);
+        if self.in_block < most { most - self.in_block } else { most }
     }
 
     /// A loss event: a new block begins at once [FHSTCP, Fig. 1].
@@ -109,16 +117,25 @@ impl Pacer {
     // lets one more pass, and does not count the packet that it delays), k is bounded by the window
     // before the block is measured, and a block that took longer than its part is followed at once.
     fn next_block(&mut self, count: u32, round: Span, cwnd: f64, now: Time) -> Result<(), Time> {
-        let count = f64::from(count).min(cwnd.max(1.0)).floor();
-        if self.in_block < (cwnd / count).ceil() as u64 {
+        if self.in_block < block_size(count, cwnd) {
             return Ok(());
         }
-        let due = self.block_began + round / count as u64;
+        let due = self.block_began + round / blocks(count, cwnd) as u64;
         self.in_block = 0;
         self.block_began = due.max(now);
         self.release = self.block_began;
         self.wait(now)
     }
+}
+
+/// In how many blocks a window is sent, of which each has a packet.
+fn blocks(count: u32, cwnd: f64) -> f64 {
+    f64::from(count).min(cwnd.max(1.0)).floor()
+}
+
+/// How many packets a block has.
+fn block_size(count: u32, cwnd: f64) -> u64 {
+    (cwnd / blocks(count, cwnd)).ceil() as u64
 }
 
 #[cfg(test)]

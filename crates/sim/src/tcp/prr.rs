@@ -56,9 +56,9 @@ impl Prr {
         (self.flight, self.delivered, self.out) = (flight.max(1), 0, 0);
     }
 
-    /// A packet leaves.
-    pub fn sent(&mut self) {
-        self.out += 1;
+    /// So many packets leave.
+    pub fn sent(&mut self, packets: u64) {
+        self.out += packets;
     }
 
     /// An acknowledgement delivers `packets`, and leaves `in_flight`: how many more may leave. `advanced`: the
@@ -126,7 +126,7 @@ mod tests {
         for _ in 0..8 {
             in_flight -= 1;
             let more = prr.delivered(1, in_flight, 10.0, false, false).unwrap();
-            (0..more).for_each(|_| prr.sent());
+            (0..more).for_each(|_| prr.sent(1));
             in_flight += more;
             left.push(more);
         }
@@ -138,7 +138,7 @@ mod tests {
     fn after_heavy_loss_one_leaves_for_each_that_arrives() {
         let mut prr = of_twenty(Recovery::SackPrr);
         assert_eq!(prr.delivered(1, 4, 10.0, false, false), Some(1));
-        prr.sent();
+        prr.sent(1);
         // A retransmission has arrived: one more than delivered.
         assert_eq!(prr.delivered(1, 4, 10.0, true, false), Some(2));
     }
@@ -150,7 +150,7 @@ mod tests {
         let ahead = |recovery| {
             let mut prr = of_twenty(recovery);
             prr.delivered(1, 4, 10.0, false, false);
-            (0..3).for_each(|_| prr.sent());
+            (0..3).for_each(|_| prr.sent(1));
             prr
         };
         let (rfc, linux) = (Recovery::SackPrr, Recovery::Rack);

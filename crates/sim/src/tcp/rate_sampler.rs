@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 use fairhaul_cc::RateSample;
 use fairhaul_units::{Span, Time};
 
+/// How many notes are compared one by one.
+const NEAR: usize = 8;
+
 /// The sampler of one sender.
 #[derive(Clone, Debug, Default)]
 pub struct RateSampler {
@@ -38,11 +41,13 @@ struct TxRecord {
 }
 
 impl RateSampler {
-    /// What is noted of a packet, bytes.
-    pub const PER_PACKET: usize = size_of::<TxRecord>();
+    /// The memory that it takes, bytes.
+    pub fn memory(&self) -> usize {
+        self.notes.capacity() * size_of::<TxRecord>()
+    }
 
-    /// A packet leaves with that stamp; `alone`: nothing else is outstanding; `in_flight`: with it; `lost`: packets believed
-    /// lost so far.
+    /// A packet leaves with that stamp, or the first of a burst; `alone`: nothing else is outstanding; `in_flight`: with it;
+    /// `lost`: packets believed lost so far.
     pub fn sent(&mut self, stamp: Time, alone: bool, in_flight: u64, lost: u64) {
         if alone {
             (self.first_sent, self.delivered_at) = (stamp, stamp);
@@ -79,10 +84,16 @@ impl RateSampler {
     /// more.
     #[inline(never)]
     pub fn sample(&mut self, sent: Time, oldest: Time, lost: u64, now: Time) -> Option<RateSample> {
-        let at = self.notes.partition_point(|note| note.stamp < sent);
-        let note = self.notes.get(at).copied().filter(|note| note.stamp == sent);
+        let note = self.note_of(sent).filter(|note| note.stamp == sent);
         self.forget_before(oldest);
         Some(self.sample_of(note?, lost, now))
+    }
+
+    /// The first note from `sent` on. It is among the first of all, unless packets overtake each other.
+    fn note_of(&self, sent: Time) -> Option<TxRecord> {
+        let near = self.notes.iter().take(NEAR).position(|note| note.stamp >= sent);
+        let place = near.unwrap_or_else(|| self.notes.partition_point(|note| note.stamp < sent));
+        self.notes.get(place).copied()
     }
 
     /// The same if only the echoed time stamp is known. `None`: a packet that left later was acknowledged before.

@@ -163,14 +163,8 @@ impl Receiver {
         time_stamps::is_old(data.stamped, self.recent_stamp)
     }
 
-    /// Whether a train causes a train of acknowledgements: it is in order, and nothing is missing.
-    pub fn takes_whole(&self, train: &Data) -> bool {
-        let is_plain = self.out_of_order.is_empty() && self.hold.is_none() && !self.is_special;
-        train.number == self.next && is_plain
-    }
-
-    /// A packet arrives at `now`, or a train that is [taken as a whole](Receiver::takes_whole), or packets that its host
-    /// has merged: how many are new, and the acknowledgement that is caused.
+    /// A packet arrives at `now`, or packets that its host has merged: how many are new, and the acknowledgement that is
+    /// caused.
     #[inline(always)]
     pub fn receive(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
         if data.opens() {
@@ -192,16 +186,16 @@ impl Receiver {
         }
         let fresh = data.number >= self.next && !self.out_of_order.contains(data.number);
         let filled = in_order && !self.out_of_order.is_empty();
-        let count = if fresh { data.packets } else { 0 };
+        let count = u8::from(fresh);
         let news = self.heed_echo(data, fresh);
         if in_order {
-            self.next += u64::from(data.packets);
+            self.next += 1;
             if filled {
                 self.next += self.out_of_order.run_at(self.next);
             }
             self.out_of_order.advance(self.next);
         } else if fresh {
-            self.remember(data.number);
+            self.remember(data.number, 1);
         }
         if self.window.is_some() {
             self.size_window(data, now);
@@ -220,7 +214,7 @@ impl Receiver {
         // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
-        (count, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
+        (count, Some(self.acknowledge(waited.0, waited.1)))
     }
 
     /// What is echoed from now on, after data of which some are new, if `fresh`; whether that is to be said at once.
@@ -250,13 +244,13 @@ impl Receiver {
         if let Some(window) = &mut self.window {
             window.opens(now);
         }
-        Ack { packets: 0, ..self.acknowledge(data.stamped, now) }
+        Ack { opens: true, ..self.acknowledge(data.stamped, now) }
     }
 
-    /// Puts the run that now holds `number` first among the recent ones.
+    /// Puts the run that now holds `count` numbers from `number` on first among the recent ones.
     #[inline(never)]
-    fn remember(&mut self, number: u64) {
-        let run = self.out_of_order.insert(number);
+    fn remember(&mut self, number: u64, count: u64) {
+        let run = self.out_of_order.insert_all(number, count);
         if !self.reports {
             return;
         }
@@ -274,7 +268,7 @@ impl Receiver {
             arrived,
             sack: [SackBlock::default(); SACK_BLOCKS],
             blocks: 0,
-            packets: 1,
+            opens: false,
             ece: self.echoes,
             congestion: self.answers.is_some(),
             feedback: self.answers.unwrap_or(0),

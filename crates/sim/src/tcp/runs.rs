@@ -54,6 +54,29 @@ impl Runs {
         (first, last + 1)
     }
 
+    /// Adds `count` numbers from `number` on, of which the same is true: the run that now holds them.
+    pub fn insert_all(&mut self, number: u64, count: u64) -> (u64, u64) {
+        if count == 1 {
+            return self.insert(number);
+        }
+        debug_assert!((number..number + count).all(|n| n >= self.base && !self.contains(n)));
+        self.reach(number + count);
+        let left = if number > self.base { self.cells[self.slot(number - 1)] } else { 0 };
+        let right = self.cells[self.slot(number + count)];
+        let length = left + count as u32 + right;
+        for inner in number..number + count {
+            let slot = self.slot(inner);
+            self.cells[slot] = length;
+        }
+        let (first, last) = (number - u64::from(left), number + count - 1 + u64::from(right));
+        for end in [first, last] {
+            let slot = self.slot(end);
+            self.cells[slot] = length;
+        }
+        self.members += count;
+        (first, last + 1)
+    }
+
     /// Moves the base up to `base` and forgets what lies below. A run is never cut: `base` is not
     /// inside one.
     pub fn advance(&mut self, base: u64) {
@@ -108,16 +131,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_a_plain_set_holds(steps in proptest::collection::vec((0u64..300, any::<bool>()), 1..400)) {
+        fn it_holds_what_a_plain_set_holds(steps in proptest::collection::vec((0u64..300, any::<bool>(), 1u64..9), 1..400)) {
             let (mut runs, mut plain, mut base) = (Runs::default(), BTreeSet::new(), 0u64);
-            for (ahead, moves) in steps {
+            for (ahead, moves, count) in steps {
                 let number = base + ahead;
                 if moves && !plain.contains(&number) {
                     base = number;
                     plain = plain.split_off(&base);
                     runs.advance(base);
-                } else if plain.insert(number) {
-                    let (first, after) = runs.insert(number);
+                } else if (number..number + count).all(|n| !plain.contains(&n)) {
+                    plain.extend(number..number + count);
+                    let (first, after) = runs.insert_all(number, count);
                     prop_assert!((first..after).all(|n| plain.contains(&n)));
                     prop_assert!(!plain.contains(&after) && (first == base || !plain.contains(&(first - 1))));
                     prop_assert_eq!(runs.run_at(first), after - first);

@@ -108,14 +108,14 @@ impl Scoreboard {
         delivered
     }
 
-    /// All packets below `to` are acknowledged: how many of them were not reported before. `copies` says of each of
-    /// those how often it was in the network.
-    pub fn advance(&mut self, to: u64, mut copies: impl FnMut(u64) -> u64) -> u64 {
+    /// All packets below `to` are acknowledged: how many of them were not reported before. `deliver` takes each of those, and
+    /// says how often it was in the network.
+    pub fn advance(&mut self, to: u64, mut deliver: impl FnMut(u64) -> u64) -> u64 {
         let to = to.min(self.next);
         let mut delivered = 0;
         for number in self.una..to {
             if !self.sacked.contains(number) {
-                self.pipe -= copies(number);
+                self.pipe -= deliver(number);
                 delivered += 1;
             }
         }
@@ -126,26 +126,27 @@ impl Scoreboard {
         delivered
     }
 
-    /// Takes the reports of an acknowledgement: how many packets were not reported before. `copies` says of each of
-    /// those how often it was in the network.
+    /// Takes the reports of an acknowledgement: how many packets were not reported before. `deliver` takes those from a number
+    /// to before another, or only the first of them: how many it took, and how often they were in the network.
     #[inline(always)]
-    pub fn report(&mut self, ack: &Ack, mut copies: impl FnMut(u64) -> u64) -> u64 {
+    pub fn report(&mut self, ack: &Ack, mut deliver: impl FnMut(u64, u64) -> (u64, u64)) -> u64 {
         let mut reported = 0;
         for block in ack.sacked() {
             let (from, to) = (ack.next + u64::from(block.from), ack.next + u64::from(block.to));
-            reported += self.report_block(from.max(self.una), to.min(self.next), &mut copies);
+            reported += self.report_block(from.max(self.una), to.min(self.next), &mut deliver);
         }
         reported
     }
 
-    fn report_block(&mut self, from: u64, to: u64, mut copies: impl FnMut(u64) -> u64) -> u64 {
+    fn report_block(&mut self, from: u64, to: u64, mut deliver: impl FnMut(u64, u64) -> (u64, u64)) -> u64 {
         let mut fresh = 0;
         let mut number = from;
         while number < to {
             if !self.sacked.contains(number) {
-                self.pipe -= copies(number);
-                fresh += 1;
-                number = self.sacked.insert(number).1;
+                let (packets, copies) = deliver(number, to);
+                self.pipe -= copies;
+                fresh += packets;
+                number = self.sacked.insert_all(number, packets).1;
             } else if number > self.una && self.sacked.contains(number - 1) {
                 number += 1; // an old block begins inside a run: no first cell to read its length from
             } else {

@@ -22,7 +22,6 @@ mod round_trip;
 mod silence;
 mod slow_start;
 mod timers;
-mod train;
 mod undo;
 mod undo_linux;
 mod usage;
@@ -72,8 +71,8 @@ pub struct Sender<C> {
     total: u64,
     /// Packets that the application has ready.
     ready: u64,
-    /// How many packets may leave as one, for now.
-    longest_train: u64,
+    /// Whether the packets of a burst leave as one.
+    sends_whole_bursts: bool,
 
     controller: C,
     needs: Needs,
@@ -141,7 +140,7 @@ impl<C: Controller + Clone> Sender<C> {
             needs,
             total: config.packets(),
             ready: u64::MAX,
-            longest_train: 1,
+            sends_whole_bursts: false,
             window: config.window(),
             usage: Usage::NEW,
             limit: None,
@@ -179,6 +178,13 @@ impl<C: Controller + Clone> Sender<C> {
             config,
             controller,
         }
+    }
+
+    /// The same whose bursts of segmentation offload leave as one, if `wanted`. Only a sender that goes by time keeps what it
+    /// notes of packets by bursts, and routers answer each packet.
+    pub fn with_whole_bursts(mut self, wanted: bool) -> Sender<C> {
+        self.sends_whole_bursts = wanted && self.config.offload > 1 && self.detector.is_by_time();
+        self
     }
 
     /// The application has `packets` ready, the sent included; by default all of them.
@@ -248,10 +254,10 @@ impl<C: Controller + Clone> Sender<C> {
         self.timer
     }
 
-    /// What it notes of packets that are outstanding, bytes, at most.
+    /// What it notes of packets that are outstanding, bytes.
     pub fn memory(&self) -> u64 {
-        let rates = if self.rates.is_some() { RateSampler::PER_PACKET } else { 0 };
-        2 * self.board.outstanding() * (self.detector.memory_per_packet() + rates) as u64
+        let rates = self.rates.as_ref().map_or(0, |rates| rates.memory());
+        (self.detector.memory() + rates) as u64
     }
 
     /// The smoothed round-trip time.
@@ -288,11 +294,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.limit
     }
 
-    /// What the last poll gave leaves with that stamp.
-    pub fn launched(&mut self, stamp: Time) {
+    /// What the last poll gave, so many packets, leaves with that stamp.
+    pub fn launched(&mut self, packets: u8, stamp: Time) {
         self.detector.launched(stamp);
         if self.rates.is_some() {
-            self.sample_launch(stamp);
+            self.sample_launch(packets.into(), stamp);
         }
     }
 
@@ -305,7 +311,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.apply_router_feedback(ack.feedback);
         }
         let una = self.board.una();
-        if ack.opens() {
+        if ack.opens {
             return Outcome::Quiet;
         }
         if ack.next < una {
@@ -316,7 +322,7 @@ impl<C: Controller + Clone> Sender<C> {
         let delivered = self.take(ack, now);
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
-            self.sample(now.since(ack.echo), ack.packets);
+            self.sample(now.since(ack.echo));
         }
         self.hear_window(ack);
         if advanced > 0 {
@@ -358,9 +364,9 @@ impl<C: Controller + Clone> Sender<C> {
 
     #[cold]
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if ack.opens() {
+        if ack.opens {
             self.hear_window(ack);
-            self.sample(now.since(ack.echo), 1);
+            self.sample(now.since(ack.echo));
             self.rtt.progress();
             self.state = CaState::Open;
             self.timer = Time::NEVER;

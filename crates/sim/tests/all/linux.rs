@@ -267,7 +267,7 @@ impl Direct {
         direct.leave();
         direct.stamps.clear();
         direct.now = at(100);
-        let opened = Ack { packets: 0, echo: Time::ZERO, ..direct.ack(0, &[]) };
+        let opened = Ack { opens: true, echo: Time::ZERO, ..direct.ack(0, &[]) };
         direct.sender.on_ack(&opened, direct.now);
         direct.leave();
         direct
@@ -278,7 +278,7 @@ impl Direct {
         let now = self.now;
         let mut left = Vec::new();
         while let Poll::Send(data) = self.sender.poll(now) {
-            self.sender.launched(now);
+            self.sender.launched(1, now);
             self.stamps.resize(self.stamps.len().max(data.number as usize + 1), now);
             self.stamps[data.number as usize] = now;
             left.push(data.number);
@@ -293,9 +293,9 @@ impl Direct {
         }
         let newest = reported.first().map_or(next, |block| block.1).saturating_sub(1);
         let echo = self.stamps.get(newest as usize).copied().unwrap_or(Time::ZERO);
-        let (packets, ece, congestion, feedback) = (1, false, false, 0);
+        let (opens, ece, congestion, feedback) = (false, false, false, 0);
         let blocks = reported.len() as u8;
-        Ack { next, echo, arrived: self.now, sack, blocks, packets, ece, congestion, feedback, window: None }
+        Ack { next, echo, arrived: self.now, sack, blocks, opens, ece, congestion, feedback, window: None }
     }
 
     /// An acknowledgement comes that many ms later: the numbers of what it lets go.
@@ -420,7 +420,7 @@ fn a_whole_window_gains_one_packet_for_each_window_acknowledged() {
     let mut pipe = losing(linux(10.0), |number| u32::from(number == 40));
     pipe.run(at(5000));
     let window_after = |number: u64| {
-        let found = pipe.acked.iter().find(|(_, ack, _)| ack.next == number && !ack.opens());
+        let found = pipe.acked.iter().find(|(_, ack, _)| ack.next == number && !ack.opens);
         found.expect("it is acknowledged").2
     };
     assert_eq!([9, 10, 21, 33].map(|number| window_after(number).floor()), [10.0, 11.0, 12.0, 13.0]);

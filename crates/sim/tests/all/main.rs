@@ -23,7 +23,6 @@ mod schedule;
 mod support;
 mod tcp;
 mod timeouts;
-mod trains;
 mod undo;
 mod vectors;
 mod wire;

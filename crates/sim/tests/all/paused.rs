@@ -63,8 +63,8 @@ fn any_scenario_gives_the_same_record_when_it_is_paused_and_copied() {
 }
 
 #[test]
-fn trains_give_the_same_record_when_a_run_is_paused_and_copied() {
-    cases(60, 12, draw::chains_with_trains());
+fn bursts_give_the_same_record_when_a_run_is_paused_and_copied() {
+    cases(60, 12, draw::chains_with_bursts());
 }
 
 fn two_flows(controller: &str) -> Scenario {

@@ -63,8 +63,8 @@ fn any_scenario_gives_the_same_record() {
 }
 
 #[test]
-fn any_scenario_with_trains_gives_the_same_record() {
-    cases(400, 2, draw::chains_with_trains());
+fn any_scenario_with_bursts_gives_the_same_record() {
+    cases(400, 2, draw::chains_with_bursts());
 }
 
 #[test]

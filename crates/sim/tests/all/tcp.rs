@@ -33,7 +33,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
         arrived: Time::ZERO,
         sack: blocks,
         blocks: sack.len() as u8,
-        packets: 1,
+        opens: false,
         ece: false,
         congestion: false,
         feedback: 0,
@@ -46,7 +46,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
 fn opened(recovery: Recovery, window: f64) -> Sender<Builtin> {
     let mut sender = sender(SenderConfig { initial_window: window, undo: false, ..config(recovery) });
     assert_eq!(leaves(&mut sender, Time::ZERO), [(0, false)]);
-    sender.on_ack(&Ack { packets: 0, ..ack(0, &[]) }, at(100));
+    sender.on_ack(&Ack { opens: true, ..ack(0, &[]) }, at(100));
     assert_eq!(leaves(&mut sender, at(100)).len(), window as usize);
     sender
 }

@@ -193,7 +193,7 @@ impl<C: Controller + Clone> Pipe<C> {
                 Poll::Hold(until) => break self.held = until,
                 Poll::Idle => break,
             };
-            self.sender.launched(data.stamped);
+            self.sender.launched(data.packets, data.stamped);
             self.sent.push((now, data));
             let tries = self.tries.entry((data.number, data.opens())).or_default();
             *tries += 1;

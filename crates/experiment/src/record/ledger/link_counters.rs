@@ -37,10 +37,10 @@ pub(super) struct Departed {
 }
 
 impl Departed {
-    /// A packet of `size` leaves, or a train of `packets`.
+    /// A packet of `size` leaves.
     #[inline(always)]
-    pub(super) fn steps(&mut self, packets: u8, size: u32, after: Span) {
-        self.packets.step(packets.into(), after);
+    pub(super) fn steps(&mut self, size: u32, after: Span) {
+        self.packets.step(1, after);
         self.bytes.step(size, after);
     }
 }
@@ -59,6 +59,14 @@ impl LevelSteps {
     pub(super) fn step(&mut self, by: u32, after: Span) {
         self.sum += u64::from(by);
         self.moment += u128::from(by) * u128::from(after.as_ps());
+    }
+
+    /// So many equal steps, the first of them `after` the start of the bin and the others `apart`.
+    pub(super) fn equal_steps(&mut self, by: u32, after: Span, steps: u8, apart: Span) {
+        let (by, steps) = (u128::from(by), u128::from(steps));
+        let gaps = steps * (steps - 1) / 2;
+        self.sum += (by * steps) as u64;
+        self.moment += by * (steps * u128::from(after.as_ps()) + gaps * u128::from(apart.as_ps()));
     }
 }
 

@@ -55,9 +55,9 @@ impl DupThreshold {
 
     #[inline(never)]
     fn take_reports(&mut self, board: &mut Scoreboard, ack: &Ack) -> u64 {
-        let reported = board.report(ack, |number| {
+        let reported = board.report(ack, |number, _| {
             self.rank(number);
-            self.copies(number)
+            (1, self.copies(number))
         });
         if reported > 0 {
             self.lose_below(board, self.top[DUP_THRESHOLD as usize - 1]);
@@ -286,7 +286,7 @@ mod tests {
             arrived: Time::ZERO,
             sack,
             blocks,
-            packets: 1,
+            opens: false,
             ece: false,
             congestion: false,
             feedback: 0,

@@ -4,6 +4,8 @@
 //! Time also reveals a retransmission that was lost again, and reordered packets are not mistaken for lost as long as they
 //! are late by less than the reordering window.
 
+use std::collections::BTreeSet;
+
 use fairhaul_units::{Ack, Span, Time};
 
 use super::dup_threshold::DUP_THRESHOLD;
@@ -68,9 +70,8 @@ pub struct Rack {
     /// Packets marked lost and not delivered, and retransmissions in flight.
     lost: u64,
     retransmissions: u64,
-    /// The range that holds the lost packets to retransmit.
-    waits_from: u64,
-    waits_below: u64,
+    /// The lost packets to retransmit.
+    waiting: BTreeSet<u64>,
 }
 
 impl Default for Rack {
@@ -93,19 +94,20 @@ impl Default for Rack {
             round_end: 0,
             lost: 0,
             retransmissions: 0,
-            waits_from: 0,
-            waits_below: 0,
+            waiting: BTreeSet::new(),
         }
     }
 }
 
 impl Rack {
-    /// Memory per packet, bytes.
-    pub const PER_PACKET: usize = size_of::<SentPacket>();
+    /// The memory that it takes, bytes.
+    pub fn memory(&self) -> usize {
+        self.flight.memory()
+    }
 
-    /// A packet leaves for the first time.
-    pub fn send_new(&mut self, now: Time) {
-        self.flight.add(now);
+    /// `packets` leave together for the first time.
+    pub fn send_new(&mut self, packets: u64, now: Time) {
+        self.flight.add(packets, now);
     }
 
     /// A packet leaves once more.
@@ -113,6 +115,7 @@ impl Rack {
         self.retransmissions += u64::from(!self.flight.at(number).retransmission_in_flight);
         let before = self.flight.at(number).copies();
         self.flight.add_retransmission(number, now);
+        self.waiting.remove(&number);
         board.enter(self.flight.at(number).copies() - before);
     }
 
@@ -126,12 +129,19 @@ impl Rack {
         let highest = self.highest;
         (self.sample, self.last_delivered, self.first_original) = (None, Time::ZERO, None);
         let again = ack.dsack().filter(|&number| self.came_after_its_copy(board, number));
+        let whole = self.take_bursts(board, ack.next, timing);
         let mut deliver = |number| self.deliver(number, ack, timing);
-        let in_order = board.advance(ack.next, &mut deliver);
+        let in_order = whole + board.advance(ack.next, &mut deliver);
         let in_order_rtt = std::mem::take(&mut self.rtt_by_ack);
         let in_order_sample = self.sample.take();
-        let mut deliver = |number| self.deliver(number, ack, timing);
-        let reported = board.report(&by_number(ack), &mut deliver);
+        let reported = board.report(&by_number(ack), |from, to| {
+            if let Some((packets, sent)) = self.flight.deliver_burst(from, to) {
+                self.first_original = Some(self.first_original.map_or(from, |first| first.min(from)));
+                self.deliver_original(from + packets - 1, sent, timing.now.since(sent));
+                return (packets, packets);
+            }
+            (1, self.deliver(from, ack, timing))
+        });
         // What is acknowledged with a retransmission may have come long before [LINUX, FLAG_RETRANS_DATA_ACKED].
         if !self.flight.forget_below(board.una()) {
             self.sample = self.sample.or(in_order_sample);
@@ -147,6 +157,27 @@ impl Rack {
             self.note_reordering(late);
         }
         in_order + reported
+    }
+
+    /// Takes what is acknowledged of bursts to which nothing has happened, up to the first other packet: how many packets.
+    fn take_bursts(&mut self, board: &mut Scoreboard, next: u64, timing: Timing) -> u64 {
+        let (una, end) = (board.una(), next.min(board.next()));
+        while board.una() < end && board.reported() == 0 {
+            let number = board.una();
+            let Some((packets, sent)) = self.flight.acknowledge_burst(end) else { break };
+            board.advance_in_order(number + packets, packets);
+            self.first_original.get_or_insert(number);
+            self.deliver_original(number + packets - 1, sent, timing.now.since(sent));
+        }
+        board.una() - una
+    }
+
+    /// Packets up to that one, which were sent together and once, are delivered.
+    fn deliver_original(&mut self, number: u64, sent: Time, rtt: Span) {
+        self.highest = self.highest.max(number + 1);
+        self.last_delivered = self.last_delivered.max(sent);
+        (self.advanced, self.rtt_by_ack, self.sample) = (true, Some(rtt), Some(rtt));
+        self.latest = self.latest.max((sent, number));
     }
 
     /// Whether a packet that has now arrived twice was reported before, beyond the cumulative acknowledgement, after it
@@ -231,7 +262,7 @@ impl Rack {
             next = self.flight.next(Some(number));
             let age = timing.now.since(sent);
             if age >= due {
-                self.lose(board, number, false);
+                self.flight.together_with(number).for_each(|number| self.lose(board, number, false));
             } else {
                 wait = wait.max(Some(due - age));
             }
@@ -261,16 +292,13 @@ impl Rack {
     /// The packets marked lost were only late.
     pub fn undo_losses(&mut self, board: &mut Scoreboard) {
         board.enter(self.flight.undo_losses());
-        (self.lost, self.waits_from, self.waits_below) = (0, 0, 0);
+        self.lost = 0;
+        self.waiting.clear();
     }
 
     /// The lost packet to retransmit next, if any.
-    pub fn next_lost_to_retransmit(&mut self, una: u64) -> Option<u64> {
-        self.waits_from = self.waits_from.max(una);
-        while self.waits_from < self.waits_below && !self.flight.at(self.waits_from).waits() {
-            self.waits_from += 1;
-        }
-        (self.waits_from < self.waits_below).then_some(self.waits_from)
+    pub fn next_lost_to_retransmit(&self) -> Option<u64> {
+        self.waiting.first().copied()
     }
 
     /// Whether a packet is marked lost.
@@ -324,13 +352,15 @@ impl Rack {
         self.flight.lose(number, timed_out);
         self.lost += u64::from(!lost);
         self.retransmissions -= u64::from(retransmission_in_flight);
-        self.waits_from = self.waits_from.min(number);
-        self.waits_below = self.waits_below.max(number + 1);
+        self.waiting.insert(number);
     }
 
     /// A packet is delivered: how often it was in the network.
     fn deliver(&mut self, number: u64, ack: &Ack, timing: Timing) -> u64 {
         let packet = self.flight.deliver(number);
+        if packet.waits() {
+            self.waiting.remove(&number);
+        }
         self.lost -= u64::from(packet.lost);
         self.retransmissions -= u64::from(packet.retransmission_in_flight);
         if !packet.ever_retransmitted && number < self.first_original.unwrap_or(u64::MAX) {
@@ -385,14 +415,14 @@ mod tests {
         if blocks > 0 {
             sack[0] = SackBlock { from: (block.0 - next) as u32, to: (block.1 - next) as u32 };
         }
-        let (packets, ece, congestion, feedback) = (1, false, false, 0);
+        let (opens, ece, congestion, feedback) = (false, false, false, 0);
         Ack {
             next,
             echo: at(1000),
             arrived: at(0),
             sack,
             blocks,
-            packets,
+            opens,
             ece,
             congestion,
             feedback,
@@ -405,7 +435,7 @@ mod tests {
         let (mut board, mut rack) = (Scoreboard::default(), Rack::default());
         for number in 0..packets {
             board.send_new(1);
-            rack.send_new(at(number));
+            rack.send_new(1, at(number));
         }
         (board, rack)
     }
@@ -419,7 +449,7 @@ mod tests {
         assert_eq!(rack.detect_if_advanced(&mut board, false, timing(41)), Some(Span::from_ms(9)));
         assert_eq!((rack.has_loss(), rack.detect_if_advanced(&mut board, false, timing(41))), (false, None));
         assert_eq!(rack.detect_losses(&mut board, false, timing(50)), None);
-        assert_eq!((rack.has_loss(), rack.next_lost_to_retransmit(0), board.in_flight()), (true, Some(0), 8));
+        assert_eq!((rack.has_loss(), rack.next_lost_to_retransmit(), board.in_flight()), (true, Some(0), 8));
         let (mut board, mut rack) = sent(10);
         rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
         assert_eq!((rack.detect_if_advanced(&mut board, false, timing(43)), rack.has_loss()), (None, true));
@@ -472,14 +502,14 @@ mod tests {
         rack.detect_if_advanced(&mut board, false, timing(43));
         rack.retransmit(&mut board, 0, at(50));
         assert_eq!(
-            (board.in_flight(), rack.next_lost_to_retransmit(0), rack.retransmissions() == 0),
+            (board.in_flight(), rack.next_lost_to_retransmit(), rack.retransmissions() == 0),
             (7, None, false)
         );
         board.send_new(1);
-        rack.send_new(at(60));
+        rack.send_new(1, at(60));
         rack.take_ack(&mut board, &ack(0, (10, 11)), timing(100));
         rack.detect_if_advanced(&mut board, true, timing(100));
-        assert_eq!((rack.next_lost_to_retransmit(0), rack.retransmissions() == 0), (Some(0), true));
+        assert_eq!((rack.next_lost_to_retransmit(), rack.retransmissions() == 0), (Some(0), true));
     }
 
     /// Of 10 packets, a millisecond apart, the timer finds lost the first and those that are as old
@@ -491,7 +521,7 @@ mod tests {
         rack.mark_lost_on_timeout(&mut board, at(45));
         assert_eq!(board.in_flight(), 4);
         rack.undo_losses(&mut board);
-        assert_eq!((board.in_flight(), rack.next_lost_to_retransmit(1), rack.has_loss()), (9, None, false));
+        assert_eq!((board.in_flight(), rack.next_lost_to_retransmit(), rack.has_loss()), (9, None, false));
     }
 
     #[derive(Clone, Copy, Debug)]
@@ -530,7 +560,7 @@ mod tests {
                 match step {
                     Step::Send => {
                         board.send_new(1);
-                        rack.send_new(now.now);
+                        rack.send_new(1, now.now);
                     }
                     Step::Report(from, packets) if una + from < next => {
                         let to = (una + from + packets).min(next);
@@ -545,7 +575,7 @@ mod tests {
                         rack.take_ack(&mut board, &ack(to, (0, 0)), now);
                     }
                     Step::Retransmit => {
-                        if let Some(number) = rack.next_lost_to_retransmit(una) {
+                        if let Some(number) = rack.next_lost_to_retransmit() {
                             rack.retransmit(&mut board, number, now.now);
                         }
                     }
@@ -565,7 +595,7 @@ mod tests {
                 let in_flight = open().filter(|&number| rack.flight.at(number).retransmission_in_flight).count() as u64;
                 prop_assert_eq!((rack.lost, rack.retransmissions), (lost, in_flight));
                 let first = (una..next).find(|&number| rack.flight.at(number).waits());
-                prop_assert_eq!(rack.next_lost_to_retransmit(una), first);
+                prop_assert_eq!(rack.next_lost_to_retransmit(), first);
             }
         }
     }

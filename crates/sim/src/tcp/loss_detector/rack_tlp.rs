@@ -70,9 +70,6 @@ pub struct RackTlp {
 }
 
 impl RackTlp {
-    /// Memory per packet, bytes.
-    pub const PER_PACKET: usize = Rack::PER_PACKET;
-
     /// That of a sender that has sent nothing, with that least margin of its retransmission timer; `by_kernel_clock`: its
     /// timers count ticks, and its time stamps milliseconds.
     pub fn new(min_rto: Span, by_kernel_clock: bool) -> RackTlp {
@@ -210,10 +207,10 @@ impl RackTlp {
         self.rack.has_reported() && sample > now.since(sent)
     }
 
-    /// A packet leaves for the first time. Whether the timer is that of a probe, which has to be armed anew.
+    /// `packets` leave together for the first time. Whether the timer is that of a probe, which has to be armed anew.
     #[cold]
-    pub fn send_new(&mut self, now: Time) -> bool {
-        self.rack.send_new(now);
+    pub fn send_new(&mut self, packets: u64, now: Time) -> bool {
+        self.rack.send_new(packets, now);
         self.timer_kind == TimerKind::Probe
     }
 

@@ -1,6 +1,6 @@
 //! A receiver that takes and acknowledges packets as the kernel does, and packets that came before.
 
-use fairhaul_units::{Ack, Data, Ecn, Sending, Time};
+use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::{DelayedAck, Receiver};
 use crate::tcp::adaptive_delayed_ack::{AckDecision, ArrivalKind};
@@ -30,19 +30,40 @@ impl Receiver {
         let end = data.number + u64::from(data.packets);
         let in_order = (data.number..end).contains(&self.next);
         self.heed_stamp(data, in_order);
-        let (mut fresh, mut filled) = (0, false);
-        for number in data.number.max(self.next)..end {
+        if data.number == self.next && self.out_of_order.is_empty() {
+            self.next = end;
+            self.out_of_order.advance(end);
+            return self.acknowledge_merged(data, data.packets, (true, false), now);
+        }
+        let (mut fresh, mut filled, mut number) = (0, false, data.number.max(self.next));
+        while number < end {
+            let known = (number..end).find(|&other| self.out_of_order.contains(other)).unwrap_or(end);
+            if known == number {
+                number += 1;
+                continue;
+            }
+            fresh += (known - number) as u8;
             if number == self.next {
                 filled |= !self.out_of_order.is_empty();
-                self.next += 1;
-                self.next += self.out_of_order.run_at(self.next);
+                self.next = known + self.out_of_order.run_at(known);
                 self.out_of_order.advance(self.next);
-                fresh += 1;
-            } else if number > self.next && !self.out_of_order.contains(number) {
-                self.remember(number);
-                fresh += 1;
+                number = self.next;
+            } else {
+                self.remember(number, known - number);
+                number = known;
             }
         }
+        self.acknowledge_merged(data, fresh, (in_order, filled), now)
+    }
+
+    /// What was merged has been taken, `fresh` of its packets for the first time: how many, and the acknowledgement of them.
+    fn acknowledge_merged(
+        &mut self,
+        data: &Data,
+        fresh: u8,
+        (in_order, filled): (bool, bool),
+        now: Time,
+    ) -> (u8, Option<Ack>) {
         let news = self.heed_echo(data, fresh > 0);
         self.size_window(data, now);
         (fresh, self.answer(data, (in_order, filled, fresh > 0), news, now))
@@ -100,7 +121,7 @@ impl Receiver {
         if let AckDecision::Delay(_) = decision {
             // More than one segment is acknowledged at once, and by its reader the last of a burst [LINUX,
             // __tcp_ack_snd_check, tcp_cleanup_rbuf].
-            self.is_due |= data.packets > 1 || data.sending == Sending::Last || self.delayed.is_some();
+            self.is_due |= data.packets > 1 || data.sending.ends_burst() || self.delayed.is_some();
         }
         match decision {
             AckDecision::Delay(_) if self.is_due && !self.reads_later => {}

@@ -1,7 +1,7 @@
 //! Bursts of segmentation offload as the kernel sizes and defers them [LINUX, tcp_write_xmit, tcp_tso_should_defer].
 
 use fairhaul_cc::{Controller, Pacing};
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Data, Span, Time};
 
 use super::{CaState, Sender};
 use crate::tcp::segmentation::{PARTS_OF_SECOND, Segmentation};
@@ -72,10 +72,11 @@ impl<C: Controller + Clone> Sender<C> {
         expected.is_some_and(|expected| expected <= now + SOON.min(srtt / 2))
     }
 
-    /// A packet of `size` bytes is handed over to the card of its host at `now`: when its last bit has left it.
+    /// Packets are handed over to the card of their host at `now`: when the last bit of the first has left it.
     #[inline(always)]
-    pub fn hand_over(&mut self, size: u32, now: Time) -> Time {
-        self.config.card.as_mut().map_or(now, |card| card.send(size, now))
+    pub fn hand_over(&mut self, data: &Data, now: Time) -> Time {
+        let packets = data.packets.max(1);
+        self.config.card.as_mut().map_or(now, |card| card.send(data.size / u32::from(packets), packets, now))
     }
 
     /// Whether little enough waits at the card for another burst; if not, when to ask again [LINUX,

@@ -11,14 +11,9 @@ impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
     pub(super) fn poll_data(&mut self, now: Time) -> Poll {
         let urgent = std::mem::take(&mut self.urgent);
-        let train = self.train();
-        // A train leaves as soon as half of it may, so that on average as much is in flight as of packets.
-        if !urgent && real(self.board.in_flight() + train.div_ceil(2)) > self.window.cwnd.max(1.0) {
+        if !urgent && real(self.board.in_flight() + 1) > self.window.cwnd.max(1.0) {
             self.stopped_by_window();
             return Poll::Idle;
-        }
-        if self.pacer.burst() > 0 && matches!(self.pacing_of_new(), Pacing::Blocks { .. }) {
-            self.pacer.go_on(0); // a block is a burst, and cuts those of offload
         }
         if let Err(until) = self.pacer.ready(now) {
             // Not the window holds it, so the window must not grow.
@@ -27,12 +22,12 @@ impl<C: Controller + Clone> Sender<C> {
             self.stopped_otherwise(if capped { Limit::PacingCap } else { Limit::CongestionWindow });
             return Poll::Hold(until);
         }
-        let poll = self.next_data(train, now);
+        let poll = self.next_data(now);
         match &poll {
             Poll::Send(data) => {
                 self.last_sent = now;
-                self.pacer.sent(data.size, now);
-                self.prr.sent();
+                self.pacer.sent(data.size, data.packets, now);
+                self.prr.sent(data.packets.into());
             }
             Poll::Hold(_) => self.urgent = urgent,
             Poll::Idle => {}
@@ -40,7 +35,7 @@ impl<C: Controller + Clone> Sender<C> {
         poll
     }
 
-    fn next_data(&mut self, train: u64, now: Time) -> Poll {
+    fn next_data(&mut self, now: Time) -> Poll {
         if self.detector.is_probe_due() {
             return self.send_probe(now);
         }
@@ -51,7 +46,7 @@ impl<C: Controller + Clone> Sender<C> {
             return self.retransmit(number, now);
         }
         if self.may_send_new() {
-            return self.send_new(train, now);
+            return self.send_new(now);
         }
         let shortage = self.shortage();
         self.stopped_otherwise(shortage);
@@ -71,15 +66,15 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Idle
     }
 
-    /// The last packet was sent with that stamp: reports it to the rate sampler.
+    /// The last `packets` were sent with that stamp: reports them to the rate sampler.
     #[inline(never)]
-    pub(super) fn sample_launch(&mut self, stamp: Time) {
+    pub(super) fn sample_launch(&mut self, packets: u64, stamp: Time) {
         if let CaState::Opening { .. } = self.state {
             return;
         }
         if let Some(rates) = &mut self.rates {
-            let alone = self.board.outstanding() == 1;
-            rates.sent(stamp, alone, self.board.in_flight(), self.board.lost());
+            let alone = self.board.outstanding() == packets;
+            rates.sent(stamp, alone, self.board.in_flight() - (packets - 1), self.board.lost());
         }
     }
 
@@ -119,7 +114,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Idle;
         }
         self.pacer.go_on(self.pacer.burst().max(1)); // it waits for no burst of offload
-        let poll = if fresh { self.send_new(1, now) } else { self.retransmit(again, now) };
+        let poll = if fresh { self.send_new(now) } else { self.retransmit(again, now) };
         if let Poll::Send(_) = poll {
             self.detector.probe_sent(self.board.next(), !fresh);
             self.restart_timer(now);
@@ -148,6 +143,38 @@ impl<C: Controller + Clone> Sender<C> {
         let Some(number) = self.detector.rescue(&mut self.board, self.recover) else { return Poll::Idle };
         self.undo_state.on_retransmission(now);
         Poll::Send(self.retransmission(number, now))
+    }
+
+    /// How many of the packets of a burst leave as one, of which `left` have not left, and how: not what would say CWR together
+    /// with others, and no packet of another size.
+    #[inline(never)]
+    fn whole(&self, left: u64, sending: Sending) -> (u64, Sending) {
+        if self.cwr || self.detector.is_probe_due() || self.request().is_some() {
+            return (1, sending);
+        }
+        let first = self.config.packet_size(self.board.next());
+        let last = self.board.next() + left - 1;
+        let alike = if self.config.packet_size(last) == first { left } else { left - 1 };
+        let packets = alike.clamp(1, u8::MAX.into());
+        let ends = packets == left && (sending.follows() || left > 1);
+        let sending = match (sending.follows(), ends) {
+            (false, true) => Sending::Whole,
+            (false, false) => Sending::First,
+            (true, true) => Sending::Last,
+            (true, false) => Sending::Following,
+        };
+        (packets, sending)
+    }
+
+    /// A block of packets is a burst, and cuts those of offload.
+    #[inline(always)]
+    fn cut_by_block(&self, burst: u64) -> u64 {
+        match self.pacing_of_new() {
+            Pacing::Blocks { count, .. } if burst > 1 => {
+                burst.min(self.pacer.left_in_block(count, self.window.cwnd))
+            }
+            _ => burst,
+        }
     }
 
     /// A retransmission waits where packets are spaced evenly, and then each individually.
@@ -197,7 +224,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     #[inline(always)]
-    fn send_new(&mut self, train: u64, now: Time) -> Poll {
+    fn send_new(&mut self, now: Time) -> Poll {
         if self.board.outstanding() == 0 {
             self.end_idle(now);
         }
@@ -216,16 +243,21 @@ impl<C: Controller + Clone> Sender<C> {
         let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst(now) }) else {
             return Poll::Idle;
         };
+        let burst = self.cut_by_block(burst);
         if self.spreads()
+            && self.pacer.burst() == 0
             && let Err(until) = self.pace_new(burst, now)
         {
             return Poll::Hold(until);
         }
-        self.pacer.go_on(burst - 1);
-        let packets = if train == 1 { 1 } else { train.min(self.end_of_ready() - self.board.next()) };
+        let (packets, sending) =
+            if self.sends_whole_bursts { self.whole(burst, sending) } else { (1, sending) };
+        self.pacer.go_on(burst - packets);
         let number = self.board.send_new(packets);
-        self.note_usage();
-        let behind_probe = self.detector.send_new(now);
+        if self.pacer.burst() == 0 {
+            self.note_usage();
+        }
+        let behind_probe = self.detector.send_new(packets, now);
         if self.timer == Time::NEVER {
             self.restart_timer(now);
         } else if behind_probe {

@@ -14,15 +14,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.detector.latest_rtt().unwrap_or_else(|| now.since(ack.echo))
     }
 
-    /// Takes a round trip, of `packets` that left as one.
+    /// Takes a round trip.
     #[inline(always)]
-    pub(super) fn sample(&mut self, rtt: Span, packets: u8) {
+    pub(super) fn sample(&mut self, rtt: Span) {
         match self.config.rto {
-            Rto::Scaled | Rto::Rfc6298 => {
-                let in_flight = real(self.board.in_flight());
-                let per_round = if packets > 1 { in_flight / f64::from(packets) } else { in_flight };
-                self.rtt.sample(rtt, per_round);
-            }
+            Rto::Scaled | Rto::Rfc6298 => self.rtt.sample(rtt, real(self.board.in_flight())),
             Rto::Linux => self.sample_as_linux(rtt),
         }
     }

@@ -26,27 +26,28 @@ pub fn chains() -> impl Strategy<Value = Chain> {
     (1usize..=4, any::<bool>()).prop_flat_map(|(links, exact)| {
         let chain_links = proptest::collection::vec(chain_links(), links);
         let flows = proptest::collection::vec(flows(links, exact), 1..=6);
-        (chain_links, flows, any::<u64>(), 500u64..5000, 0u64..3).prop_map(
-            |(links, flows, seed, most_ms, warm)| {
+        let grain = select(vec![Grain::Auto, Grain::Packet]);
+        (chain_links, flows, any::<u64>(), (500u64..5000, grain), 0u64..3).prop_map(
+            |(links, flows, seed, (most_ms, grain), warm)| {
                 let peak =
                     |s: &ChainLink| s.schedule.rates.as_ref()?.fastest().map(|rate| rate.as_bps() / 1000);
                 let fastest = links.iter().map(|s| s.kbps.max(peak(s).unwrap_or(0))).max().unwrap_or(1);
                 let duration = Span::from_ms(most_ms.min(MOST_BITS / fastest).max(500));
-                Chain { seed, duration, warmup: duration * warm / 5, grain: Grain::Packet, links, flows }
+                Chain { seed, duration, warmup: duration * warm / 5, grain, links, flows }
             },
         )
     })
 }
 
-/// Chains with flows that send trains, beside some that do not: windows of hundreds of packets.
-pub fn chains_with_trains() -> impl Strategy<Value = Chain> {
+/// Chains with flows whose bursts are simulated as one, beside some that send single packets: windows of hundreds of packets.
+pub fn chains_with_bursts() -> impl Strategy<Value = Chain> {
     (1usize..=3).prop_flat_map(|links| {
         let fast = prop_oneof![9 => fast_links(), 1 => chain_links()];
         let chain_links = proptest::collection::vec(fast, links);
         let alike = proptest::collection::vec((0.2f64..2.0, 0u64..300), 0..=3);
         let other = prop_oneof![4 => Just(Vec::new()), 1 => proptest::collection::vec(flows(links, true), 1)];
         let run = (any::<u64>(), 100u64..1500, 0u64..3);
-        (chain_links, train_flows(links), alike, other, run).prop_map(
+        (chain_links, burst_flows(links), alike, other, run).prop_map(
             |(links, first, alike, other, (seed, ms, warm))| {
                 let alike = alike.iter().map(|&(part, start)| ChainFlow {
                     initial_window: part * first.initial_window,
@@ -75,16 +76,35 @@ fn fast_links() -> impl Strategy<Value = ChainLink> {
     })
 }
 
-/// A flow that begins in congestion avoidance.
-fn train_flows(links: usize) -> impl Strategy<Value = ChainFlow> {
+/// A flow of hosts that make bursts.
+fn burst_flows(links: usize) -> impl Strategy<Value = ChainFlow> {
     let path = (0..links, 0..links, any::<bool>(), any::<bool>());
     let access = prop_oneof![Just(None), (select(vec![1_000_000u64, 300_000]), 0u64..30).prop_map(Some)];
-    let controller = select(vec!["reno", "cubic", "highspeed"]);
-    let window = (100f64..3000.0, 0.1f64..1.2);
-    let rest = (select(vec![1000u64, 1500, 777]), select(vec![0u64, 1, 80]), 0u64..300);
-    (path, access, controller, window, rest).prop_map(
-        |((a, b, backwards, acks_over_chain), access, controller, (window, below), (packet, us, start))| {
+    let controller = (select(vec!["reno", "cubic", "bbr", "bbr3", "fhstcp"]), pacings(), any::<bool>());
+    let offload = prop_oneof![2 => Just(Flow::BURSTS_OF_KERNEL), 1 => 2u64..300];
+    let hosts = (offload, hosts(), holds(), ceilings(), prop_oneof![1 => Just(None), 2 => Just(Some(2u32))]);
+    let window = (10f64..1000.0, 0.1f64..1.2);
+    let size = prop_oneof![3 => Just(Traffic::Bulk), 1 => (10_000u64..2_000_000).prop_map(|size| Traffic::Sized(Bytes(size)))];
+    let rest = (select(vec![1000u64, 1500, 9000, 777]), select(vec![0u64, 1, 80]), 0u64..300, size);
+    (path, access, (controller, hosts), window, rest).prop_map(
+        |(
+            (a, b, backwards, acks_over_chain),
+            access,
+            controls,
+            (window, below),
+            (packet, us, start, traffic),
+        )| {
+            let ((controller, pacing, ecn), (offload, host, hold, pacing_kbps, quick)) = controls;
             ChainFlow {
+                recovery: Recovery::Rack,
+                rto: Rto::Linux,
+                offload,
+                host,
+                delayed_ack: quick.map_or(hold, |quick| Some(Hold::Adaptive { quick })),
+                pacing,
+                pacing_kbps,
+                ecn,
+                traffic,
                 from: a.min(b),
                 to: a.max(b) + 1,
                 backwards,

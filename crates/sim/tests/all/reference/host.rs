@@ -2,7 +2,7 @@
 
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{
-    Flow, Hop, Limit, Recovery, Rto, Scenario, Source, Traffic, Transfer, TransferRow,
+    Flow, Grain, Hop, Limit, Recovery, Rto, Scenario, Source, Traffic, Transfer, TransferRow,
 };
 use fairhaul_sim::tcp::{
     BufferLimits, Card, Datagrams, Outcome, Poll, ReceiveWindow, Receiver, Segmentation, SendCard, Sender,
@@ -12,8 +12,8 @@ use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Sending, Span, Time};
 
 use super::calendar::Event;
 use super::ledger::{Fact, Ledger};
-use super::link::{Link, packets, size};
-use super::{DataOrAck, Packet, Shared};
+use super::link::{Link, size};
+use super::{DataOrAck, Packet, Place, Shared};
 
 /// See the module.
 pub struct Host {
@@ -44,7 +44,10 @@ pub struct Host {
     overhead: Span,
     stamps_before_overhead: bool,
     chance: Chance,
+    took: Span,
     last_launch: Time,
+    /// From packet to packet of a burst as its card sends it.
+    spacing: Span,
     /// What the pacer was last waited for.
     paced: Option<Time>,
     /// The window, and since when it has been that.
@@ -61,11 +64,13 @@ impl Host {
     /// Starts a transfer.
     pub fn start(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
         let flow = &scenario.flows[transfer.flow as usize];
-        let sender = Sender::new(config(flow, transfer), flow.controller.build());
+        let sender = Sender::new(config(flow, transfer), flow.controller.build())
+            .with_whole_bursts(scenario.grain == Grain::Auto);
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
             .with_window(ReceiveWindow::of(flow));
+        let line_rate = flow.host.as_ref().and_then(|host| host.line_rate);
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -78,7 +83,7 @@ impl Host {
             mode: None,
             sender,
             receiver,
-            card: Card::of(flow, serial, scenario.seed),
+            card: None,
             payload: flow.packet.0 - flow.headers().0,
             more_headers: flow.headers().0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
@@ -100,22 +105,31 @@ impl Host {
             overhead: flow.overhead,
             stamps_before_overhead: flow.rto == Rto::Linux,
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
+            took: Span::ZERO,
             last_launch: Time::ZERO,
+            spacing: line_rate.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet)),
             paced: None,
             end: None,
         };
-        if host.source.is_some() {
-            host.sender.ready(0);
-        }
-        host.await_ready(shared);
-        if let Some((from, ..)) = host.limited {
-            host.sender.ready(if from > transfer.start { u64::MAX } else { 0 });
-            shared.calendar.add(from, Event::Ready(serial));
-        }
-        if host.datagrams.is_none() {
-            host.send(transfer.start, shared);
-        }
+        let spacing = host.spacing(host.forward.len(), &shared.links);
+        host.card = Card::of(flow, serial, scenario.seed, spacing);
+        host.begin(transfer, shared);
         host
+    }
+
+    /// Sends what is ready at the start.
+    fn begin(&mut self, transfer: &Transfer, shared: &mut Shared) {
+        if self.source.is_some() {
+            self.sender.ready(0);
+        }
+        self.await_ready(shared);
+        if let Some((from, ..)) = self.limited {
+            self.sender.ready(if from > transfer.start { u64::MAX } else { 0 });
+            shared.calendar.add(from, Event::Ready(self.serial));
+        }
+        if self.datagrams.is_none() {
+            self.send(transfer.start, shared);
+        }
     }
 
     pub fn flow(&self) -> u32 {
@@ -161,8 +175,14 @@ impl Host {
     /// A link sent one of its packets from `began` on, and has done so at `departs`.
     pub fn crossed(&self, packet: &Packet, link: usize, began: Time, departs: Time, ledger: &mut Ledger) {
         if let DataOrAck::Data(Data { packets: 1.., .. }) = packet.content {
-            let payload = size(packet) - (HEADER.0 + self.more_headers) * packets(packet);
-            ledger.crossed(self.flow, link, payload, began, departs);
+            let payload = size(packet) - (HEADER.0 + self.more_headers);
+            match packet.place {
+                Place::Leads(burst, true) => {
+                    ledger.crossed_by_burst(self.flow, link, (payload, burst.packets), began, departs)
+                }
+                Place::Follows(true) => {}
+                _ => ledger.crossed(self.flow, link, payload, began, departs),
+            }
         }
     }
 
@@ -218,26 +238,19 @@ impl Host {
         self.await_ready(shared);
     }
 
-    /// Whether it sends trains from now on.
-    pub fn allow_trains(&mut self, allowed: bool) {
-        self.sender.set_longest_train(if allowed { 64 } else { 1 });
+    /// The time from packet to packet of a burst before that hop: that of the slowest which it has passed.
+    pub fn spacing(&self, hop: usize, links: &[Link]) -> Span {
+        let size = self.sender.config().packet.into();
+        self.forward[..hop].iter().map(|&link| links[link].on_wire(size)).fold(self.spacing, Span::max)
     }
 
-    /// The window of its open connection, and the smoothed round-trip time.
-    pub fn load(&self) -> Option<(f64, Span)> {
-        self.end.is_none().then(|| (self.sender.window().cwnd, self.sender.srtt()))
-    }
-
-    /// Whether a train goes on as a whole, where links have room for it.
-    pub fn may_send_trains(&self) -> bool {
-        self.sender.may_send_trains()
+    /// Whether packets wait in a card of the receiver.
+    pub fn has_card(&self) -> bool {
+        self.card.is_some()
     }
 
     /// A data packet reaches the receiver.
     pub fn on_data(&mut self, data: &Data, now: Time, shared: &mut Shared) {
-        if data.packets > 1 && !self.receiver.takes_whole(data) {
-            return data.each().for_each(|data| self.on_data(&data, now, shared));
-        }
         match &mut self.card {
             Some(card) => {
                 card.arrive(*data, now);
@@ -298,14 +311,11 @@ impl Host {
         if self.end.is_some() {
             return;
         }
-        if ack.packets > 1 && !self.sender.takes_trains() {
-            return ack.each().for_each(|ack| self.on_ack(&ack, now, shared));
-        }
         self.offer_unclaimed(shared);
         let outcome = self.sender.on_ack(ack, now);
-        if !ack.opens() {
+        if !ack.opens {
             let (rtt, one_way) = (self.sender.round_trip(ack, now), ack.arrived.since(ack.echo));
-            shared.ledger.note(now, Fact::Sampled { flow: self.flow, packets: ack.packets, rtt, one_way });
+            shared.ledger.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
         }
         self.note(outcome, now, &mut shared.ledger);
         self.send(now, shared);
@@ -388,10 +398,13 @@ impl Host {
     }
 
     fn launch(&mut self, mut data: Data, now: Time, shared: &mut Shared) {
-        let handed = self.sender.hand_over(data.size, now);
+        let handed = self.sender.hand_over(&data, now);
         let mut leaves = handed;
         if !self.overhead.is_zero() {
-            self.last_launch = self.last_launch.max(handed + self.chance.span(self.overhead));
+            if !data.sending.follows() {
+                self.took = self.chance.span(self.overhead);
+            }
+            self.last_launch = self.last_launch.max(handed + self.took);
             leaves = self.last_launch;
             data.stamped = if self.stamps_before_overhead { data.stamped } else { leaves };
         }
@@ -399,13 +412,17 @@ impl Host {
             let (packets, retransmitted) = (data.packets, data.retransmitted());
             shared.ledger.note(data.stamped, Fact::Sent { flow: self.flow, packets, retransmitted });
         }
-        self.sender.launched(data.stamped);
-        let packet = Packet { serial: self.serial, hop: 0, offered: now, content: DataOrAck::Data(data) };
+        self.sender.launched(data.packets, data.stamped);
+        let (serial, content) = (self.serial, DataOrAck::Data(data));
+        let packet =
+            Packet { serial, hop: 0, offered: now, content, place: Place::Alone, spacing: Span::ZERO };
         shared.calendar.add(leaves, Event::Arrival(packet));
     }
 
     fn reply(&mut self, ack: Ack, now: Time, shared: &mut Shared) {
-        let packet = Packet { serial: self.serial, hop: 0, offered: now, content: DataOrAck::Ack(ack) };
+        let (serial, content) = (self.serial, DataOrAck::Ack(ack));
+        let packet =
+            Packet { serial, hop: 0, offered: now, content, place: Place::Alone, spacing: Span::ZERO };
         shared.calendar.add(now, Event::Arrival(packet));
     }
 

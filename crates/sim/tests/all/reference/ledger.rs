@@ -25,21 +25,21 @@ pub enum Fact {
     /// The slowest link on the path of a flow sent a packet with this payload, from then until now.
     Carried { flow: u32, link: usize, payload: u64, began: Time },
     /// An acknowledgement reached its sender.
-    Sampled { flow: u32, packets: u8, rtt: Span, one_way: Span },
+    Sampled { flow: u32, rtt: Span, one_way: Span },
     /// The window was this until now.
     Window { flow: u32, window: Window, since: Time },
     /// A row of the table of events.
     Event { flow: u32, kind: &'static str, value: f64 },
     /// A packet was offered to a link.
-    Offered { link: usize, packets: u8, refused: bool },
+    Offered { link: usize, refused: bool },
     /// The queue of a link marked a packet that was offered then.
     Marked { link: usize, offered: Time },
     /// A link dropped a packet that it had accepted, and that was offered then.
     DroppedAfterQueue { link: usize, offered: Time },
     /// A link sent a packet from then until now.
     Occupied { link: usize, began: Time },
-    /// That many packets have left a link, and took so long until then.
-    Left { link: usize, packets: u64, delay: Span },
+    /// A packet has left a link, and took so long until then.
+    Left { link: usize, delay: Span },
     /// That kept a connection back from then until now.
     Limited { flow: u32, limit: Limit, since: Time },
     /// The backlog of a link until now.
@@ -192,6 +192,26 @@ impl Ledger {
         }
     }
 
+    /// A link sends all packets of a burst, with that payload each, the first from `began` to `departs`.
+    pub fn crossed_by_burst(
+        &mut self,
+        flow: u32,
+        link: usize,
+        (payload, packets): (u64, u8),
+        began: Time,
+        departs: Time,
+    ) {
+        let (packets, on_wire) = (u64::from(packets), departs - began);
+        let last = departs + on_wire * (packets - 1);
+        if self.bin(began) == self.bin(last) {
+            return self.crossed(flow, link, payload * packets, began, last);
+        }
+        for place in 0..packets {
+            let later = on_wire * place;
+            self.crossed(flow, link, payload, began + later, departs + later);
+        }
+    }
+
     /// A link sends a packet of a flow.
     pub fn crossed(&mut self, flow: u32, link: usize, payload: u64, began: Time, departs: Time) {
         if self.slowest[flow as usize] == Some(link as u32) && departs != Time::NEVER {
@@ -248,26 +268,25 @@ impl Ledger {
             }
             Fact::Lost { flow, sent } => tables.flows[flow as usize][self.bin(sent)].0.lost += 1,
             Fact::Copied { flow, sent } => tables.flows[flow as usize][self.bin(sent)].0.copied += 1,
-            Fact::Sampled { flow, packets, rtt, one_way } => {
+            Fact::Sampled { flow, rtt, one_way } => {
                 let row = &mut tables.flows[flow as usize][bin].0;
-                let packets = u64::from(packets);
-                row.rtt_s += (packets * rtt.as_ps()) as f64;
-                row.one_way_s += (packets * one_way.as_ps()) as f64;
-                row.rtt_samples += packets;
+                row.rtt_s += rtt.as_ps() as f64;
+                row.one_way_s += one_way.as_ps() as f64;
+                row.rtt_samples += 1;
             }
             Fact::Event { flow, kind, value } => {
                 tables.events.push(EventRow { t_s: time.as_secs(), kind, flow, value });
             }
-            Fact::Offered { link, packets, refused } => {
+            Fact::Offered { link, refused } => {
                 let row = &mut tables.links[link][bin].0;
-                row.arrived += u64::from(packets);
+                row.arrived += 1;
                 row.dropped += u64::from(refused);
             }
             Fact::Marked { link, offered } => tables.links[link][self.bin(offered)].0.marked += 1,
             Fact::DroppedAfterQueue { link, offered } => tables.links[link][self.bin(offered)].0.dropped += 1,
-            Fact::Left { link, packets, delay } => {
+            Fact::Left { link, delay } => {
                 if time >= self.grid.measured {
-                    *tables.delays[link].entry(delay.as_ps()).or_default() += packets;
+                    *tables.delays[link].entry(delay.as_ps()).or_default() += 1;
                 }
             }
             Fact::Window { .. }

@@ -12,7 +12,7 @@ use super::aqm::{Aqm, ArrivingPacket, QueueDecision};
 use super::calendar::{Calendar, Event};
 use super::departure_queue::DepartureQueue;
 use super::ledger::{Fact, Ledger};
-use super::{DataOrAck, Packet};
+use super::{DataOrAck, Packet, Place};
 
 /// See the module.
 pub struct Link {
@@ -24,6 +24,8 @@ pub struct Link {
     aqm: Option<Aqm>,
     /// The queue of packets that are dropped or marked at departure; `queue` then has the packet in transmission.
     departure_queue: Option<DepartureQueue>,
+    /// Whether its queue asks for nothing but room, nothing happens behind it, and its rate is constant.
+    is_steady: bool,
     /// Whether it knows nothing of XCP, and is no host's own wire.
     plain: bool,
     loss: Option<Loss>,
@@ -50,8 +52,10 @@ pub struct Link {
     /// When the first began to leave, and when it will have left.
     pub began: Time,
     departs: Time,
-    /// When the queue will be empty, if the queue has a periodic update.
+    /// When the queue will be empty, if the queue has a periodic update; and when all that waits will have left, where it
+    /// carries bursts.
     empty_at: Time,
+    free_at: Time,
     /// Whether the scenario names it: a connection's own wire is not recorded.
     pub recorded: bool,
 }
@@ -70,6 +74,7 @@ impl Link {
             mark: spec.mark,
             aqm: Aqm::of(spec, chance("queue")),
             departure_queue: DepartureQueue::of(scenario, index, chance("queue")),
+            is_steady: is_steady(scenario, index),
             plain: !spec.queue.entry.answers,
             loses_acks: spec.loses_acks,
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
@@ -95,6 +100,7 @@ impl Link {
             mark: Capacity::Unlimited,
             aqm: None,
             departure_queue: None,
+            is_steady: false,
             plain: false,
             loss: None,
             loses_acks: false,
@@ -113,6 +119,7 @@ impl Link {
             began: Time::ZERO,
             departs: Time::ZERO,
             empty_at: Time::ZERO,
+            free_at: Time::ZERO,
             recorded: false,
         }
     }
@@ -155,7 +162,7 @@ impl Link {
         let decision = if policed { QueueDecision::Dropped } else { self.decide(&packet, now) };
         let fits = decision != QueueDecision::Dropped;
         if self.recorded {
-            ledger.note(now, Fact::Offered { link: me, packets: packets(&packet) as u8, refused: !fits });
+            ledger.note(now, Fact::Offered { link: me, refused: !fits });
         }
         if !fits {
             return vec![packet];
@@ -171,11 +178,109 @@ impl Link {
             let begins = starts(&mut self.shaper_ahead, size(&packet), self.empty_at.max(now));
             self.empty_at = self.sent(size(&packet), begins);
         }
+        self.free_at = self.free_at.max(now) + self.on_wire(size(&packet));
         self.queue.push_back(packet);
         if self.queue.len() == 1 {
             self.send_first(now, me, calendar);
         }
         Vec::new()
+    }
+
+    /// Whether it carries a burst as one: no packet comes later than it could leave.
+    pub fn carries_bursts(&self, burst: &Data, spacing: Span) -> bool {
+        self.is_steady && spacing <= self.on_wire(u64::from(burst.size) / u64::from(burst.packets))
+    }
+
+    /// How long a packet of that size takes at the rate of the link.
+    pub fn on_wire(&self, size: u64) -> Span {
+        self.rate.on_wire(Bytes(size))
+    }
+
+    /// The packets of a burst arrive, the first at `now` and then one after each `spacing`; returns those that are dropped.
+    /// They leave in a row: what others offer in between leaves behind them.
+    #[expect(clippy::too_many_arguments)]
+    pub fn offer_burst(
+        &mut self,
+        packet: &Packet,
+        burst: &Data,
+        spacing: Span,
+        now: Time,
+        me: usize,
+        calendar: &mut Calendar,
+        ledger: &mut Ledger,
+    ) -> Vec<Packet> {
+        let single = u64::from(burst.size) / u64::from(burst.packets);
+        let is_idle = self.queue.is_empty();
+        let all = self.holds(self.packets() + u64::from(burst.packets), self.bytes() + u64::from(burst.size));
+        let mut dropped = Vec::new();
+        // The place in the queue of the first of those that leave right behind each other, and how many they are.
+        let mut row: Option<(usize, u8, u8)> = None;
+        for (place, data) in (0..burst.packets).zip(burst.each()) {
+            let at = now + spacing * u64::from(place);
+            let (there, bytes) = self.backlog_at(at, is_idle);
+            let fits = all || self.holds(there + 1, bytes + single);
+            ledger.note(at, Fact::Offered { link: me, refused: !fits });
+            let one =
+                Packet { offered: at, content: DataOrAck::Data(data), place: Place::Follows(all), ..*packet };
+            if !fits {
+                row = None;
+                dropped.push(one);
+                continue;
+            }
+            let begins = self.free_at.max(at);
+            match &mut row {
+                Some((_, _, count)) if begins == self.free_at => *count += 1,
+                _ => row = Some((self.queue.len(), place, 1)),
+            }
+            self.free_at = begins + self.on_wire(single);
+            self.queue.push_back(one);
+            if let Some((first, from, count)) = row {
+                self.queue[first].place = Place::Leads(burst.part(from, count), all);
+            }
+        }
+        if is_idle && !self.queue.is_empty() {
+            self.send_first(now, me, calendar);
+        }
+        dropped
+    }
+
+    /// Packets and bytes of the queue that will not have left at `at`, where its rate is constant; `was_idle`: the first of them
+    /// has not begun to leave.
+    fn backlog_at(&self, at: Time, was_idle: bool) -> (u64, u64) {
+        let (mut departs, mut backlog) = (Time::ZERO, (0, 0));
+        for (place, packet) in self.queue.iter().enumerate() {
+            departs = if place == 0 && !was_idle {
+                self.departs
+            } else {
+                departs.max(packet.offered) + self.on_wire(size(packet))
+            };
+            if departs > at {
+                backlog = (backlog.0 + 1, backlog.1 + size(packet));
+            }
+        }
+        backlog
+    }
+
+    /// Whether the capacity holds that much.
+    fn holds(&self, packets: u64, bytes: u64) -> bool {
+        match self.capacity {
+            Capacity::Unlimited => true,
+            Capacity::Packets(most) => packets <= most,
+            Capacity::Bytes(most) => bytes <= most.0,
+        }
+    }
+
+    /// Whether a burst is crossing this wire.
+    pub fn is_burst(&self) -> bool {
+        packets(&self.queue[0]) > 1
+    }
+
+    /// The burst has crossed this wire.
+    pub fn depart_from_wire(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
+        self.queue.pop_front();
+        if !self.queue.is_empty() {
+            self.send_first(now, me, calendar);
+        }
     }
 
     /// A packet arrives at a queue that decides at departure.
@@ -187,7 +292,7 @@ impl Link {
         calendar: &mut Calendar,
         ledger: &mut Ledger,
     ) -> Vec<Packet> {
-        ledger.note(now, Fact::Offered { link: me, packets: 1, refused: false });
+        ledger.note(now, Fact::Offered { link: me, refused: false });
         self.record_backlog(now, me, ledger);
         let bps = self.bps(now);
         let departure_queue = self.departure_queue.as_mut().expect("it decides at departure");
@@ -226,11 +331,7 @@ impl Link {
     }
 
     fn fits(&self, packet: &Packet) -> bool {
-        match self.capacity {
-            Capacity::Unlimited => true,
-            Capacity::Packets(most) => self.packets() + packets(packet) <= most,
-            Capacity::Bytes(most) => self.bytes() + size(packet) <= most.0,
-        }
+        self.holds(self.packets() + 1, self.bytes() + size(packet))
     }
 
     /// What the queue decides about an arriving packet.
@@ -270,6 +371,10 @@ impl Link {
             header.plain = header.plain.saturating_add(1);
         }
         self.left = now;
+        if self.is_steady {
+            let (bytes, since) = (size(&packet), packet.offered);
+            ledger.note(now, Fact::Backlog { link: me, packets: 1, bytes, since });
+        }
         if !self.queue.is_empty() {
             self.send_first(now, me, calendar);
         }
@@ -293,47 +398,42 @@ impl Link {
         }
     }
 
-    /// Notes that the queue has been as it is until `now`.
+    /// Notes that the queue has been as it is until `now`; where bursts may pass, what has been in it leaves or the run ends.
     pub fn record_backlog(&mut self, now: Time, me: usize, ledger: &mut Ledger) {
-        if self.recorded && !self.queue.is_empty() {
+        if !self.is_steady && self.recorded && !self.queue.is_empty() {
             let all = self.queue.iter().chain(self.departure_queue.iter().flat_map(DepartureQueue::waiting));
-            let (packets, bytes) =
-                all.fold((0, 0), |sum, packet| (sum.0 + packets(packet), sum.1 + size(packet)));
+            let (packets, bytes) = all.fold((0, 0), |sum, packet| (sum.0 + 1, sum.1 + size(packet)));
             ledger.note(now, Fact::Backlog { link: me, packets, bytes, since: self.since });
         }
         self.since = now;
     }
 
     fn send_first(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
-        let begins = starts(&mut self.shaper, size(&self.queue[0]), now);
-        let departs = self.sent(size(&self.queue[0]), begins);
-        (self.began, self.departs) = (begins, departs);
-        calendar.add(departs, Event::Departure(me));
         let packet = self.queue[0];
         if packets(&packet) > 1 {
-            // A train is at the next hop when its first packet is.
-            let first = now + departs.since(now) / packets(&packet) + self.delay;
-            calendar.add(first, Event::Arrival(Packet { hop: packet.hop + 1, ..packet }));
+            // On a wire a burst is at the next hop when its first packet is.
+            let first = self.on_wire(size(&packet) / packets(&packet));
+            let last_offered = packet.offered + packet.spacing * (packets(&packet) - 1);
+            self.departs = (now + first * packets(&packet)).max(last_offered + first);
+            calendar.add(now + first + self.delay, Event::Arrival(Packet { hop: packet.hop + 1, ..packet }));
+        } else {
+            let begins = starts(&mut self.shaper, size(&packet), now.max(packet.offered));
+            (self.began, self.departs) = (begins, self.sent(size(&packet), begins));
+        }
+        calendar.add(self.departs, Event::Departure(me));
+    }
+
+    /// The run ends: what is still in the queue.
+    pub fn record_rest(&mut self, end: Time, me: usize, ledger: &mut Ledger) {
+        self.record_backlog(end, me, ledger);
+        for packet in self.queue.iter().filter(|packet| self.is_steady && packet.offered < end) {
+            let (bytes, since) = (size(packet), packet.offered);
+            ledger.note(end, Fact::Backlog { link: me, packets: 1, bytes, since });
         }
     }
 
-    /// Whether a train that is offered goes on as a whole: nothing is decided packet by packet, and all of it has room.
-    pub fn takes_whole(&self, train: &Packet) -> bool {
-        let decides =
-            self.aqm.is_some() || self.departure_queue.is_some() || self.mark != Capacity::Unlimited;
-        let impairs = self.policer.is_some() || self.jitter.is_some() || self.reorder.is_some();
-        let impairs = impairs || self.releases.is_some();
-        !decides && !impairs && self.loss.is_none() && self.fits(train)
-    }
-
-    /// Packets in the queue that have not left at `now`.
-    pub fn backlog(&self, now: Time) -> u64 {
-        let left = if self.departs <= now { self.queue.front().map_or(0, packets) } else { 0 };
-        self.packets() - left
-    }
-
     fn packets(&self) -> u64 {
-        self.queue.iter().map(packets).sum()
+        self.queue.len() as u64
     }
 
     /// The packet in transmission, and the end of its transmission.
@@ -405,6 +505,14 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
     Time::NEVER
 }
 
+/// See [`Link::is_steady`].
+fn is_steady(scenario: &Scenario, index: usize) -> bool {
+    let spec = &scenario.links[index];
+    let is_plain = spec.loss.is_none() && spec.impair.is_none() && spec.shaper.is_none();
+    let is_droptail = spec.queue.entry.name == "droptail" && spec.mark == Capacity::Unlimited;
+    is_plain && is_droptail && spec.schedule.is_none() && !scenario.counts_bytes()
+}
+
 /// When a packet has its tokens.
 fn starts(shaper: &mut Option<TokenBucket>, bytes: u64, now: Time) -> Time {
     shaper.as_mut().map_or(now, |shaper| shaper.wait(Bytes(bytes), now))
@@ -416,28 +524,28 @@ fn at_link(packet: &Packet, flow: u32) -> LinkPacket {
         DataOrAck::Data(data) => (PacketKind::Data, data.ecn, data.sending),
         DataOrAck::Ack(_) => (PacketKind::Ack, Ecn::NotCapable, Sending::First),
     };
-    let (connection, size, packets) = (packet.serial, size(packet) as u32, packets(packet) as u8);
-    LinkPacket { connection, size, packets, ecn, flow, kind, sending, counted: 0 }
+    let (connection, size) = (packet.serial, size(packet) as u32);
+    LinkPacket { connection, size, ecn, flow, kind, sending, counted: 0 }
 }
 
 /// Whether losses and a policer apply to a packet.
 fn may_lose(packet: &Packet, loses_acks: bool) -> bool {
     match packet.content {
         DataOrAck::Data(data) => !data.opens(),
-        DataOrAck::Ack(ack) => loses_acks && !ack.opens(),
+        DataOrAck::Ack(ack) => loses_acks && !ack.opens,
     }
 }
 
 /// Whether it is an acknowledgement, and no answer that opens a connection.
 pub fn is_ack(packet: &Packet) -> bool {
-    matches!(packet.content, DataOrAck::Ack(ack) if !ack.opens())
+    matches!(packet.content, DataOrAck::Ack(ack) if !ack.opens)
 }
 
-/// How many packets a train is; one is one.
+/// How many packets a burst is; one is one.
 pub fn packets(packet: &Packet) -> u64 {
     match packet.content {
         DataOrAck::Data(data) => u64::from(data.packets).max(1),
-        DataOrAck::Ack(ack) => u64::from(ack.packets).max(1),
+        DataOrAck::Ack(_) => 1,
     }
 }
 

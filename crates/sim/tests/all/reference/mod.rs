@@ -1,7 +1,8 @@
 //! A plain engine, with which the fast one is compared.
 //!
 //! One heap, one event for each packet at each hop and one for each departure, nothing ahead of the clock: slow,
-//! and simple enough to check by reading. It shares with the fast engine only what these tests do not cover:
+//! and simple enough to check by reading. A burst is one object on wires; at a link its packets wait and leave one by one, and the
+//! first takes those with it that leave right behind it. It shares with the fast engine only what these tests do not cover:
 //! TCP's two ends (which have no clock), the rules of loss and of impairments, the random streams, the plan of
 //! transfers and the bins. It has its own links, hosts, timers and ledger.
 
@@ -14,20 +15,18 @@ pub mod draw;
 mod host;
 mod ledger;
 mod link;
-mod trains;
 mod xcp;
 mod xcp_fairness;
 
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::{Record, Scenario, Transfer, plan};
-use fairhaul_units::Time;
+use fairhaul_units::{Span, Time};
 
 use calendar::{Calendar, Event};
 use host::Host;
 use ledger::{Fact, Ledger};
 use link::Link;
-use trains::Trains;
 
 /// The content of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +43,19 @@ pub struct Packet {
     /// When it was last offered to a link.
     pub offered: Time,
     pub content: DataOrAck,
+    pub place: Place,
+    /// Of a burst: the time from packet to packet where it is.
+    pub spacing: Span,
+}
+
+/// The place of a packet in a burst while it waits at a link.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    Alone,
+    /// It goes on as that burst, of which it is the first; whether the whole burst had room.
+    Leads(fairhaul_units::Data, bool),
+    /// It goes on with the first; whether the whole burst had room.
+    Follows(bool),
 }
 
 /// What all parts of a run share.
@@ -74,14 +86,10 @@ pub fn run(scenario: &Scenario) -> Record {
         link.update_queue(Time::ZERO, index, &mut shared.calendar);
     }
     let mut hosts: Vec<Option<Host>> = transfers.iter().map(|_| None).collect();
-    let mut trains = Trains::of(scenario);
     while let Some((now, event)) = shared.calendar.next() {
         shared.ledger.read_gauges(&shared.links, &hosts, now);
         if now >= shared.ledger.end() {
             break;
-        }
-        while now >= trains.boundary {
-            trains.decide(scenario, &mut hosts, &shared.links);
         }
         process(event, now, scenario, &transfers, &mut hosts, &mut shared);
     }
@@ -116,33 +124,43 @@ fn host(hosts: &mut [Option<Host>], serial: u32) -> &mut Host {
 }
 
 /// A packet is at its next hop, or at its end.
-fn arrive(packet: Packet, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
+fn arrive(mut packet: Packet, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
     let host = host(hosts, packet.serial);
-    let Some(link) = host.hop(&packet) else {
+    let next = host.hop(&packet);
+    if let DataOrAck::Data(data) = packet.content
+        && data.packets > 1
+    {
+        let spacing = host.spacing(packet.hop, &shared.links);
+        packet.spacing = spacing;
+        let Shared { calendar, ledger, links, .. } = shared;
+        match next {
+            Some(link) if !links[link].recorded => {}
+            Some(link) if links[link].carries_bursts(&data, spacing) => {
+                let dropped = links[link].offer_burst(&packet, &data, spacing, now, link, calendar, ledger);
+                return dropped.iter().for_each(|packet| host.dropped(packet, packet.offered, ledger));
+            }
+            None if host.has_card() => {}
+            _ => {
+                let single = |data| Packet { content: DataOrAck::Data(data), ..packet };
+                if spacing.is_zero() {
+                    return data.each().for_each(|data| arrive(single(data), now, hosts, shared));
+                }
+                for (place, data) in (0..).zip(data.each()) {
+                    calendar.add(now + spacing * place, Event::Arrival(single(data)));
+                }
+                return;
+            }
+        }
+    }
+    let Some(link) = next else {
         return match packet.content {
             DataOrAck::Data(data) => host.on_data(&data, now, shared),
             DataOrAck::Ack(ack) => host.on_ack(&ack, now, shared),
         };
     };
-    let is_wire = !shared.links[link].recorded;
-    if link::packets(&packet) > 1
-        && !is_wire
-        && !(host.may_send_trains() && shared.links[link].takes_whole(&packet))
-    {
-        return split(&packet).into_iter().for_each(|packet| arrive(packet, now, hosts, shared));
-    }
     let Shared { calendar, ledger, links, .. } = shared;
     let dropped = links[link].offer(packet, now, link, calendar, ledger);
     drop_all(&dropped, now, hosts, ledger);
-}
-
-/// The packets of a train.
-fn split(train: &Packet) -> Vec<Packet> {
-    let contents: Vec<DataOrAck> = match &train.content {
-        DataOrAck::Data(data) => data.each().map(DataOrAck::Data).collect(),
-        DataOrAck::Ack(ack) => ack.each().map(DataOrAck::Ack).collect(),
-    };
-    contents.into_iter().map(|content| Packet { content, ..*train }).collect()
 }
 
 fn drop_all(dropped: &[Packet], now: Time, hosts: &mut [Option<Host>], ledger: &mut Ledger) {
@@ -154,18 +172,22 @@ fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Share
     let Shared { calendar, ledger, links, .. } = shared;
     let began = links[link].began;
     ledger.note(now, Fact::Occupied { link, began });
+    if !links[link].recorded && links[link].is_burst() {
+        return links[link].depart_from_wire(now, link, calendar); // it is at the next hop already
+    }
     let (mut packet, dropped) = links[link].depart(now, link, calendar, ledger);
     if links[link].recorded {
-        let packets = link::packets(&packet);
-        let first = (now - packet.offered) - (now - began) + (now - began) / packets;
-        ledger.note(now, Fact::Left { link, packets, delay: first });
+        ledger.note(now, Fact::Left { link, delay: now - packet.offered });
     }
     drop_all(&dropped, now, hosts, ledger);
     let host = host(hosts, packet.serial);
     host.crossed(&packet, link, began, now, ledger);
-    if link::packets(&packet) > 1 {
-        return; // it is at the next hop already
+    match packet.place {
+        Place::Alone => {}
+        Place::Follows(_) => return,
+        Place::Leads(burst, _) => packet.content = DataOrAck::Data(burst),
     }
+    packet.place = Place::Alone;
     if links[link].loses(&packet, host.flow(), now) {
         ledger.note(now, Fact::DroppedAfterQueue { link, offered: packet.offered });
         return host.dropped(&packet, now, ledger);
@@ -183,7 +205,7 @@ fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Share
 fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Shared) -> Record {
     let end = shared.ledger.end();
     for (index, link) in shared.links.iter_mut().enumerate() {
-        link.record_backlog(end, index, &mut shared.ledger);
+        link.record_rest(end, index, &mut shared.ledger);
         if let Some((packet, departs)) = link.sending() {
             let host = hosts[packet.serial as usize].as_ref().expect("it has started");
             host.crossed(&packet, index, link.began, departs, &mut shared.ledger);

@@ -1,0 +1,194 @@
+//! Bursts of segmentation offload, each simulated as one object: where they pass as one, where a part of them does, and
+//! where each packet is on its own.
+//!
+//! The packets of a burst are offered to a link one after the other, as far apart as the slowest that they have passed has
+//! let them through. A link carries them as one if its queue asks for nothing but room, and if none of them comes later than it
+//! could leave: then they leave right behind each other. Other flows' packets that come in between leave behind the burst.
+
+use fairhaul_experiment::Flow;
+use fairhaul_path::{Burst, LinkSpec};
+use fairhaul_units::{Data, Span, Time};
+
+use super::Connection;
+use crate::network::Network;
+use crate::queued_packet::data_at_link;
+use crate::route::{Leg, LegEnd, RingLane, Route};
+
+/// The time from packet to packet of a burst, on the way of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Spacings {
+    /// At the start of each leg, and at its end.
+    at_legs: Box<[(Span, Span)]>,
+}
+
+impl Spacings {
+    /// Those of full packets of `flow`, which leaves nothing in between where its card or a link does not.
+    pub(super) fn of(flow: &Flow, route: &Route, links: &[LinkSpec]) -> Spacings {
+        if flow.offload == 1 {
+            return Spacings { at_legs: Box::default() };
+        }
+        let card = flow.host.as_ref().and_then(|host| host.line_rate);
+        let mut spacing = card.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet));
+        let at_leg = |leg: &Leg| {
+            let wires = &route.wires[usize::from(leg.wires.0)..usize::from(leg.wires.1)];
+            let at_start = spacing;
+            spacing = wires.iter().fold(spacing, |slowest, wire| slowest.max(wire.0.on_wire(flow.packet)));
+            let at_end = spacing;
+            if let LegEnd::OwnLink(link) | LegEnd::SharedLink { link, .. } = leg.end {
+                spacing = spacing.max(links[link as usize].rate.on_wire(flow.packet));
+            }
+            (at_start, at_end)
+        };
+        Spacings { at_legs: route.forward.iter().map(at_leg).collect() }
+    }
+
+    /// At the sender.
+    pub(super) fn at_sender(&self) -> Span {
+        self.at_legs.first().map_or(Span::ZERO, |leg| leg.0)
+    }
+
+    /// At the receiver.
+    pub(super) fn at_receiver(&self) -> Span {
+        self.at_legs.last().map_or(Span::ZERO, |leg| leg.1)
+    }
+
+    /// At the end of a leg.
+    fn at_end(&self, leg: usize) -> Span {
+        self.at_legs[leg].1
+    }
+}
+
+impl Connection {
+    /// A burst crosses wires of the connection's own, the first of that leg: when the first packet has.
+    pub(super) fn burst_crosses_access(
+        &mut self,
+        leg: usize,
+        (from, to): (u8, u8),
+        data: &Data,
+        now: Time,
+    ) -> Time {
+        let (size, mut now) = (data.size / u32::from(data.packets), now);
+        let mut burst = Burst { packets: data.packets, spacing: self.spacings.at_legs[leg].0 };
+        for wire in &mut self.wires[usize::from(from)..usize::from(to)] {
+            now = wire.send_burst(size, burst, now).1;
+            burst.spacing = burst.spacing.max(wire.occupied_by(size));
+        }
+        now
+    }
+
+    /// A burst begins to wait for a link where flows meet, or each of its packets does.
+    #[inline(never)]
+    pub(super) fn burst_waits(
+        &mut self,
+        link: u32,
+        lane: RingLane,
+        burst: &Data,
+        now: Time,
+        network: &mut Network,
+    ) {
+        let spacing = self.spacings.at_end(lane.leg.into());
+        if network.carries_bursts(link, burst.size / u32::from(burst.packets), spacing) {
+            return network.rings.push_data(&mut network.events, lane, self.serial, now, *burst);
+        }
+        self.split(burst, network);
+        for (place, data) in (0..).zip(burst.each()) {
+            network.rings.push_data(&mut network.events, lane, self.serial, now + spacing * place, data);
+        }
+    }
+
+    /// A burst is at a link at the end of that leg which this connection alone feeds.
+    #[inline(never)]
+    pub(super) fn burst_at_own_link(
+        &mut self,
+        link: u32,
+        leg: usize,
+        burst: &Data,
+        now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
+        let spacing = self.spacings.at_end(leg);
+        if network.carries_bursts(link, burst.size / u32::from(burst.packets), spacing) {
+            return self.offer_burst(link, leg, burst, now, route, network);
+        }
+        self.split(burst, network);
+        for (place, mut data) in (0..).zip(burst.each()) {
+            if let Some(arrives) = self.cross_alone(link, &mut data, now + spacing * place, network) {
+                self.forward_data(leg + 1, &mut data, arrives, route, network);
+            }
+        }
+    }
+
+    /// A burst is offered to a link that carries it; where not all of it has room, packet by packet.
+    #[inline(never)]
+    pub(super) fn offer_burst(
+        &mut self,
+        link: u32,
+        leg: usize,
+        data: &Data,
+        now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
+        let burst = Burst { packets: data.packets, spacing: self.spacings.at_end(leg) };
+        let first = data.part(0, 1);
+        let packet = data_at_link(self.serial, self.flow, &first, self.account.counted(link, &first));
+        if let Some(departure) = network.offer_burst(link, &packet, burst, now) {
+            let arrives = departure.arrives.min(network.ledger.end());
+            return self.forward_data(leg + 1, &mut { *data }, arrives, route, network);
+        }
+        // The packets that leave right behind each other: the first, how many, and when the first arrives and the next one
+        // would leave.
+        let (mut from, mut count, mut arrives, mut next) = (0, 0, now, now);
+        self.split(data, network);
+        for (place, at) in (0..data.packets).zip(burst.times(now)) {
+            match network.offer_of_burst(link, &packet, at) {
+                Some(departure) if count > 0 && departure.departs == next => {
+                    (count, next) = (count + 1, next + departure.on_wire);
+                }
+                Some(departure) => {
+                    self.join(data, (from, count), (leg + 1, arrives), route, network);
+                    (from, count, arrives) = (place, 1, departure.arrives.min(network.ledger.end()));
+                    next = departure.departs + departure.on_wire;
+                }
+                None => {
+                    self.join(data, (from, count), (leg + 1, arrives), route, network);
+                    count = 0;
+                    self.data_dropped(&data.part(place, 1), at, network);
+                }
+            }
+        }
+        self.join(data, (from, count), (leg + 1, arrives), route, network);
+    }
+
+    /// Some packets of a burst go on as one.
+    fn join(
+        &mut self,
+        burst: &Data,
+        (from, count): (u8, u8),
+        (leg, now): (usize, Time),
+        route: &Route,
+        network: &mut Network,
+    ) {
+        if count > 0 {
+            self.data.launched -= u64::from(count) - 1;
+            self.forward_data(leg, &mut burst.part(from, count), now, route, network);
+        }
+    }
+
+    /// From now on each packet of a burst counts.
+    fn split(&mut self, burst: &Data, network: &mut Network) {
+        self.data.launched += u64::from(burst.packets) - 1;
+        (1..burst.packets).for_each(|_| network.limits.launched());
+    }
+
+    /// The packets of a burst arrive one by one.
+    #[inline(never)]
+    pub(super) fn receive_each(&mut self, burst: &Data, now: Time, route: &Route, network: &mut Network) {
+        let spacing = self.spacings.at_receiver();
+        self.split(burst, network);
+        for (place, data) in (0..).zip(burst.each()) {
+            self.arrive(&data, now + spacing * place, route, network);
+        }
+    }
+}
