@@ -35,6 +35,12 @@ impl Departure {
         Time::from_ps(self.departs.as_ps() - self.on_wire.as_ps())
     }
 
+    /// From when to when it occupies the link.
+    #[inline(always)]
+    pub fn on_link(&self) -> (Time, Time) {
+        (self.began(), self.departs)
+    }
+
     /// How long a packet that was offered at `offered` takes until its last bit leaves; the first packet of a train of
     /// `packets`.
     #[inline(always)]

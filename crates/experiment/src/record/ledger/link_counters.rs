@@ -1,10 +1,10 @@
 //! The counters of one link in the ledger, by bin, and the integrals of its backlog.
 
-use fairhaul_path::WORK_PER_BYTE;
+use fairhaul_path::{Departure, LinkPacket, WORK_PER_BYTE};
 use fairhaul_units::{Histogram, Span, Time};
 
 use super::binned_series::BinnedSeries;
-use crate::{DelayRow, LinkRow};
+use crate::{DelayRow, Grid, LinkRow};
 
 /// The counters of one direction of a link.
 #[derive(Clone, Debug)]
@@ -71,6 +71,36 @@ pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Sp
 }
 
 impl LinkCounters {
+    /// A packet is taken into the queue, or a train of `packets` with `size` bytes in all.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, grid: &Grid, size: u32, packets: u8, now: Time) {
+        let series = &mut self.arriving;
+        if series.at(grid, now).is_some() {
+            let after = now - series.from;
+            series.open.packets.step(packets.into(), after);
+            series.open.bytes.step(size, after);
+        }
+    }
+
+    /// A packet that was offered at `offered` leaves the queue, if it does so within the bin of the packet before: that bin.
+    #[inline(always)]
+    pub(super) fn depart(
+        &mut self,
+        packet: &LinkPacket,
+        offered: Time,
+        departure: Departure,
+    ) -> Option<usize> {
+        let LinkCounters { leaving: series, delays, .. } = self;
+        let (began, departs) = departure.on_link();
+        if began < series.from || departs >= series.to {
+            return None;
+        }
+        delays.add(departure.delay(offered, packet.packets), packet.packets.into());
+        series.open.busy_ps += departure.on_wire.as_ps();
+        series.open.steps(packet.packets, packet.size, departs - series.from);
+        Some(series.bin)
+    }
+
     /// A packet leaves the queue at `now`, perhaps in another bin than the one before it: what left before the measured
     /// time is forgotten.
     pub(super) fn measure_delays(&mut self, now: Time, measured: Time) {

@@ -1,10 +1,9 @@
 //! What the ports of links record in the ledger.
 
 use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate};
-use fairhaul_units::Time;
+use fairhaul_units::{Span, Time};
 
 use super::Ledger;
-use super::link_counters::LinkCounters;
 
 impl LinkLedger for Ledger {
     fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time) {
@@ -20,11 +19,19 @@ impl LinkLedger for Ledger {
 
     #[inline(always)]
     fn enqueued(&mut self, link: u32, size: u32, packets: u8, now: Time) {
-        let series = &mut self.links[link as usize].arriving;
-        if series.at(&self.grid, now).is_some() {
-            let after = now - series.from;
-            series.open.packets.step(packets.into(), after);
-            series.open.bytes.step(size, after);
+        self.links[link as usize].enqueue(&self.grid, size, packets, now);
+    }
+
+    #[inline(always)]
+    fn passed(&mut self, link: u32, packet: &LinkPacket, now: Time, departure: Departure, rate: &LinkRate) {
+        let counters = &mut self.links[link as usize];
+        counters.enqueue(&self.grid, packet.size, packet.packets, now);
+        match counters.depart(packet, now, departure) {
+            Some(bin) => self.carry(packet, bin),
+            None => {
+                let delay = departure.delay(now, packet.packets);
+                self.departed_in_parts(link, *packet, delay, departure.on_link(), rate);
+            }
         }
     }
 
@@ -46,23 +53,17 @@ impl LinkLedger for Ledger {
         departure: Departure,
         rate: &LinkRate,
     ) {
-        let (began, departs) = (departure.began(), departure.departs);
-        let LinkCounters { leaving: series, delays, .. } = &mut self.links[link as usize];
-        if series.from <= began && departs < series.to {
-            delays.add(departure.delay(offered, packet.packets), packet.packets.into());
-            series.open.busy_ps += departure.on_wire.as_ps();
-            series.open.steps(packet.packets, packet.size, departs - series.from);
-            if let Some((flow, payload)) = packet.counted_payload() {
-                self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
+        match self.links[link as usize].depart(packet, offered, departure) {
+            Some(bin) => self.carry(packet, bin),
+            None => {
+                let delay = departure.delay(offered, packet.packets);
+                self.departed_in_parts(link, *packet, delay, departure.on_link(), rate);
             }
-        } else {
-            // A copy, so that a packet that stays within a bin never has to be written to memory.
-            self.departed_in_parts(link, *packet, offered, departure, rate);
         }
     }
 
-    fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate) {
-        for (bin, from, to) in self.grid.parts(departure.began(), departure.departs) {
+    fn sent_by_link(&mut self, link: u32, (began, departs): (Time, Time), rate: &LinkRate) {
+        for (bin, from, to) in self.grid.parts(began, departs) {
             self.links[link as usize].work[bin] += rate.work_between(from, to);
         }
     }
@@ -74,21 +75,28 @@ impl LinkLedger for Ledger {
 
 /// What the records of links are made from.
 impl Ledger {
+    /// The bottleneck of a flow has sent a packet in one bin.
+    #[inline(always)]
+    fn carry(&mut self, packet: &LinkPacket, bin: usize) {
+        if let Some((flow, payload)) = packet.counted_payload() {
+            self.carried[bin * self.flows.len() + flow as usize] += f64::from(payload);
+        }
+    }
+
+    /// Takes copies, so that a packet that stays within a bin never has to be written to memory.
     #[inline(never)]
     fn departed_in_parts(
         &mut self,
         link: u32,
         packet: LinkPacket,
-        offered: Time,
-        departure: Departure,
+        delay: Span,
+        (began, departs): (Time, Time),
         rate: &LinkRate,
     ) {
         let series = &mut self.links[link as usize].leaving;
-        let (began, departs) = (departure.began(), departure.departs);
         series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, packet.packets, packet.size, departs);
         if departs < self.grid.end {
-            let delay = departure.delay(offered, packet.packets);
             self.links[link as usize].delays.add(delay, packet.packets.into());
         }
         if let Some((flow, payload)) = packet.counted_payload() {
