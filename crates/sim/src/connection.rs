@@ -146,6 +146,7 @@ impl Connection {
     }
 
     /// A packet leaves the sender, after a processing time that keeps the order.
+    #[inline(always)]
     fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
         let leaves = self.sender.hand_over(data.size, now);
         let leaves = self.departures.next(data, leaves);
@@ -176,7 +177,7 @@ impl Connection {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
+                LegEnd::Ring { lane, .. } => {
                     return network.rings.push_data(&mut network.events, lane, self.serial, now, *data);
                 }
                 LegEnd::Receiver => return self.arrive(data, now, route, network),
@@ -203,7 +204,7 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        let LegEnd::SharedLink { link, .. } = route.forward[leg].end else {
+        let LegEnd::Ring { link: Some(link), .. } = route.forward[leg].end else {
             return self.forward_data(leg + 1, &mut data, now, route, network);
         };
         if data.packets > 1
@@ -247,23 +248,33 @@ impl Connection {
     /// The receiver takes a data packet, or packets that its host has merged.
     #[inline(always)]
     fn receive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
-        if let Some(datagrams) = &mut self.datagrams {
-            let fresh = datagrams.receive(data.number);
-            let payload = if fresh { data.payload() } else { 0 };
-            return self.deliver(data, fresh.into(), payload, now, network);
+        let before = self.receiver.next();
+        if self.datagrams.is_none()
+            && let Some(ack) = self.receiver.receive_next(data, now)
+        {
+            let in_order = self.sender.config().bytes_between(before, ack.next);
+            self.deliver(data, data.packets, in_order, now, network);
+            return self.send_ack(&ack, now, route, network);
         }
-        if self.receiver.deadline() < now {
-            self.release_delayed_ack(self.receiver.deadline(), route, network);
-        } else if self.receiver.must_ack_before(data) {
-            self.release_delayed_ack(now, route, network);
+        self.receive_other(data, now, route, network);
+    }
+
+    /// The same where it is not just the next packet.
+    #[inline(never)]
+    fn receive_other(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
+        if self.datagrams.is_some() {
+            return self.receive_datagram(data, now, network);
+        }
+        if !self.receiver.is_plain() {
+            self.release_before(data, now, route, network);
         }
         let before = self.receiver.next();
-        let (fresh, ack) = &self.receiver.receive(data, now);
+        let (fresh, ack) = self.receiver.receive(data, now);
         if !data.opens() {
             let in_order = self.sender.config().bytes_between(before, self.receiver.next());
-            self.deliver(data, *fresh, in_order, now, network);
+            self.deliver(data, fresh, in_order, now, network);
         }
-        match ack {
+        match &ack {
             Some(ack) => self.send_ack(ack, now, route, network),
             None => self.schedule_receiver(network),
         }
@@ -282,15 +293,16 @@ impl Connection {
         let size = ack.size();
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_access(*wires, size, ack.packets, now);
-            match *end {
-                LegEnd::OwnLink(link) => match self.ack_crosses_alone(link, ack, now, network) {
-                    Some(arrives) => now = arrives,
-                    None => return,
-                },
-                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
+            let link = match *end {
+                LegEnd::Ring { lane, .. } => {
                     return network.rings.push_ack(&mut network.events, lane, self.serial, now, ack);
                 }
+                LegEnd::OwnLink(link) => link,
                 LegEnd::Receiver => unreachable!("acknowledgements wait for their sender"),
+            };
+            match self.ack_crosses_alone(link, *ack, now, network) {
+                Some(arrives) => now = arrives,
+                None => return,
             }
         }
     }
@@ -300,21 +312,21 @@ impl Connection {
     pub fn process_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, network: &mut Network) {
         if leg + 1 == route.reverse.len() {
             if ack.packets > 1 && !self.sender.takes_trains() {
-                return self.split_ack(leg, &ack, now, route, network);
+                return self.split_ack(leg, ack, now, route, network);
             }
             return self.acknowledge(&ack, now, route, network);
         }
-        let LegEnd::SharedLink { link, .. } = route.reverse[leg].end else {
+        let LegEnd::Ring { link: Some(link), .. } = route.reverse[leg].end else {
             return self.forward_ack(leg + 1, &ack, now, route, network);
         };
         if ack.packets > 1
             && !self.passes_whole(link, ack_at_link(self.serial, self.flow, &ack), now, network)
         {
-            return self.split_ack(leg, &ack, now, route, network);
+            return self.split_ack(leg, ack, now, route, network);
         }
         match self.offer_ack(link, &ack, now, network) {
             Admission::Sent(departure) => self.ack_departs(leg, &ack, departure, route, network),
-            Admission::Dropped => self.ack_dropped(&ack, now, network),
+            Admission::Dropped => self.ack_dropped(ack, now, network),
             Admission::Queued => self.hold(link, leg, DataOrAck::Ack(ack), now, route, network),
         }
     }

@@ -51,7 +51,7 @@ impl Connection {
     pub(super) fn split_ack(
         &mut self,
         leg: usize,
-        train: &Ack,
+        train: Ack,
         now: Time,
         route: &Route,
         network: &mut Network,

@@ -26,6 +26,8 @@ pub struct Receiver {
     /// does.
     sends_dsack: bool,
     is_special: bool,
+    /// Whether it answers every packet at once, says of marks what is usual, and offers no window.
+    is_plain: bool,
     /// The stamp of the last packet that came in order when nothing in order waited to be acknowledged (TS.Recent).
     recent_stamp: Time,
     /// How long an acknowledgement may be held, and the packets for which it leaves before; `None`: never.
@@ -74,6 +76,7 @@ impl Receiver {
             reports,
             sends_dsack: false,
             is_special: adaptive.is_some(),
+            is_plain: hold.is_none() && adaptive.is_none() && !exact,
             recent_stamp: Time::ZERO,
             hold,
             adaptive,
@@ -96,12 +99,13 @@ impl Receiver {
 
     /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
     pub fn with_dsack(self, tells: bool) -> Receiver {
-        Receiver { sends_dsack: tells, is_special: tells || self.is_special, ..self }
+        let (is_special, is_plain) = (tells || self.is_special, !tells && self.is_plain);
+        Receiver { sends_dsack: tells, is_special, is_plain, ..self }
     }
 
     /// The same that offers what `window` says.
     pub fn with_window(self, window: Option<Box<ReceiveWindow>>) -> Receiver {
-        Receiver { window, ..self }
+        Receiver { is_plain: window.is_none() && self.is_plain, window, ..self }
     }
 
     /// Whether more follows in the same interrupt: the application reads all of it together, and what it has not read
@@ -113,6 +117,12 @@ impl Receiver {
     /// The first packet that has not arrived: all before it are in order.
     pub fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Whether it never holds an acknowledgement.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// When a held acknowledgement must go out.
@@ -171,8 +181,29 @@ impl Receiver {
 
     /// A packet arrives at `now`, or a train that is [taken as a whole](Receiver::takes_whole), or packets that its host
     /// has merged: how many are new, and the acknowledgement that is caused.
-    #[inline(always)]
     pub fn receive(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
+        let ack = self.receive_next(data, now);
+        if ack.is_some() { (data.packets, ack) } else { self.receive_any(data, now) }
+    }
+
+    /// The same of a packet that is the next in order, while nothing has arrived beyond it, and changes nothing else: its
+    /// acknowledgement. `None`: it is another one, and not received.
+    #[inline(always)]
+    pub fn receive_next(&mut self, data: &Data, now: Time) -> Option<Ack> {
+        let &Data { number, packets, stamped, ecn, cwr, .. } = data;
+        let says_more = data.opens() || ecn == Ecn::Marked || cwr || data.congestion.is_some();
+        let is_alone = number == self.next && self.out_of_order.is_empty();
+        if !self.is_plain || says_more || !is_alone || self.answers.is_some() {
+            return None;
+        }
+        let next = number + u64::from(packets);
+        self.next = next;
+        self.out_of_order.advance(next);
+        Some(Ack { next, echo: stamped, arrived: now, packets, ece: self.echoes, ..Ack::default() })
+    }
+
+    #[inline(never)]
+    fn receive_any(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
         if data.opens() {
             return (0, Some(self.open(data, now)));
         }

@@ -93,6 +93,8 @@ pub struct Sender<C> {
     pacer: Pacer,
     /// A burst that the kernel sizes waits for another acknowledgement.
     defers: bool,
+    /// Whether the window alone says when new data leave, one packet at a time.
+    is_unpaced: bool,
 
     board: Scoreboard,
     detector: LossDetector,
@@ -138,6 +140,7 @@ impl<C: Controller + Clone> Sender<C> {
         controller.on_start(config.payload());
         let needs = controller.needs();
         Sender {
+            is_unpaced: config.is_unpaced(needs.pacing),
             needs,
             total: config.packets(),
             ready: u64::MAX,

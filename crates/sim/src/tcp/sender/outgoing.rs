@@ -27,9 +27,12 @@ impl<C: Controller + Clone> Sender<C> {
             self.stopped_otherwise(if capped { Limit::PacingCap } else { Limit::CongestionWindow });
             return Poll::Hold(until);
         }
-        let poll = self.next_data(train, now);
-        match &poll {
+        let mut poll = self.next_data(train, now);
+        match &mut poll {
             Poll::Send(data) => {
+                if self.needs.requests {
+                    data.congestion = self.request();
+                }
                 self.last_sent = now;
                 self.pacer.sent(data.size, now);
                 self.prr.sent();
@@ -196,32 +199,46 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
+    /// New data leave together, or spread: how the next packet leaves, or what it waits for.
+    #[inline(never)]
+    fn begin_burst(&mut self, now: Time) -> Result<Sending, Poll> {
+        if self.config.card.is_some()
+            && let Err(until) = self.wait_for_card(now)
+        {
+            self.stopped_otherwise(Limit::CongestionWindow);
+            return Err(Poll::Hold(until));
+        }
+        if self.config.segmentation.is_some()
+            && let Err(until) = self.wait_for_turn(now)
+        {
+            return Err(Poll::Hold(until));
+        }
+        let alone = Some((1, Sending::First));
+        let burst = if self.config.offload == 1 { alone } else { self.burst(now) };
+        let (burst, sending) = burst.ok_or(Poll::Idle)?;
+        if self.spreads()
+            && let Err(until) = self.pace_new(burst, now)
+        {
+            return Err(Poll::Hold(until));
+        }
+        self.pacer.go_on(burst - 1);
+        Ok(sending)
+    }
+
     #[inline(always)]
     fn send_new(&mut self, train: u64, now: Time) -> Poll {
         if self.board.outstanding() == 0 {
             self.end_idle(now);
         }
-        let alone = Some((1, Sending::First));
-        if self.config.card.is_some()
-            && let Err(until) = self.wait_for_card(now)
-        {
-            self.stopped_otherwise(Limit::CongestionWindow);
-            return Poll::Hold(until);
+        let mut sending = Sending::First;
+        if self.is_unpaced {
+            self.pacer.go_on(0); // a probe was no burst
+        } else {
+            match self.begin_burst(now) {
+                Ok(how) => sending = how,
+                Err(waits) => return waits,
+            }
         }
-        if self.config.segmentation.is_some()
-            && let Err(until) = self.wait_for_turn(now)
-        {
-            return Poll::Hold(until);
-        }
-        let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst(now) }) else {
-            return Poll::Idle;
-        };
-        if self.spreads()
-            && let Err(until) = self.pace_new(burst, now)
-        {
-            return Poll::Hold(until);
-        }
-        self.pacer.go_on(burst - 1);
         let packets = if train == 1 { 1 } else { train.min(self.end_of_ready() - self.board.next()) };
         let number = self.board.send_new(packets);
         self.note_usage();
@@ -244,6 +261,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// What the next packet asks of routers.
+    #[inline(never)]
     fn request(&self) -> Option<CongestionHeader> {
         let SenderConfig { line, packet, .. } = self.config;
         let Request { gap, rtt, change } =
@@ -255,7 +273,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// A retransmission is not ECN-capable [RFC 3168, 6.1.5].
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
-        let congestion = self.request();
-        Data { number, stamped: now, size, packets: 1, sending: Sending::Again, ecn, cwr: false, congestion }
+        let (packets, sending, cwr, congestion) = (1, Sending::Again, false, None);
+        Data { number, stamped: now, size, packets, sending, ecn, cwr, congestion }
     }
 }

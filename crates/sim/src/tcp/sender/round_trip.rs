@@ -20,7 +20,7 @@ impl<C: Controller + Clone> Sender<C> {
         match self.config.rto {
             Rto::Scaled | Rto::Rfc6298 => {
                 let in_flight = real(self.board.in_flight());
-                let per_round = if packets > 1 { in_flight / f64::from(packets) } else { in_flight };
+                let per_round = if packets > 1 { trains(in_flight, packets) } else { in_flight };
                 self.rtt.sample(rtt, per_round);
             }
             Rto::Linux => self.sample_as_linux(rtt),
@@ -35,4 +35,10 @@ impl<C: Controller + Clone> Sender<C> {
             self.rtt.sample_in_full(rtt, self.board.una(), self.board.next());
         }
     }
+}
+
+/// How many trains of `packets` are in flight. Apart, or single packets would be divided, too.
+#[cold]
+fn trains(in_flight: f64, packets: u8) -> f64 {
+    in_flight / f64::from(packets)
 }
