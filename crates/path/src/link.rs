@@ -73,8 +73,8 @@ pub struct Wire {
 /// How a packet, or a train of packets, crosses a wire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
-    size: u32,
-    packets: u8,
+    /// Of what; see [`load`].
+    load: u64,
     /// How long it occupies the wire.
     pub on_wire: Span,
     /// From when its first bit leaves to when it is at the other end; of a train, its first packet.
@@ -84,7 +84,7 @@ pub(crate) struct Passage {
 impl Wire {
     /// An idle wire.
     pub fn new(rate: Rate, delay: Span) -> Wire {
-        let last = Passage { size: 0, packets: 0, on_wire: Span::ZERO, crosses: delay };
+        let last = Passage { load: 0, on_wire: Span::ZERO, crosses: delay };
         Wire { rate, delay, busy_until: Time::ZERO, last }
     }
 
@@ -117,7 +117,7 @@ impl Wire {
     /// How a packet, or a train of `packets` with `size` bytes in all, crosses the wire.
     #[inline(always)]
     pub(crate) fn passage(&mut self, size: u32, packets: u8) -> Passage {
-        if self.last.size != size || self.last.packets != packets {
+        if self.last.load != load(size, packets) {
             self.compute_passage(size, packets);
         }
         self.last
@@ -127,8 +127,14 @@ impl Wire {
     fn compute_passage(&mut self, size: u32, packets: u8) {
         let on_wire = self.rate.on_wire(Bytes(size.into()));
         let crosses = on_wire / u64::from(packets.max(1)) + self.delay;
-        self.last = Passage { size, packets, on_wire, crosses };
+        self.last = Passage { load: load(size, packets), on_wire, crosses };
     }
+}
+
+/// What of a packet, or of a train of `packets`, says how it crosses a wire, in one number.
+#[inline(always)]
+fn load(size: u32, packets: u8) -> u64 {
+    u64::from(size) << u8::BITS | u64::from(packets)
 }
 
 /// One direction of a link with a queue before it.

@@ -39,7 +39,7 @@ use undo::UndoState;
 use usage::Usage;
 use validation::Validation;
 
-use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing};
+use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,6 +300,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// An acknowledgement arrives.
+    #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack, now: Time) -> Outcome {
         if let CaState::Opening { .. } = self.state {
             return self.on_opened(ack, now);
@@ -388,11 +389,6 @@ impl<C: Controller + Clone> Sender<C> {
             let recovering = self.state != CaState::Open && ack.next < self.recover;
             self.detector.find_losses(&mut self.board, recovering, &self.rtt, now);
         }
-    }
-
-    #[inline(always)]
-    fn timing(&self, now: Time) -> Timing {
-        Timing::of(&self.rtt, now)
     }
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {

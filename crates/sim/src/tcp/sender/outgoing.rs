@@ -11,9 +11,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
     pub(super) fn poll_data(&mut self, now: Time) -> Poll {
         let urgent = std::mem::take(&mut self.urgent);
-        let train = self.train();
-        // A train leaves as soon as half of it may, so that on average as much is in flight as of packets.
-        if !urgent && real(self.board.in_flight() + train.div_ceil(2)) > self.window.cwnd.max(1.0) {
+        let (train, least) = self.train();
+        if !urgent && real(self.board.in_flight() + least) > self.window.cwnd.max(1.0) {
             self.stopped_by_window();
             return Poll::Idle;
         }

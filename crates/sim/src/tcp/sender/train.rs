@@ -21,10 +21,15 @@ impl<C: Controller + Clone> Sender<C> {
         self.longest_train > 1 && self.state == CaState::Open
     }
 
-    /// How many packets leave as one.
+    /// How many packets leave as one, and how many of them the window must have room for: half of a train, so that on
+    /// average as much is in flight as of packets.
     #[inline(always)]
-    pub(super) fn train(&self) -> u64 {
-        if self.longest_train > 1 { self.long_train() } else { 1 }
+    pub(super) fn train(&self) -> (u64, u64) {
+        if self.longest_train <= 1 {
+            return (1, 1);
+        }
+        let train = self.long_train();
+        (train, train.div_ceil(2))
     }
 
     #[inline(never)]
