@@ -182,7 +182,7 @@ impl Receiver {
     /// A packet arrives at `now`, or a train that is [taken as a whole](Receiver::takes_whole), or packets that its host
     /// has merged: how many are new, and the acknowledgement that is caused.
     pub fn receive(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
-        let ack = self.receive_next(data, now);
+        let ack = self.receive_next(data, now).or_else(|| self.receive_answered(data, now));
         if ack.is_some() { (data.packets, ack) } else { self.receive_any(data, now) }
     }
 
@@ -190,16 +190,36 @@ impl Receiver {
     /// acknowledgement. `None`: it is another one, and not received.
     #[inline(always)]
     pub fn receive_next(&mut self, data: &Data, now: Time) -> Option<Ack> {
-        let &Data { number, packets, stamped, ecn, cwr, .. } = data;
-        let says_more = data.opens() || ecn == Ecn::Marked || cwr || data.congestion.is_some();
-        let is_alone = number == self.next && self.out_of_order.is_empty();
-        if !self.is_plain || says_more || !is_alone || self.answers.is_some() {
+        if !self.expects(data) || data.congestion.is_some() || self.answers.is_some() {
             return None;
         }
+        Some(self.acknowledge_next(data, now))
+    }
+
+    /// The same where routers have answered.
+    fn receive_answered(&mut self, data: &Data, now: Time) -> Option<Ack> {
+        if !self.expects(data) {
+            return None;
+        }
+        self.heed_router(data);
+        let (congestion, feedback) = self.take_answers();
+        Some(Ack { congestion, feedback, ..self.acknowledge_next(data, now) })
+    }
+
+    /// Whether a packet is just the next in order.
+    #[inline(always)]
+    fn expects(&self, data: &Data) -> bool {
+        let is_plain = self.is_plain && !data.opens() && data.ecn != Ecn::Marked && !data.cwr;
+        is_plain && data.number == self.next && self.out_of_order.is_empty()
+    }
+
+    #[inline(always)]
+    fn acknowledge_next(&mut self, data: &Data, now: Time) -> Ack {
+        let &Data { number, packets, stamped, .. } = data;
         let next = number + u64::from(packets);
         self.next = next;
         self.out_of_order.advance(next);
-        Some(Ack { next, echo: stamped, arrived: now, packets, ece: self.echoes, ..Ack::default() })
+        Ack { next, echo: stamped, arrived: now, packets, ece: self.echoes, ..Ack::default() }
     }
 
     #[inline(never)]
@@ -210,9 +230,7 @@ impl Receiver {
         if self.is_special && data.packets > 1 {
             return self.receive_merged(data, now);
         }
-        if let Some(header) = data.congestion {
-            self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
-        }
+        self.heed_router(data);
         let in_order = data.number == self.next;
         if self.is_special {
             if self.is_old(data) {
@@ -252,6 +270,24 @@ impl Receiver {
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (count, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
+    }
+
+    /// Adds what routers have answered in a packet.
+    #[inline(always)]
+    fn heed_router(&mut self, data: &Data) {
+        if let Some(header) = data.congestion {
+            self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
+        }
+    }
+
+    /// What an acknowledgement says of the answers of routers: whether it does, and what.
+    #[inline(always)]
+    fn take_answers(&mut self) -> (bool, i32) {
+        let Some(answers) = self.answers else { return (false, 0) };
+        if !self.sums {
+            self.answers = Some(0);
+        }
+        (true, answers)
     }
 
     /// What is echoed from now on, after data of which some are new, if `fresh`; whether that is to be said at once.
@@ -299,6 +335,7 @@ impl Receiver {
     #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
         self.is_due = false;
+        let (congestion, feedback) = self.take_answers();
         let mut ack = Ack {
             next: self.next,
             echo: stamped,
@@ -307,17 +344,12 @@ impl Receiver {
             blocks: 0,
             packets: 1,
             ece: self.echoes,
-            congestion: self.answers.is_some(),
-            feedback: self.answers.unwrap_or(0),
+            congestion,
+            feedback,
             window: None,
         };
         if let Some(window) = &self.window {
             ack.window = NonZeroU32::new((window.packets_from(self.next) as u32).max(1));
-        }
-        if !self.sums
-            && let Some(answers) = &mut self.answers
-        {
-            *answers = 0;
         }
         if self.reports && !self.out_of_order.is_empty() {
             self.report(&mut ack);
