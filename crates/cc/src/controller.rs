@@ -165,6 +165,8 @@ pub struct Needs {
     /// An acknowledgement is to bring the sum of all answers of routers so far, and not of those since the last
     /// acknowledgement: then a lost one takes nothing with it.
     pub feedback_sum: bool,
+    /// The sender is to call its [request](Controller::request).
+    pub requests: bool,
     /// [`AckEvent::rate`] is to be kept.
     pub rates: bool,
     /// The sender is to call its [pacing](Controller::pacing).

@@ -112,7 +112,7 @@ impl Controller for Xcp {
             XcpVariant::Spec => false,
             XcpVariant::XcpR => true,
         };
-        Needs { feedback_sum, ..Needs::default() }
+        Needs { feedback_sum, requests: true, ..Needs::default() }
     }
 }
 

@@ -9,8 +9,10 @@ use crate::queue::{Capacity, Discipline};
 /// A limit that is larger is not worth a place for every packet below it.
 const MOST_PLACES: u64 = 1 << 20;
 
-/// The departures of the packets that may still be there.
+/// The departures of the packets that may still be there. Its number is one of its own, which every packet asks for, and
+/// which is hidden in the values of a variant otherwise.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub(crate) enum Backlog {
     /// No queue needs it.
     Unknown,

@@ -35,6 +35,12 @@ impl Departure {
         Time::from_ps(self.departs.as_ps() - self.on_wire.as_ps())
     }
 
+    /// From when to when it occupies the link.
+    #[inline(always)]
+    pub fn on_link(&self) -> (Time, Time) {
+        (self.began(), self.departs)
+    }
+
     /// That of the packet which leaves so many places behind it, all of one size and one after the other.
     #[inline(always)]
     pub fn of_follower(&self, places: u64) -> Departure {

@@ -54,8 +54,15 @@ pub trait LinkLedger {
         }
     }
 
-    /// Counts what `link` sends with that departure; called where the ledger counts bytes.
-    fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate);
+    /// A packet is taken into the queue of `link` at `now`, and it is known how it leaves.
+    #[inline(always)]
+    fn passed(&mut self, link: u32, packet: &LinkPacket, now: Time, departure: Departure, rate: &LinkRate) {
+        self.enqueued(link, packet.size, now);
+        self.departed(link, packet, now, departure, rate);
+    }
+
+    /// Counts what `link` sends from one time to another; called where the ledger counts bytes.
+    fn sent_by_link(&mut self, link: u32, when: (Time, Time), rate: &LinkRate);
 
     /// `link` loses a packet behind its queue that was offered at `offered`.
     fn lost_after_queue(&mut self, link: u32, offered: Time, now: Time);

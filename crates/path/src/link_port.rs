@@ -86,8 +86,8 @@ impl<T: Packet> LinkPort<T> {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         };
-        ledger.enqueued(self.number, packet.size, now);
-        Admission::Sent(self.depart(&packet, now, departure, now, ledger))
+        ledger.passed(self.number, &packet, now, departure, &self.rate);
+        Admission::Sent(self.leave(&packet, now, departure, now, ledger))
     }
 
     /// A packet that was offered at `offered` and has waited in a queue of a kernel begins to leave at `now`, which must not
@@ -281,16 +281,29 @@ impl<T: Packet> LinkPort<T> {
         now: Time,
         ledger: &mut impl LinkLedger,
     ) -> Departure {
+        ledger.departed(self.number, packet, offered, departure, &self.rate);
+        self.leave(packet, offered, departure, now, ledger)
+    }
+
+    /// The same, once the ledger knows.
+    #[inline(always)]
+    fn leave(
+        &mut self,
+        packet: &LinkPacket,
+        offered: Time,
+        departure: Departure,
+        now: Time,
+        ledger: &mut impl LinkLedger,
+    ) -> Departure {
         self.passed += 1;
         if departure.marked {
             ledger.marked(self.number, offered, now);
         }
-        ledger.departed(self.number, packet, offered, departure, &self.rate);
         if !self.does_more {
             return departure;
         }
-        // A copy, so that a packet that meets nothing more never has to be written to memory.
-        let (arrives, copies) = self.cross(*packet, offered, departure, ledger);
+        // Copies, so that a packet that meets nothing more never has to be written to memory.
+        let (arrives, copies) = self.cross(*packet, offered, departure.on_link(), departure.arrives, ledger);
         Departure { arrives, copies, ..departure }
     }
 
@@ -300,21 +313,22 @@ impl<T: Packet> LinkPort<T> {
         &mut self,
         packet: LinkPacket,
         offered: Time,
-        departure: Departure,
+        (began, departs): (Time, Time),
+        arrives: Time,
         ledger: &mut impl LinkLedger,
     ) -> (Time, u8) {
         if self.counts_bytes {
-            ledger.sent_by_link(self.number, departure, &self.rate);
+            ledger.sent_by_link(self.number, (began, departs), &self.rate);
         }
         let may_lose = self.may_lose(packet.kind);
         if let Some(loss) = self.loss.as_mut().filter(|_| may_lose)
-            && loss.loses(&packet, departure.departs)
+            && loss.loses(&packet, departs)
         {
-            ledger.lost_after_queue(self.number, offered, departure.departs);
-            return (departure.arrives, 0);
+            ledger.lost_after_queue(self.number, offered, departs);
+            return (arrives, 0);
         }
-        let crossed = self.impaired.as_mut().map(|impaired| impaired.cross(departure.arrives));
-        crossed.unwrap_or((departure.arrives, 1))
+        let crossed = self.impaired.as_mut().map(|impaired| impaired.cross(arrives));
+        crossed.unwrap_or((arrives, 1))
     }
 }
 
@@ -379,7 +393,7 @@ mod tests {
             self.departed += 1;
         }
 
-        fn sent_by_link(&mut self, _: u32, _: Departure, _: &LinkRate) {}
+        fn sent_by_link(&mut self, _: u32, _: (Time, Time), _: &LinkRate) {}
 
         fn lost_after_queue(&mut self, _: u32, _: Time, _: Time) {
             self.lost += 1;

@@ -151,6 +151,7 @@ impl Connection {
     }
 
     /// A packet leaves the sender, or a burst, after a processing time that keeps the order.
+    #[inline(always)]
     fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
         let leaves = self.sender.hand_over(data, now);
         let leaves = self.departures.next(data, leaves);
@@ -174,24 +175,17 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        for (leg, Leg { wires, end }) in (leg..).zip(&route.forward[leg..]) {
-            now = if data.packets > 1 {
-                self.burst_crosses_access(leg, *wires, data, now)
-            } else {
-                self.cross_access(*wires, data.size, now)
-            };
+        if data.packets > 1 {
+            return self.forward_burst(leg, data, now, route, network);
+        }
+        for Leg { wires, end } in &route.forward[leg..] {
+            now = self.cross_access(*wires, data.size, now);
             match *end {
-                LegEnd::OwnLink(link) if data.packets > 1 => {
-                    return self.burst_at_own_link(link, leg, data, now, route, network);
-                }
                 LegEnd::OwnLink(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                LegEnd::SharedLink { link, lane } if data.packets > 1 => {
-                    return self.burst_waits(link, lane, data, now, network);
-                }
-                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
+                LegEnd::Ring { lane, .. } => {
                     return network.rings.push_data(&mut network.events, lane, self.serial, now, *data);
                 }
                 LegEnd::Receiver => return self.arrive(data, now, route, network),
@@ -218,7 +212,7 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        let LegEnd::SharedLink { link, .. } = route.forward[leg].end else {
+        let LegEnd::Ring { link: Some(link), .. } = route.forward[leg].end else {
             return self.forward_data(leg + 1, &mut data, now, route, network);
         };
         if data.packets > 1 {
@@ -246,9 +240,6 @@ impl Connection {
     /// A data packet is at the receiver.
     #[inline(always)]
     fn arrive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
-        if data.packets > 1 && self.card.is_none() {
-            return self.receive_each(data, now, route, network);
-        }
         self.data.arrived += 1;
         self.trace_data(PacketWhat::Received, data, now, network);
         if self.card.is_some() {
@@ -260,23 +251,33 @@ impl Connection {
     /// The receiver takes a data packet, or packets that its host has merged.
     #[inline(always)]
     fn receive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
-        if let Some(datagrams) = &mut self.datagrams {
-            let fresh = datagrams.receive(data.number);
-            let payload = if fresh { data.payload() } else { 0 };
-            return self.deliver(data, fresh.into(), payload, now, network);
+        let before = self.receiver.next();
+        if self.datagrams.is_none()
+            && let Some(ack) = self.receiver.receive_next(data, now)
+        {
+            let in_order = self.sender.config().bytes_between(before, ack.next);
+            self.deliver(data, data.packets, in_order, now, network);
+            return self.send_ack(&ack, now, route, network);
         }
-        if self.receiver.deadline() < now {
-            self.release_delayed_ack(self.receiver.deadline(), route, network);
-        } else if self.receiver.must_ack_before(data) {
-            self.release_delayed_ack(now, route, network);
+        self.receive_other(data, now, route, network);
+    }
+
+    /// The same where it is not just the next packet.
+    #[inline(never)]
+    fn receive_other(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
+        if self.datagrams.is_some() {
+            return self.receive_datagram(data, now, network);
+        }
+        if !self.receiver.is_plain() {
+            self.release_before(data, now, route, network);
         }
         let before = self.receiver.next();
-        let (fresh, ack) = &self.receiver.receive(data, now);
+        let (fresh, ack) = self.receiver.receive(data, now);
         if !data.opens() {
             let in_order = self.sender.config().bytes_between(before, self.receiver.next());
-            self.deliver(data, *fresh, in_order, now, network);
+            self.deliver(data, fresh, in_order, now, network);
         }
-        match ack {
+        match &ack {
             Some(ack) => self.send_ack(ack, now, route, network),
             None => self.schedule_receiver(network),
         }
@@ -295,15 +296,16 @@ impl Connection {
         let size = ack.size();
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_access(*wires, size, now);
-            match *end {
-                LegEnd::OwnLink(link) => match self.ack_crosses_alone(link, ack, now, network) {
-                    Some(arrives) => now = arrives,
-                    None => return,
-                },
-                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
+            let link = match *end {
+                LegEnd::Ring { lane, .. } => {
                     return network.rings.push_ack(&mut network.events, lane, self.serial, now, ack);
                 }
+                LegEnd::OwnLink(link) => link,
                 LegEnd::Receiver => unreachable!("acknowledgements wait for their sender"),
+            };
+            match self.ack_crosses_alone(link, *ack, now, network) {
+                Some(arrives) => now = arrives,
+                None => return,
             }
         }
     }
@@ -314,12 +316,12 @@ impl Connection {
         if leg + 1 == route.reverse.len() {
             return self.acknowledge(&ack, now, route, network);
         }
-        let LegEnd::SharedLink { link, .. } = route.reverse[leg].end else {
+        let LegEnd::Ring { link: Some(link), .. } = route.reverse[leg].end else {
             return self.forward_ack(leg + 1, &ack, now, route, network);
         };
         match self.offer_ack(link, &ack, now, network) {
             Admission::Sent(departure) => self.ack_departs(leg, &ack, departure, route, network),
-            Admission::Dropped => self.ack_dropped(&ack, now, network),
+            Admission::Dropped => self.ack_dropped(ack, now, network),
             Admission::Queued => self.hold(link, leg, DataOrAck::Ack(ack), now, route, network),
         }
     }

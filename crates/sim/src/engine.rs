@@ -101,7 +101,8 @@ impl Engine {
 
     /// Records the packet trace of `flow`.
     pub fn tracing(mut self, flow: u32) -> Engine {
-        self.network.trace = Some(PacketRecorder::new(flow, self.network.ledger.end()));
+        let recorder = PacketRecorder::new(flow, self.network.ledger.end());
+        self.network.trace = Some(Box::new(recorder));
         self
     }
 
@@ -328,6 +329,6 @@ impl Engine {
         self.rows.retain(|row| row.start_s.is_finite());
         let goes_on = || !self.control.is_stopped();
         let record = self.network.ledger.close_while("sim", self.rows, goes_on);
-        Ok((record.ok_or(RunError::Stopped)?, self.network.trace))
+        Ok((record.ok_or(RunError::Stopped)?, self.network.trace.map(|trace| *trace)))
     }
 }

@@ -14,7 +14,7 @@ use fairhaul_units::Time;
 pub const MOST_LEGS: usize = 500;
 
 /// Orders the events of one time: the smaller key is processed first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventKey(pub u64);
 
 /// What an event asks of a connection; at one time, connections process events in this order.
@@ -65,6 +65,12 @@ impl EventKey {
     #[inline(always)]
     pub fn link(self) -> Option<u32> {
         (self.0 < CONNECTION).then_some(self.0 as u32)
+    }
+
+    /// The key of that event of connection `serial`, from the same of connection 0.
+    #[inline(always)]
+    pub fn of(self, serial: u32) -> EventKey {
+        EventKey(self.0 | u64::from(serial) << (RING_BITS + KIND_BITS))
     }
 
     /// The connection that processes the event.
@@ -126,8 +132,7 @@ impl EventKind {
             EventKind::Timer => FIRST_TIMER + 3,
             EventKind::Begin => LAST_TIMER,
         };
-        let kind = u64::from(serial) << KIND_BITS | u64::from(code);
-        EventKey(CONNECTION | kind << RING_BITS | u64::from(ring))
+        EventKey(CONNECTION | u64::from(code) << RING_BITS | u64::from(ring)).of(serial)
     }
 }
 

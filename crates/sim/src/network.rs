@@ -66,7 +66,7 @@ pub struct Network {
     /// Their heads are in the event queue.
     pub rings: Rings,
     pub ledger: Ledger,
-    pub trace: Option<PacketRecorder>,
+    pub trace: Option<Box<PacketRecorder>>,
     pub limits: RunLimits,
 }
 
@@ -146,8 +146,11 @@ impl Network {
     /// Offers a packet to `link` at `now`.
     #[inline(always)]
     pub fn offer(&mut self, link: u32, packet: LinkPacket, now: Time) -> Admission {
-        self.read_gauges(link, now);
-        self.ports[link as usize].offer(packet, now, &mut self.ledger)
+        let port = &mut self.ports[link as usize];
+        if port.gauges_due(now) {
+            port.read_gauges(now, &mut self.ledger, || !self.limits.is_stopped());
+        }
+        port.offer(packet, now, &mut self.ledger)
     }
 
     /// A packet begins to wait before `link` at `now`; or where the link is idle it leaves at once, and is returned.

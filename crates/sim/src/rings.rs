@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use fairhaul_units::{Ack, Data, Time};
 
-use crate::event_key::{EventKey, EventKind};
+use crate::event_key::EventKey;
 use crate::event_queue::{EventQueue, SlotId};
 use crate::route::RingLane;
 use crate::waiting_ack::{RareStore, WaitingAck};
@@ -235,15 +235,13 @@ impl Rings {
         time: Time,
         data: Data,
     ) {
-        let key = EventKind::Data(lane.leg).key_in_ring(serial, lane.ring);
-        self.data[lane.ring as usize].push(events, time, key, data);
+        self.data[lane.ring() as usize].push(events, time, lane.key(serial), data);
     }
 
     /// An acknowledgement of connection `serial` waits in `lane`.
     #[inline(always)]
     pub fn push_ack(&mut self, events: &mut EventQueue, lane: RingLane, serial: u32, time: Time, ack: &Ack) {
-        let key = EventKind::Ack(lane.leg).key_in_ring(serial, lane.ring);
-        self.acks[lane.ring as usize].push(events, time, key, self.rare.put(ack));
+        self.acks[lane.ring() as usize].push(events, time, lane.key(serial), self.rare.put(ack));
     }
 
     /// Removes the data packet at the head of a ring, whose event is processed.

@@ -12,16 +12,25 @@ use fairhaul_path::LinkSpec;
 use fairhaul_units::{HEADER, Rate, Span};
 
 use crate::control::Control;
-use crate::event_key::{MOST_LEGS, MOST_RINGS};
+use crate::event_key::{EventKey, EventKind, MOST_LEGS, MOST_RINGS};
 use crate::event_queue::SlotId;
 
-/// The ring in which packets of a connection wait at the end of a leg.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct RingLane {
-    /// The leg of their way at whose end that is.
-    pub leg: u16,
+/// Where packets of a connection wait at the end of a leg: the key of their events, of connection 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RingLane(EventKey);
+
+impl RingLane {
+    /// The key of the event of connection `serial`.
+    #[inline(always)]
+    pub fn key(self, serial: u32) -> EventKey {
+        self.0.of(serial)
+    }
+
     /// The ring in which they wait, with those of other connections.
-    pub ring: u32,
+    #[inline(always)]
+    pub fn ring(self) -> u32 {
+        self.0.ring()
+    }
 }
 
 /// Part of a compiled path: over wires of the connection's own, then what they lead to.
@@ -38,18 +47,13 @@ pub struct Leg {
 pub enum LegEnd {
     /// At a link that this connection alone feeds.
     OwnLink(u32),
-    /// At a link where flows meet; packets wait for it.
-    SharedLink {
-        /// Index of the link.
-        link: u32,
-        /// Where they wait.
-        lane: RingLane,
-    },
-    /// Behind a link where packets overtake each other, where what follows takes them in order of time;
-    /// or, for acknowledgements, at their sender.
+    /// Where packets wait.
     Ring {
-        /// Where they wait.
+        /// In which ring.
         lane: RingLane,
+        /// For that link, where flows meet. `None`: behind a link where packets overtake each other, where what follows
+        /// takes them in order of time; or, for acknowledgements, at their sender.
+        link: Option<u32>,
     },
     /// At the receiver, which takes data packets as they come.
     Receiver,
@@ -140,13 +144,19 @@ enum Mark {
 
 /// Gives out rings: one to the packets of a kind that wait at the end of legs of the same number at the
 /// same node and have passed the same.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct RingNumbers {
+    /// The event of a packet of that kind at the end of a leg.
+    kind: fn(u16) -> EventKind,
     known: HashMap<(u16, u32, Vec<Mark>), u32>,
     slots: Vec<SlotId>,
 }
 
 impl RingNumbers {
+    fn new(kind: fn(u16) -> EventKind) -> RingNumbers {
+        RingNumbers { kind, known: HashMap::new(), slots: Vec::new() }
+    }
+
     fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], slots: &mut [u32]) -> RingLane {
         let (leg, next) = (leg as u16, self.slots.len() as u32);
         let ring = *self.known.entry((leg, node, passed.to_vec())).or_insert(next);
@@ -154,7 +164,7 @@ impl RingNumbers {
             self.slots.push(SlotId { node, number: slots[node as usize] });
             slots[node as usize] += 1;
         }
-        RingLane { leg, ring }
+        RingLane((self.kind)(leg).key_in_ring(0, ring))
     }
 }
 
@@ -168,7 +178,7 @@ pub fn compile(scenario: &Scenario, in_steps: bool, control: &Control) -> Option
     let mut slots: Vec<u32> =
         scenario.links.iter().map(|link| u32::from(link.queue.entry.at_departure)).collect();
     slots.push(0);
-    let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
+    let (mut data, mut acks) = (RingNumbers::new(EventKind::Data), RingNumbers::new(EventKind::Ack));
     let far = Span::from_ps(u64::MAX);
     let mut reach = vec![Reach { to: far, from: far }; slots.len()];
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
@@ -251,19 +261,19 @@ impl<'a> Compiler<'a> {
                 }
                 Hop::Link(link) => {
                     let lane = self.wait(way.legs.len(), link, rings);
-                    way.add(self.wires.len(), LegEnd::SharedLink { link, lane });
+                    way.add(self.wires.len(), LegEnd::Ring { lane, link: Some(link) });
                     self.since = self.links.shortest(link);
                     let disorders = self.links.disorders[link as usize];
                     self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
                     if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
                         let lane = self.wait(way.legs.len(), self.links.hosts(), rings);
-                        way.add(self.wires.len(), LegEnd::Ring { lane });
+                        way.add(self.wires.len(), LegEnd::Ring { lane, link: None });
                     }
                 }
             }
         }
         let end = if ends_in_lane {
-            LegEnd::Ring { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
+            LegEnd::Ring { lane: self.wait(way.legs.len(), self.links.hosts(), rings), link: None }
         } else {
             LegEnd::Receiver
         };
@@ -330,11 +340,11 @@ mod tests {
         let (first, third) = (ends(0), ends(2));
         let lanes = |ends: &[LegEnd]| match ends {
             [
-                LegEnd::SharedLink { link: 0, lane: a },
+                LegEnd::Ring { link: Some(0), lane: a },
                 LegEnd::Receiver,
-                LegEnd::SharedLink { link: 1, lane: b },
-                LegEnd::Ring { lane: c },
-            ] => [a.ring, b.ring, c.ring],
+                LegEnd::Ring { link: Some(1), lane: b },
+                LegEnd::Ring { link: None, lane: c },
+            ] => [a.ring(), b.ring(), c.ring()],
             other => panic!("not the way of a dumbbell: {other:?}"),
         };
         assert!(lanes(&first).iter().zip(lanes(&third)).all(|(a, b)| *a != b));

@@ -56,7 +56,7 @@ impl RareStore {
         let window = window.map_or(0, |window| window.get().min(MOST_WINDOW));
         let next_and_window = next | u64::from(window) << NUMBER_BITS;
         let (carried, value) = if ack.blocks > 0 {
-            (Carried::Stored, self.put_rare(ack))
+            (Carried::Stored, self.put_rare(*ack))
         } else if congestion {
             (Carried::Feedback, feedback.cast_unsigned())
         } else {
@@ -66,8 +66,8 @@ impl RareStore {
     }
 
     #[inline(never)]
-    fn put_rare(&mut self, ack: &Ack) -> u32 {
-        let &Ack { sack, blocks, congestion, feedback, .. } = ack;
+    fn put_rare(&mut self, ack: Ack) -> u32 {
+        let Ack { sack, blocks, congestion, feedback, .. } = ack;
         self.0.insert(Rare { sack, blocks, congestion, feedback }) as u32
     }
 

@@ -15,6 +15,8 @@ pub(super) struct CubicRfc {
     c: f64,
     /// The share of the window that a loss leaves.
     beta: f64,
+    /// What standard TCP, with beta instead of its half, gains in a round: a mean window like standard TCP's.
+    alpha: f64,
     fast_convergence: bool,
     tcp_friendliness: bool,
     /// The plateau; zero where no loss has shown one yet.
@@ -60,6 +62,7 @@ impl CubicRfc {
             formulas,
             c: given.c,
             beta,
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             fast_convergence: given.fast_convergence,
             tcp_friendliness: given.tcp_friendliness,
             w_max: 0.0,
@@ -110,12 +113,11 @@ impl CubicRfc {
         }
     }
 
-    /// What standard TCP, with beta instead of its half, gains in a round: a mean window like
-    /// standard TCP's; after the last maximum simply one packet, by the RFC alone.
+    /// What standard TCP gains in a round; after the last maximum simply one packet, by the RFC alone.
     fn alpha(&self) -> f64 {
         match self.formulas {
             Formulas::Rfc9438 if self.w_est >= self.cwnd_prior => 1.0,
-            Formulas::Rfc9438 | Formulas::Of2005 { .. } => 3.0 * (1.0 - self.beta) / (1.0 + self.beta),
+            Formulas::Rfc9438 | Formulas::Of2005 { .. } => self.alpha,
         }
     }
 

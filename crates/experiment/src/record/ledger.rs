@@ -170,20 +170,18 @@ impl Ledger {
         if series.at(&self.grid, now).is_none() {
             return;
         }
-        let since = now - series.from;
+        let (bin, since) = (series.bin, now - series.from);
         if let Some(full) = series.open.cwnd.step(recorded_window.cwnd_units - before.cwnd_units, since) {
-            rare_events.open(series.bin).more_cwnd += i128::from(full);
+            rare_events.open(bin).more_cwnd += i128::from(full);
         }
         if before.window.ssthresh != window.ssthresh {
-            self.threshold(flow, before.window.ssthresh, window.ssthresh, now);
+            self.threshold(flow, (before.window.ssthresh, window.ssthresh), bin, since);
         }
     }
 
     #[inline(never)]
-    fn threshold(&mut self, flow: u32, before: f64, after: f64, now: Time) {
-        let bin = self.grid.bin(now);
-        let (since, rare_events) =
-            (now - self.grid.start(bin), self.flows[flow as usize].rare_events.open(bin));
+    fn threshold(&mut self, flow: u32, (before, after): (f64, f64), bin: usize, since: Span) {
+        let rare_events = self.flows[flow as usize].rare_events.open(bin);
         let finite = |ssthresh: f64| if ssthresh.is_finite() { in_units(ssthresh) } else { 0 };
         if let Some(full) = rare_events.ssthresh.step(finite(after) - finite(before), since) {
             rare_events.more_ssthresh += i128::from(full);

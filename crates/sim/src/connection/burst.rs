@@ -34,7 +34,7 @@ impl Spacings {
             let at_start = spacing;
             spacing = wires.iter().fold(spacing, |slowest, wire| slowest.max(wire.0.on_wire(flow.packet)));
             let at_end = spacing;
-            if let LegEnd::OwnLink(link) | LegEnd::SharedLink { link, .. } = leg.end {
+            if let LegEnd::OwnLink(link) | LegEnd::Ring { link: Some(link), .. } = leg.end {
                 spacing = spacing.max(links[link as usize].rate.on_wire(flow.packet));
             }
             (at_start, at_end)
@@ -60,13 +60,7 @@ impl Spacings {
 
 impl Connection {
     /// A burst crosses wires of the connection's own, the first of that leg: when the first packet has.
-    pub(super) fn burst_crosses_access(
-        &mut self,
-        leg: usize,
-        (from, to): (u8, u8),
-        data: &Data,
-        now: Time,
-    ) -> Time {
+    fn burst_crosses_access(&mut self, leg: usize, (from, to): (u8, u8), data: &Data, now: Time) -> Time {
         let (size, mut now) = (data.size / u32::from(data.packets), now);
         let mut burst = Burst { packets: data.packets, spacing: self.spacings.at_legs[leg].0 };
         for wire in &mut self.wires[usize::from(from)..usize::from(to)] {
@@ -76,17 +70,40 @@ impl Connection {
         now
     }
 
-    /// A burst begins to wait for a link where flows meet, or each of its packets does.
+    /// Carries a burst over that leg, to where it, or each of its packets, waits for an event or arrives.
     #[inline(never)]
-    pub(super) fn burst_waits(
+    pub(super) fn forward_burst(
+        &mut self,
+        leg: usize,
+        burst: &mut Data,
+        now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
+        let Leg { wires, end } = route.forward[leg];
+        let now = self.burst_crosses_access(leg, wires, burst, now);
+        match end {
+            LegEnd::OwnLink(link) => self.burst_at_own_link(link, leg, burst, now, route, network),
+            LegEnd::Ring { link: Some(link), lane } => self.burst_waits(link, leg, lane, burst, now, network),
+            LegEnd::Ring { link: None, lane } => {
+                network.rings.push_data(&mut network.events, lane, self.serial, now, *burst);
+            }
+            LegEnd::Receiver if self.card.is_none() => self.receive_each(burst, now, route, network),
+            LegEnd::Receiver => self.arrive(burst, now, route, network),
+        }
+    }
+
+    /// A burst begins to wait for a link where flows meet, or each of its packets does.
+    fn burst_waits(
         &mut self,
         link: u32,
+        leg: usize,
         lane: RingLane,
         burst: &Data,
         now: Time,
         network: &mut Network,
     ) {
-        let spacing = self.spacings.at_end(lane.leg.into());
+        let spacing = self.spacings.at_end(leg);
         if network.carries_bursts(link, burst.size / u32::from(burst.packets), spacing) {
             return network.rings.push_data(&mut network.events, lane, self.serial, now, *burst);
         }
@@ -98,7 +115,7 @@ impl Connection {
 
     /// A burst is at a link at the end of that leg which this connection alone feeds.
     #[inline(never)]
-    pub(super) fn burst_at_own_link(
+    fn burst_at_own_link(
         &mut self,
         link: u32,
         leg: usize,
@@ -184,7 +201,7 @@ impl Connection {
 
     /// The packets of a burst arrive one by one.
     #[inline(never)]
-    pub(super) fn receive_each(&mut self, burst: &Data, now: Time, route: &Route, network: &mut Network) {
+    fn receive_each(&mut self, burst: &Data, now: Time, route: &Route, network: &mut Network) {
         let spacing = self.spacings.at_receiver();
         self.split(burst, network);
         for (place, data) in (0..).zip(burst.each()) {

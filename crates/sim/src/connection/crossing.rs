@@ -51,7 +51,7 @@ impl Connection {
     pub fn queued_dropped(&mut self, packet: &DataOrAck, when: Time, network: &mut Network) {
         match packet {
             DataOrAck::Data(data) => self.data_dropped(data, when, network),
-            DataOrAck::Ack(ack) => self.ack_dropped(ack, when, network),
+            DataOrAck::Ack(ack) => self.ack_dropped(*ack, when, network),
         }
     }
 
@@ -126,11 +126,11 @@ impl Connection {
     pub(super) fn ack_crosses_alone(
         &mut self,
         link: u32,
-        ack: &Ack,
+        ack: Ack,
         now: Time,
         network: &mut Network,
     ) -> Option<Time> {
-        match self.offer_ack(link, ack, now, network) {
+        match self.offer_ack(link, &ack, now, network) {
             Admission::Sent(departure) => return Some(departure.arrives.min(network.ledger.end())),
             Admission::Dropped => self.ack_dropped(ack, now, network),
             Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
@@ -159,25 +159,25 @@ impl Connection {
         network: &mut Network,
     ) {
         if departure.copies == 0 {
-            return self.ack_dropped(ack, departure.departs, network);
+            return self.ack_dropped(*ack, departure.departs, network);
         }
         if departure.copies == 2 {
-            self.duplicate_ack(leg, ack, departure.arrives, route, network);
+            self.duplicate_ack(leg, *ack, departure.arrives, route, network);
         }
         self.forward_ack(leg + 1, ack, departure.arrives, route, network);
     }
 
     /// A link makes a second acknowledgement.
     #[inline(never)]
-    fn duplicate_ack(&mut self, leg: usize, ack: &Ack, arrives: Time, route: &Route, network: &mut Network) {
+    fn duplicate_ack(&mut self, leg: usize, ack: Ack, arrives: Time, route: &Route, network: &mut Network) {
         self.acks.launched += 1;
-        self.forward_ack(leg + 1, ack, arrives, route, network);
+        self.forward_ack(leg + 1, &ack, arrives, route, network);
     }
 
     /// An acknowledgement is dropped.
     #[inline(never)]
-    pub(super) fn ack_dropped(&mut self, ack: &Ack, when: Time, network: &mut Network) {
+    pub(super) fn ack_dropped(&mut self, ack: Ack, when: Time, network: &mut Network) {
         self.acks.dropped += 1;
-        self.trace_ack(PacketWhat::AckDropped, ack, when, network);
+        self.trace_ack(PacketWhat::AckDropped, &ack, when, network);
     }
 }

@@ -1,6 +1,6 @@
 //! The timer of a receiver: an acknowledgement that it delays, or the interrupt of its card.
 
-use fairhaul_units::Time;
+use fairhaul_units::{Data, Time};
 
 use super::Connection;
 use crate::event_key::EventKind;
@@ -37,7 +37,17 @@ impl Connection {
         }
     }
 
-    pub(super) fn release_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
+    /// An acknowledgement that is held leaves before the receiver takes `data`, if it has to.
+    #[inline(never)]
+    pub(super) fn release_before(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
+        if self.receiver.deadline() < now {
+            self.release_delayed_ack(self.receiver.deadline(), route, network);
+        } else if self.receiver.must_ack_before(data) {
+            self.release_delayed_ack(now, route, network);
+        }
+    }
+
+    fn release_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
         if let Some(ack) = self.receiver.release(now) {
             self.send_ack(&ack, now, route, network);
         }

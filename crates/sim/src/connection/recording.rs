@@ -26,7 +26,17 @@ impl Connection {
         self.sender.gauges(values);
     }
 
+    /// The receiving end of datagrams takes one.
+    #[inline(never)]
+    pub(super) fn receive_datagram(&mut self, data: &Data, now: Time, network: &mut Network) {
+        let Some(datagrams) = &mut self.datagrams else { return };
+        let fresh = datagrams.receive(data.number);
+        let payload = if fresh { data.payload() } else { 0 };
+        self.deliver(data, fresh.into(), payload, now, network);
+    }
+
     /// A data packet was delivered.
+    #[inline(always)]
     pub(super) fn deliver(
         &mut self,
         data: &Data,
@@ -77,15 +87,15 @@ impl Connection {
     #[inline(always)]
     pub(super) fn trace_ack(&self, what: PacketWhat, ack: &Ack, now: Time, network: &mut Network) {
         if let Some(trace) = &mut network.trace {
-            self.trace_ack_row(trace, what, ack, now);
+            self.trace_ack_row(trace, what, *ack, now);
         }
     }
 
     #[inline(never)]
-    fn trace_ack_row(&self, trace: &mut PacketRecorder, what: PacketWhat, ack: &Ack, now: Time) {
+    fn trace_ack_row(&self, trace: &mut PacketRecorder, what: PacketWhat, ack: Ack, now: Time) {
         let took = what == PacketWhat::AckReceived;
         let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
-        trace.keep(self.flow, now, || ack_row(self.serial, what, ack, now, sender));
+        trace.keep(self.flow, now, || ack_row(self.serial, what, &ack, now, sender));
     }
 
     /// Records what an acknowledgement or the timer has caused.

@@ -25,7 +25,9 @@ impl Connection {
             self.show_share(network);
             match &mut self.sender.poll(now) {
                 Poll::Send(data) => {
-                    self.claim_share(data, network);
+                    if self.share.is_some() {
+                        self.claim_share(data, network);
+                    }
                     self.send_data(data, now, route, network);
                     if network.limits.is_halted() {
                         break;

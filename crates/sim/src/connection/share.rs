@@ -38,6 +38,7 @@ impl Connection {
     }
 
     /// The sender lets a packet go: a new one is no longer left to the others.
+    #[inline(never)]
     pub(super) fn claim_share(&mut self, data: &Data, network: &mut Network) {
         if let Some(share) = &mut self.share
             && !data.opens()

@@ -26,6 +26,8 @@ pub struct Receiver {
     /// does.
     sends_dsack: bool,
     is_special: bool,
+    /// Whether it answers every packet at once, says of marks what is usual, and offers no window.
+    is_plain: bool,
     /// The stamp of the last packet that came in order when nothing in order waited to be acknowledged (TS.Recent).
     recent_stamp: Time,
     /// How long an acknowledgement may be held, and the packets for which it leaves before; `None`: never.
@@ -74,6 +76,7 @@ impl Receiver {
             reports,
             sends_dsack: false,
             is_special: adaptive.is_some(),
+            is_plain: hold.is_none() && adaptive.is_none() && !exact,
             recent_stamp: Time::ZERO,
             hold,
             adaptive,
@@ -96,12 +99,13 @@ impl Receiver {
 
     /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
     pub fn with_dsack(self, tells: bool) -> Receiver {
-        Receiver { sends_dsack: tells, is_special: tells || self.is_special, ..self }
+        let (is_special, is_plain) = (tells || self.is_special, !tells && self.is_plain);
+        Receiver { sends_dsack: tells, is_special, is_plain, ..self }
     }
 
     /// The same that offers what `window` says.
     pub fn with_window(self, window: Option<Box<ReceiveWindow>>) -> Receiver {
-        Receiver { window, ..self }
+        Receiver { is_plain: window.is_none() && self.is_plain, window, ..self }
     }
 
     /// Whether more follows in the same interrupt: the application reads all of it together, and what it has not read
@@ -113,6 +117,12 @@ impl Receiver {
     /// The first packet that has not arrived: all before it are in order.
     pub fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Whether it never holds an acknowledgement.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// When a held acknowledgement must go out.
@@ -165,17 +175,55 @@ impl Receiver {
 
     /// A packet arrives at `now`, or packets that its host has merged: how many are new, and the acknowledgement that is
     /// caused.
-    #[inline(always)]
     pub fn receive(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
+        let ack = self.receive_next(data, now).or_else(|| self.receive_answered(data, now));
+        if ack.is_some() { (1, ack) } else { self.receive_any(data, now) }
+    }
+
+    /// The same of a packet that is the next in order, while nothing has arrived beyond it, and changes nothing else: its
+    /// acknowledgement. `None`: it is another one, and not received.
+    #[inline(always)]
+    pub fn receive_next(&mut self, data: &Data, now: Time) -> Option<Ack> {
+        if !self.expects(data) || data.congestion.is_some() || self.answers.is_some() {
+            return None;
+        }
+        Some(self.acknowledge_next(data, now))
+    }
+
+    /// The same where routers have answered.
+    fn receive_answered(&mut self, data: &Data, now: Time) -> Option<Ack> {
+        if !self.expects(data) {
+            return None;
+        }
+        self.heed_router(data);
+        let (congestion, feedback) = self.take_answers();
+        Some(Ack { congestion, feedback, ..self.acknowledge_next(data, now) })
+    }
+
+    /// Whether a packet is just the next in order.
+    #[inline(always)]
+    fn expects(&self, data: &Data) -> bool {
+        let is_plain = self.is_plain && !data.opens() && data.ecn != Ecn::Marked && !data.cwr;
+        is_plain && data.number == self.next && self.out_of_order.is_empty()
+    }
+
+    #[inline(always)]
+    fn acknowledge_next(&mut self, data: &Data, now: Time) -> Ack {
+        let next = data.number + 1;
+        self.next = next;
+        self.out_of_order.advance(next);
+        Ack { next, echo: data.stamped, arrived: now, ece: self.echoes, ..Ack::default() }
+    }
+
+    #[inline(never)]
+    fn receive_any(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
         if data.opens() {
             return (0, Some(self.open(data, now)));
         }
         if self.is_special && data.packets > 1 {
             return self.receive_merged(data, now);
         }
-        if let Some(header) = data.congestion {
-            self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
-        }
+        self.heed_router(data);
         let in_order = data.number == self.next;
         if self.is_special {
             if self.is_old(data) {
@@ -215,6 +263,24 @@ impl Receiver {
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (count, Some(self.acknowledge(waited.0, waited.1)))
+    }
+
+    /// Adds what routers have answered in a packet.
+    #[inline(always)]
+    fn heed_router(&mut self, data: &Data) {
+        if let Some(header) = data.congestion {
+            self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
+        }
+    }
+
+    /// What an acknowledgement says of the answers of routers: whether it does, and what.
+    #[inline(always)]
+    fn take_answers(&mut self) -> (bool, i32) {
+        let Some(answers) = self.answers else { return (false, 0) };
+        if !self.sums {
+            self.answers = Some(0);
+        }
+        (true, answers)
     }
 
     /// What is echoed from now on, after data of which some are new, if `fresh`; whether that is to be said at once.
@@ -262,6 +328,7 @@ impl Receiver {
     #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
         self.is_due = false;
+        let (congestion, feedback) = self.take_answers();
         let mut ack = Ack {
             next: self.next,
             echo: stamped,
@@ -270,17 +337,12 @@ impl Receiver {
             blocks: 0,
             opens: false,
             ece: self.echoes,
-            congestion: self.answers.is_some(),
-            feedback: self.answers.unwrap_or(0),
+            congestion,
+            feedback,
             window: None,
         };
         if let Some(window) = &self.window {
             ack.window = NonZeroU32::new((window.packets_from(self.next) as u32).max(1));
-        }
-        if !self.sums
-            && let Some(answers) = &mut self.answers
-        {
-            *answers = 0;
         }
         if self.reports && !self.out_of_order.is_empty() {
             self.report(&mut ack);

@@ -79,18 +79,24 @@ impl Runs {
 
     /// Moves the base up to `base` and forgets what lies below. A run is never cut: `base` is not
     /// inside one.
+    #[inline(always)]
     pub fn advance(&mut self, base: u64) {
         if self.members > 0 {
-            let known = base.min(self.base + self.cells.len() as u64);
-            for number in self.base..known {
-                let slot = self.slot(number);
-                if self.cells[slot] != 0 {
-                    self.cells[slot] = 0;
-                    self.members -= 1;
-                }
-            }
+            self.forget_below(base);
         }
         self.base = base;
+    }
+
+    #[inline(never)]
+    fn forget_below(&mut self, base: u64) {
+        let known = base.min(self.base + self.cells.len() as u64);
+        for number in self.base..known {
+            let slot = self.slot(number);
+            if self.cells[slot] != 0 {
+                self.cells[slot] = 0;
+                self.members -= 1;
+            }
+        }
     }
 
     /// Makes room for `number`.

@@ -38,7 +38,7 @@ use undo::UndoState;
 use usage::Usage;
 use validation::Validation;
 
-use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing};
+use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,8 @@ pub struct Sender<C> {
     pacer: Pacer,
     /// A burst that the kernel sizes waits for another acknowledgement.
     defers: bool,
+    /// Whether the window alone says when new data leave, one packet at a time.
+    is_unpaced: bool,
 
     board: Scoreboard,
     detector: LossDetector,
@@ -137,6 +139,7 @@ impl<C: Controller + Clone> Sender<C> {
         controller.on_start(config.payload());
         let needs = controller.needs();
         Sender {
+            is_unpaced: config.is_unpaced(needs.pacing),
             needs,
             total: config.packets(),
             ready: u64::MAX,
@@ -303,6 +306,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// An acknowledgement arrives.
+    #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack, now: Time) -> Outcome {
         if let CaState::Opening { .. } = self.state {
             return self.on_opened(ack, now);
@@ -391,11 +395,6 @@ impl<C: Controller + Clone> Sender<C> {
             let recovering = self.state != CaState::Open && ack.next < self.recover;
             self.detector.find_losses(&mut self.board, recovering, &self.rtt, now);
         }
-    }
-
-    #[inline(always)]
-    fn timing(&self, now: Time) -> Timing {
-        Timing::of(&self.rtt, now)
     }
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {

@@ -111,6 +111,12 @@ impl SenderConfig {
         Window { cwnd: self.initial_window.min(self.max_window), ssthresh: self.initial_ssthresh }
     }
 
+    /// Whether new data leave one by one as the window lets them; `paces`: the controller spreads them.
+    pub fn is_unpaced(&self, paces: bool) -> bool {
+        let alone = self.offload == 1 && self.segmentation.is_none() && self.card.is_none();
+        alone && !paces && self.pacing == HostPacing::None
+    }
+
     /// How many packets the transfer is cut into.
     pub fn packets(&self) -> u64 {
         self.size.map_or(u64::MAX, |size| size.div_ceil(self.payload().0))

@@ -110,6 +110,12 @@ impl Level {
         {
             return mean;
         }
+        self.integrate(change, stands, length)
+    }
+
+    /// Apart, since most levels stand in most bins.
+    #[inline(never)]
+    fn integrate(&mut self, change: Change, stands: bool, length: Span) -> f64 {
         let mean = change.integral(&mut self.units, length) as f64 / UNITS_PER_PACKET / real(length.as_ps());
         self.as_before = stands.then_some((length, mean));
         mean
@@ -130,14 +136,15 @@ pub(super) fn close_flow(
 ) -> Vec<FlowRow> {
     let (sending, arriving) = (counters.sending.close(), counters.arriving.close());
     let (mut cwnd, mut ssthresh, mut endless) = (Level::default(), Level::default(), 0);
-    let none = RareEvents::default();
     let row = |(bin, carried): (usize, f64)| {
         let (sending, arriving) = (&sending[bin], &arriving[bin]);
-        let rare_events = counters.rare_events.get(bin).unwrap_or(&none);
-        let length = length(bin);
-        let others = rare_events.endless.integral(&mut endless, length);
-        let finite = ssthresh.mean(rare_events.ssthresh, rare_events.more_ssthresh, length);
-        let window = cwnd.mean(sending.cwnd, rare_events.more_cwnd, length);
+        let (rare_events, length) = (counters.rare_events.get(bin), length(bin));
+        let endless_while = rare_events.map_or(endless, |rare| rare.endless.integral(&mut endless, length));
+        let finite = match rare_events {
+            Some(rare) => ssthresh.mean(rare.ssthresh, rare.more_ssthresh, length),
+            None => ssthresh.mean(Change::default(), 0, length),
+        };
+        let window = cwnd.mean(sending.cwnd, rare_events.map_or(0, |rare| rare.more_cwnd), length);
         let second = 1e-12 / real(sending.samples);
         FlowRow {
             delivered_bytes: arriving.delivered,
@@ -145,11 +152,11 @@ pub(super) fn close_flow(
             carried_bytes: carried,
             sent: sending.sent,
             retransmitted: sending.retransmitted,
-            copied: rare_events.copied,
-            lost: rare_events.lost,
+            copied: rare_events.map_or(0, |rare| rare.copied),
+            lost: rare_events.map_or(0, |rare| rare.lost),
             cwnd_packets: window,
             // Where there is no window, there is no threshold either.
-            ssthresh_packets: if others == 0 && window > 0.0 { finite } else { f64::NAN },
+            ssthresh_packets: if endless_while == 0 && window > 0.0 { finite } else { f64::NAN },
             rtt_s: sending.rtt_ps * second, // not a number without a sample
             one_way_s: sending.one_way_ps * second,
             rtt_samples: sending.samples,

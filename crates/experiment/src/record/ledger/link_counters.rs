@@ -1,10 +1,10 @@
 //! The counters of one link in the ledger, by bin, and the integrals of its backlog.
 
-use fairhaul_path::WORK_PER_BYTE;
+use fairhaul_path::{Burst, Departure, LinkPacket, WORK_PER_BYTE};
 use fairhaul_units::{Histogram, Span, Time};
 
 use super::binned_series::BinnedSeries;
-use crate::{DelayRow, LinkRow};
+use crate::{DelayRow, Grid, LinkRow};
 
 /// The counters of one direction of a link.
 #[derive(Clone, Debug)]
@@ -79,6 +79,73 @@ pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Sp
 }
 
 impl LinkCounters {
+    /// A packet is taken into the queue.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, grid: &Grid, size: u32, now: Time) {
+        let series = &mut self.arriving;
+        if series.at(grid, now).is_some() {
+            let after = now - series.from;
+            series.open.packets.step(1, after);
+            series.open.bytes.step(size, after);
+        }
+    }
+
+    /// The packets of a burst are taken into the queue, if they are within the bin of the packet before: whether they are.
+    pub(super) fn enqueue_burst(&mut self, size: u32, burst: Burst, now: Time) -> bool {
+        let (Burst { packets, spacing }, series) = (burst, &mut self.arriving);
+        if now < series.from || now + spacing * u64::from(packets) >= series.to {
+            return false;
+        }
+        let after = now - series.from;
+        series.open.packets.equal_steps(1, after, packets, spacing);
+        series.open.bytes.equal_steps(size, after, packets, spacing);
+        true
+    }
+
+    /// The packets of a burst leave the queue right behind each other, the first of which was offered at `offered`, if they do so
+    /// within one bin: that bin.
+    pub(super) fn depart_burst(
+        &mut self,
+        grid: &Grid,
+        packet: &LinkPacket,
+        burst: Burst,
+        offered: Time,
+        first: Departure,
+    ) -> Option<usize> {
+        let Burst { packets, spacing } = burst;
+        let last = first.of_follower(u64::from(packets) - 1).departs;
+        let is_in_one_bin = self.leaving.at(grid, first.began()).is_some() && last < self.leaving.to;
+        self.measure_delays(first.departs, grid.measured);
+        if !is_in_one_bin {
+            return None;
+        }
+        let (Departure { departs, on_wire, .. }, series) = (first, &mut self.leaving);
+        self.delays.add_all(departs - offered, on_wire - spacing, packets);
+        series.open.busy_ps += (on_wire * u64::from(packets)).as_ps();
+        series.open.packets.equal_steps(1, departs - series.from, packets, on_wire);
+        series.open.bytes.equal_steps(packet.size, departs - series.from, packets, on_wire);
+        Some(series.bin)
+    }
+
+    /// A packet that was offered at `offered` leaves the queue, if it does so within the bin of the packet before: that bin.
+    #[inline(always)]
+    pub(super) fn depart(
+        &mut self,
+        packet: &LinkPacket,
+        offered: Time,
+        departure: Departure,
+    ) -> Option<usize> {
+        let LinkCounters { leaving: series, delays, .. } = self;
+        let (began, departs) = departure.on_link();
+        if began < series.from || departs >= series.to {
+            return None;
+        }
+        delays.add(departs - offered, 1);
+        series.open.busy_ps += departure.on_wire.as_ps();
+        series.open.steps(packet.size, departs - series.from);
+        Some(series.bin)
+    }
+
     /// A packet leaves the queue at `now`, perhaps in another bin than the one before it: what left before the measured
     /// time is forgotten.
     pub(super) fn measure_delays(&mut self, now: Time, measured: Time) {

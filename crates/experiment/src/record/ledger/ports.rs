@@ -1,10 +1,9 @@
 //! What the ports of links record in the ledger.
 
 use fairhaul_path::{Burst, Departure, LinkLedger, LinkPacket, LinkRate};
-use fairhaul_units::Time;
+use fairhaul_units::{Span, Time};
 
 use super::Ledger;
-use super::link_counters::LinkCounters;
 
 impl LinkLedger for Ledger {
     fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time) {
@@ -20,23 +19,23 @@ impl LinkLedger for Ledger {
 
     #[inline(always)]
     fn enqueued(&mut self, link: u32, size: u32, now: Time) {
-        let series = &mut self.links[link as usize].arriving;
-        if series.at(&self.grid, now).is_some() {
-            let after = now - series.from;
-            series.open.packets.step(1, after);
-            series.open.bytes.step(size, after);
-        }
+        self.links[link as usize].enqueue(&self.grid, size, now);
     }
 
     fn enqueued_burst(&mut self, link: u32, size: u32, burst: Burst, now: Time) {
-        let series = &mut self.links[link as usize].arriving;
-        let Burst { packets, spacing } = burst;
-        if now < series.from || now + spacing * u64::from(packets) >= series.to {
-            return burst.times(now).for_each(|at| self.enqueued(link, size, at));
+        if !self.links[link as usize].enqueue_burst(size, burst, now) {
+            burst.times(now).for_each(|at| self.enqueued(link, size, at));
         }
-        let after = now - series.from;
-        series.open.packets.equal_steps(1, after, packets, spacing);
-        series.open.bytes.equal_steps(size, after, packets, spacing);
+    }
+
+    #[inline(always)]
+    fn passed(&mut self, link: u32, packet: &LinkPacket, now: Time, departure: Departure, rate: &LinkRate) {
+        let counters = &mut self.links[link as usize];
+        counters.enqueue(&self.grid, packet.size, now);
+        match counters.depart(packet, now, departure) {
+            Some(bin) => self.carry(packet, bin),
+            None => self.departed_in_parts(link, *packet, departure.departs - now, departure.on_link(), rate),
+        }
     }
 
     fn marked(&mut self, link: u32, offered: Time, now: Time) {
@@ -57,18 +56,12 @@ impl LinkLedger for Ledger {
         departure: Departure,
         rate: &LinkRate,
     ) {
-        let (began, departs) = (departure.began(), departure.departs);
-        let LinkCounters { leaving: series, delays, .. } = &mut self.links[link as usize];
-        if series.from <= began && departs < series.to {
-            delays.add(departs - offered, 1);
-            series.open.busy_ps += departure.on_wire.as_ps();
-            series.open.steps(packet.size, departs - series.from);
-            if let Some((flow, payload)) = packet.counted_payload() {
-                self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
+        match self.links[link as usize].depart(packet, offered, departure) {
+            Some(bin) => self.carry(packet, bin),
+            None => {
+                let delay = departure.departs - offered;
+                self.departed_in_parts(link, *packet, delay, departure.on_link(), rate);
             }
-        } else {
-            // A copy, so that a packet that stays within a bin never has to be written to memory.
-            self.departed_in_parts(link, *packet, offered, departure, rate);
         }
     }
 
@@ -81,32 +74,23 @@ impl LinkLedger for Ledger {
         first: Departure,
         rate: &LinkRate,
     ) {
-        let counters = &mut self.links[link as usize];
-        let Burst { packets, spacing } = burst;
-        let last = first.of_follower(u64::from(packets) - 1).departs;
-        let is_in_one_bin =
-            counters.leaving.at(&self.grid, first.began()).is_some() && last < counters.leaving.to;
-        counters.measure_delays(first.departs, self.grid.measured);
-        let LinkCounters { leaving: series, delays, .. } = counters;
-        if !is_in_one_bin {
-            for (place, at) in (0..).zip(burst.times(offered)) {
-                self.departed(link, packet, at, first.of_follower(place), rate);
+        match self.links[link as usize].depart_burst(&self.grid, packet, burst, offered, first) {
+            Some(bin) => {
+                if let Some((flow, payload)) = packet.counted_payload() {
+                    self.carried[bin * self.flows.len() + flow as usize] +=
+                        f64::from(payload) * f64::from(burst.packets);
+                }
             }
-            return;
-        }
-        let Departure { departs, on_wire, .. } = first;
-        delays.add_all(departs - offered, on_wire - spacing, packets);
-        series.open.busy_ps += (on_wire * u64::from(packets)).as_ps();
-        series.open.packets.equal_steps(1, departs - series.from, packets, on_wire);
-        series.open.bytes.equal_steps(packet.size, departs - series.from, packets, on_wire);
-        if let Some((flow, payload)) = packet.counted_payload() {
-            self.carried[series.bin * self.flows.len() + flow as usize] +=
-                f64::from(payload) * f64::from(packets);
+            None => {
+                for (place, at) in (0..).zip(burst.times(offered)) {
+                    self.departed(link, packet, at, first.of_follower(place), rate);
+                }
+            }
         }
     }
 
-    fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate) {
-        for (bin, from, to) in self.grid.parts(departure.began(), departure.departs) {
+    fn sent_by_link(&mut self, link: u32, (began, departs): (Time, Time), rate: &LinkRate) {
+        for (bin, from, to) in self.grid.parts(began, departs) {
             self.links[link as usize].work[bin] += rate.work_between(from, to);
         }
     }
@@ -118,21 +102,29 @@ impl LinkLedger for Ledger {
 
 /// What the records of links are made from.
 impl Ledger {
+    /// The bottleneck of a flow has sent a packet in one bin.
+    #[inline(always)]
+    fn carry(&mut self, packet: &LinkPacket, bin: usize) {
+        if let Some((flow, payload)) = packet.counted_payload() {
+            self.carried[bin * self.flows.len() + flow as usize] += f64::from(payload);
+        }
+    }
+
+    /// Takes copies, so that a packet that stays within a bin never has to be written to memory.
     #[inline(never)]
     fn departed_in_parts(
         &mut self,
         link: u32,
         packet: LinkPacket,
-        offered: Time,
-        departure: Departure,
+        delay: Span,
+        (began, departs): (Time, Time),
         rate: &LinkRate,
     ) {
         let series = &mut self.links[link as usize].leaving;
-        let (began, departs) = (departure.began(), departure.departs);
         series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, packet.size, departs);
         if departs < self.grid.end {
-            self.links[link as usize].delays.add(departs - offered, 1);
+            self.links[link as usize].delays.add(delay, 1);
         }
         if let Some((flow, payload)) = packet.counted_payload() {
             self.carried_in_parts(flow, payload, began, departs, rate);

@@ -22,9 +22,12 @@ impl<C: Controller + Clone> Sender<C> {
             self.stopped_otherwise(if capped { Limit::PacingCap } else { Limit::CongestionWindow });
             return Poll::Hold(until);
         }
-        let poll = self.next_data(now);
-        match &poll {
+        let mut poll = self.next_data(now);
+        match &mut poll {
             Poll::Send(data) => {
+                if self.needs.requests {
+                    data.congestion = self.request();
+                }
                 self.last_sent = now;
                 self.pacer.sent(data.size, data.packets, now);
                 self.prr.sent(data.packets.into());
@@ -149,7 +152,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// with others, and no packet of another size.
     #[inline(never)]
     fn whole(&self, left: u64, sending: Sending) -> (u64, Sending) {
-        if self.cwr || self.detector.is_probe_due() || self.request().is_some() {
+        if self.cwr || self.detector.is_probe_due() || self.needs.requests {
             return (1, sending);
         }
         let first = self.config.packet_size(self.board.next());
@@ -223,36 +226,50 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    #[inline(always)]
-    fn send_new(&mut self, now: Time) -> Poll {
-        if self.board.outstanding() == 0 {
-            self.end_idle(now);
-        }
-        let alone = Some((1, Sending::First));
+    /// New data leave together, or spread: how many packets leave as one, and how; or what they wait for.
+    #[inline(never)]
+    fn begin_burst(&mut self, now: Time) -> Result<(u64, Sending), Poll> {
         if self.config.card.is_some()
             && let Err(until) = self.wait_for_card(now)
         {
             self.stopped_otherwise(Limit::CongestionWindow);
-            return Poll::Hold(until);
+            return Err(Poll::Hold(until));
         }
         if self.config.segmentation.is_some()
             && let Err(until) = self.wait_for_turn(now)
         {
-            return Poll::Hold(until);
+            return Err(Poll::Hold(until));
         }
-        let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst(now) }) else {
-            return Poll::Idle;
-        };
+        let alone = Some((1, Sending::First));
+        let burst = if self.config.offload == 1 { alone } else { self.burst(now) };
+        let (burst, sending) = burst.ok_or(Poll::Idle)?;
         let burst = self.cut_by_block(burst);
         if self.spreads()
             && self.pacer.burst() == 0
             && let Err(until) = self.pace_new(burst, now)
         {
-            return Poll::Hold(until);
+            return Err(Poll::Hold(until));
         }
         let (packets, sending) =
             if self.sends_whole_bursts { self.whole(burst, sending) } else { (1, sending) };
         self.pacer.go_on(burst - packets);
+        Ok((packets, sending))
+    }
+
+    #[inline(always)]
+    fn send_new(&mut self, now: Time) -> Poll {
+        if self.board.outstanding() == 0 {
+            self.end_idle(now);
+        }
+        let (mut packets, mut sending) = (1, Sending::First);
+        if self.is_unpaced {
+            self.pacer.go_on(0); // a probe was no burst
+        } else {
+            match self.begin_burst(now) {
+                Ok(together) => (packets, sending) = together,
+                Err(waits) => return waits,
+            }
+        }
         let number = self.board.send_new(packets);
         if self.pacer.burst() == 0 {
             self.note_usage();
@@ -276,6 +293,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// What the next packet asks of routers.
+    #[inline(never)]
     fn request(&self) -> Option<CongestionHeader> {
         let SenderConfig { line, packet, .. } = self.config;
         let Request { gap, rtt, change } =
@@ -287,7 +305,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// A retransmission is not ECN-capable [RFC 3168, 6.1.5].
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
-        let congestion = self.request();
-        Data { number, stamped: now, size, packets: 1, sending: Sending::Again, ecn, cwr: false, congestion }
+        let (packets, sending, cwr, congestion) = (1, Sending::Again, false, None);
+        Data { number, stamped: now, size, packets, sending, ecn, cwr, congestion }
     }
 }

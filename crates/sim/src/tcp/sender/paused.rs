@@ -30,6 +30,7 @@ impl<C: Controller + Clone> Sender<C> {
     pub fn take_controller(&mut self, mut controller: C) {
         controller.on_start(self.config.payload());
         (self.needs, self.controller) = (controller.needs(), controller);
+        self.is_unpaced = self.config.is_unpaced(self.needs.pacing);
         self.undo_state = UndoState::new();
     }
 

@@ -8,9 +8,14 @@ use fairhaul_units::{Ack, Time};
 use super::frto::Frto;
 use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
-use crate::tcp::TimerEvent;
+use crate::tcp::{TimerEvent, Timing};
 
 impl<C: Controller + Clone> Sender<C> {
+    #[inline(always)]
+    fn timing(&self, now: Time) -> Timing {
+        Timing::of(&self.rtt, now)
+    }
+
     /// The timer has run out.
     pub fn on_timer(&mut self, now: Time) -> Outcome {
         let (recovering, timing) = (self.state != CaState::Open, self.timing(now));
