@@ -57,6 +57,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.stopped_otherwise(shortage);
         // A program that waits for room in a buffer goes on with the same write [LINUX, tcp_rate_check_app_limited].
         let lacks_data = shortage == Limit::Application || !self.config.buffers.is_tuned();
+        let lacks_data = lacks_data && self.fq.as_ref().is_none_or(|fq| fq.is_empty(now));
         if let Some(rates) = self.rates.as_mut().filter(|_| lacks_data) {
             rates.app_limited(self.board.in_flight());
         }
@@ -128,7 +129,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn retransmit(&mut self, number: u64, now: Time) -> Poll {
-        if let Err(until) = self.pace_retransmission(now) {
+        if let Err(until) = self.pace_retransmission(number, now) {
             return Poll::Hold(until);
         }
         self.detector.retransmit(&mut self.board, number, now);
@@ -142,19 +143,12 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn rescue(&mut self, now: Time) -> Poll {
-        if let Err(until) = self.pace_retransmission(now) {
+        if let Err(until) = self.pace_retransmission(self.recover, now) {
             return Poll::Hold(until);
         }
         let Some(number) = self.detector.rescue(&mut self.board, self.recover) else { return Poll::Idle };
         self.undo_state.on_retransmission(now);
         Poll::Send(self.retransmission(number, now))
-    }
-
-    /// A retransmission waits where packets are spaced evenly, and then each individually.
-    fn pace_retransmission(&mut self, now: Time) -> Result<(), Time> {
-        let pacing @ Pacing::Even(_) = self.pacing() else { return Ok(()) };
-        self.pacer.go_on(0);
-        self.pacer.admit(pacing, self.window.cwnd, 1, now)
     }
 
     /// How new data are spread.
@@ -163,6 +157,7 @@ impl<C: Controller + Clone> Sender<C> {
         match self.pacing() {
             // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: retransmissions leave at once.
             Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
+            Pacing::Even(_) if self.fq.is_some() => Pacing::None,
             pacing => pacing,
         }
     }
@@ -203,12 +198,14 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let alone = Some((1, Sending::First));
         if self.config.card.is_some()
+            && self.fq.is_none()
             && let Err(until) = self.wait_for_card(now)
         {
             self.stopped_otherwise(Limit::CongestionWindow);
             return Poll::Hold(until);
         }
         if self.config.segmentation.is_some()
+            && self.fq.is_none()
             && let Err(until) = self.wait_for_turn(now)
         {
             return Poll::Hold(until);
@@ -216,6 +213,12 @@ impl<C: Controller + Clone> Sender<C> {
         let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst(now) }) else {
             return Poll::Idle;
         };
+        if sending == Sending::First
+            && self.fq.is_some()
+            && let Err(until) = self.hand_to_fq(burst, now)
+        {
+            return Poll::Hold(until);
+        }
         if self.spreads()
             && let Err(until) = self.pace_new(burst, now)
         {
@@ -256,6 +259,7 @@ impl<C: Controller + Clone> Sender<C> {
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
         let congestion = self.request();
-        Data { number, stamped: now, size, packets: 1, sending: Sending::Again, ecn, cwr: false, congestion }
+        let stamped = self.fq.as_ref().map_or(now, |fq| fq.stamp());
+        Data { number, stamped, size, packets: 1, sending: Sending::Again, ecn, cwr: false, congestion }
     }
 }
