@@ -111,6 +111,10 @@ impl Controller for Bbr {
         self.model.on_timeout(window, event.now);
     }
 
+    fn on_departure(&mut self, at: Time) {
+        self.model.departs_at(at);
+    }
+
     fn on_recovered(&mut self, window: &mut Window, now: Time) {
         self.model.on_recovered(window, now);
     }

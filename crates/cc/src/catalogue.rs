@@ -220,6 +220,9 @@ macro_rules! catalogue {
             fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
                 match self { $(Builtin::$kind(c) => on_delivery(c, window, ack),)+ Builtin::Own(c) => c.on_delivery(window, ack) }
             }
+            fn on_departure(&mut self, at: Time) {
+                match self { $(Builtin::$kind(c) => c.on_departure(at),)+ Builtin::Own(c) => c.on_departure(at) }
+            }
             fn on_recovered(&mut self, window: &mut Window, now: Time) {
                 match self { $(Builtin::$kind(c) => c.on_recovered(window, now),)+ Builtin::Own(c) => c.on_recovered(window, now) }
             }

@@ -207,6 +207,12 @@ pub trait Controller {
         let _ = (window, ack);
     }
 
+    /// The next burst departs at `at`, or later. Reported before each delivery by a sender whose kernel sizes bursts, to a
+    /// controller that asks for [rates](Needs::rates).
+    fn on_departure(&mut self, at: Time) {
+        let _ = at;
+    }
+
     /// Fast recovery, or what follows a timeout, is over.
     fn on_recovered(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);

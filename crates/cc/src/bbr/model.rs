@@ -61,6 +61,8 @@ pub(super) struct BbrModel {
     /// What only Linux has.
     aggregated: AggregatedAcks,
     policer: Policer,
+    /// When the next burst departs, if the sender has bursts of the kernel.
+    next_departure: Time,
     /// Packets delivered and lost so far.
     pub(super) delivered: f64,
     lost: f64,
@@ -91,6 +93,7 @@ impl BbrModel {
             recovering: Recovering::default(),
             aggregated: AggregatedAcks::new(),
             policer: Policer::default(),
+            next_departure: Time::ZERO,
             delivered: 0.0,
             lost: 0.0,
         }
@@ -103,6 +106,11 @@ impl BbrModel {
     /// Sets the payload of a full packet.
     pub(super) fn carries(&mut self, payload: Bytes) {
         self.payload = payload;
+    }
+
+    /// The next burst departs at `at`.
+    pub(super) fn departs_at(&mut self, at: Time) {
+        self.next_departure = at;
     }
 
     /// The first acknowledgement: the window of the start is paced over a round trip.
@@ -201,7 +209,9 @@ impl BbrModel {
                 window.ssthresh = self.in_flight_at(1.0);
             }
         }
-        if self.state == BbrState::Drain && ack.in_flight <= self.in_flight_at(1.0) {
+        if self.state == BbrState::Drain
+            && self.at_departure(ack.in_flight, ack.now) <= self.in_flight_at(1.0)
+        {
             self.cycle(ack.now);
         }
         self.watch_round_trip(window, ack, sample);
@@ -234,18 +244,25 @@ impl BbrModel {
         (self.state, self.phase_began) = (BbrState::ProbeBw { phase }, now);
     }
 
-    // Differs from [LINUX]: in Linux the packets that will have been delivered when the pacer lets the next one
-    // leave are not in flight any more. Without bursts of segmentation offload these are at most two packets.
+    /// What of `in_flight` packets is still in flight when the next burst departs; in Linux in the phase that probes for
+    /// more with that burst [LINUX, bbr_packets_in_net_at_edt].
+    fn at_departure(&self, in_flight: f64, now: Time) -> f64 {
+        if !self.is_linux() {
+            return in_flight;
+        }
+        let burst =
+            if self.pacing_gain() > 1.0 { burst_goal(self.spacing.rate(), self.payload) } else { 0.0 };
+        let delivered = (self.rate() * self.next_departure.since(now).as_secs()).floor();
+        (in_flight + burst - delivered).max(0.0)
+    }
+
     fn move_phase(&mut self, ack: &AckEvent) {
         let BbrState::ProbeBw { phase } = self.state else { return };
         let long = ack.now.since(self.phase_began) > self.min_rtt;
-        let before = flight_before(ack);
+        let before = self.at_departure(flight_before(ack), ack.now);
         let over = match self.pacing_gain() {
-            // Until there is a queue, or no room for one. In Linux the next burst counts.
-            gain if gain > 1.0 => {
-                let next = if self.is_linux() { burst_goal(self.spacing.rate(), self.payload) } else { 0.0 };
-                long && (ack.lost > 0.0 || before + next >= self.in_flight_at(gain))
-            }
+            // Until there is a queue, or no room for one.
+            gain if gain > 1.0 => long && (ack.lost > 0.0 || before >= self.in_flight_at(gain)),
             gain if gain < 1.0 => long || before <= self.in_flight_at(1.0),
             _ => long,
         };

@@ -21,6 +21,8 @@ pub struct BufferLimits {
     end: u64,
     /// Packets with lower numbers fit into the window that the receiver offers.
     offered: u64,
+    /// From which packet on payload lies in full blocks; `None`: in those of the program's calls.
+    origin: Option<u64>,
     /// How the send buffer grows, where its kernel sizes it.
     tuning: Option<SendTuning>,
 }
@@ -40,14 +42,23 @@ impl BufferLimits {
         };
         let tuning = SendTuning::of(flow);
         let (full, refill) = tuning.map_or((full, refill), |tuning| tuning.packets());
-        BufferLimits { tuning, ..BufferLimits::new(full, refill, fits(flow.receive_buffer)) }
+        BufferLimits::new(full, refill, fits(flow.receive_buffer)).with_tuning(tuning)
     }
 
     fn new(full: u64, refill: u64, window: u64) -> BufferLimits {
         let (written, end, offered) = (0, 0, u64::MAX);
-        let mut limits = BufferLimits { full, refill, window, written, end, offered, tuning: None };
-        limits.acknowledged(0);
+        let (origin, tuning) = (Some(0), None);
+        let mut limits = BufferLimits { full, refill, window, written, end, offered, origin, tuning };
+        limits.acknowledged(0, 0);
         limits
+    }
+
+    fn with_tuning(mut self, tuning: Option<SendTuning>) -> BufferLimits {
+        if let Some(tuning) = tuning {
+            (self.tuning, self.written) = (Some(tuning), tuning.written(self.full, self.origin));
+            self.acknowledged(0, 0);
+        }
+        self
     }
 
     /// Packets with lower numbers fit.
@@ -66,11 +77,16 @@ impl BufferLimits {
         una.saturating_add(self.window).min(self.offered)
     }
 
+    /// From which packet on payload lies in full blocks; `None`: in those of the program's calls.
+    pub fn origin(&self) -> Option<u64> {
+        self.origin
+    }
+
     /// The receiver offers room for the packets below that number.
     #[inline(never)]
     pub fn offer(&mut self, una: u64, below: u64) {
         self.offered = if self.offered == u64::MAX { below } else { self.offered.max(below) };
-        self.move_to(una);
+        self.end = self.written.min(self.window_end(una));
     }
 
     /// The window is `cwnd` packets: a send buffer that its kernel sizes grows with it.
@@ -93,18 +109,26 @@ impl BufferLimits {
         if self.end < self.written { Limit::ReceiveWindow } else { Limit::SendBuffer }
     }
 
-    /// All packets below `una` are acknowledged. Where every packet fits, that changes nothing.
+    /// All packets below `una` are acknowledged, and the window allows those below `allowed`. Where every packet fits,
+    /// that changes nothing.
     #[inline(always)]
-    pub fn acknowledged(&mut self, una: u64) {
+    pub fn acknowledged(&mut self, una: u64, allowed: u64) {
         if self.end != u64::MAX {
-            self.move_to(una);
+            self.move_to(una, allowed);
         }
     }
 
     #[inline(never)]
-    fn move_to(&mut self, una: u64) {
+    fn move_to(&mut self, una: u64, allowed: u64) {
         if self.written - una <= self.refill {
-            self.written = una.saturating_add(self.full);
+            let full = una.saturating_add(self.full);
+            // What a call leaves over is sent before the next one where the window allows all of it.
+            match self.origin {
+                Some(_) if allowed >= full => self.origin = None,
+                None if allowed < full => self.origin = Some(self.written),
+                _ => {}
+            }
+            self.written = self.tuning.map_or(full, |tuning| tuning.written(full, self.origin));
         }
         self.end = self.written.min(self.window_end(una));
     }
@@ -119,7 +143,7 @@ mod tests {
         for (window, ends) in [(u64::MAX, [10, 11, 20]), (4, [4, 5, 14])] {
             let mut limits = BufferLimits::new(10, 10, window);
             let after = |una| {
-                limits.acknowledged(una);
+                limits.acknowledged(una, una);
                 limits.end()
             };
             assert_eq!([0, 1, 10].map(after), ends);
@@ -132,7 +156,7 @@ mod tests {
     fn memory_is_filled_again_once_a_third_is_free() {
         let mut limits = BufferLimits::new(57, 37, u64::MAX);
         for (una, end) in [(0, 57), (19, 57), (20, 77), (39, 77), (40, 97)] {
-            limits.acknowledged(una);
+            limits.acknowledged(una, una);
             assert_eq!(limits.end(), end, "{una}");
         }
     }

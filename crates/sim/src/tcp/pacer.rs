@@ -88,6 +88,11 @@ impl Pacer {
         }
     }
 
+    /// Where packets are spaced evenly, by `gap`: one packet more leaves with the one that left last.
+    pub fn join(&mut self, gap: Span) {
+        self.spaced += gap;
+    }
+
     /// When a turn may have been that a packet takes at `now`.
     fn earliest(&self, gap: Span, now: Time) -> Time {
         if self.depth == 0.0 {

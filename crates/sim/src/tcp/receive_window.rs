@@ -3,8 +3,8 @@
 //!
 //! All numbers are bytes of payload, but those of packets.
 //
-// Differs from [LINUX]: the application reads at once; the part of the buffer that is payload is the same for all
-// packets; and the receiver's round-trip time is that of the opening, and how much longer packets take since then, so
+// Differs from [LINUX]: the application reads at once; the part of the buffer that is payload is that of a full packet,
+// also where packets are merged; and the receiver's round-trip time is that of the opening, and how much longer packets take since then, so
 // that it misses what acknowledgements wait in queues.
 
 use fairhaul_experiment::Flow;
@@ -13,8 +13,15 @@ use fairhaul_units::{Span, Time};
 use super::segmentation::segment_of_linux;
 use super::time_stamps;
 
-/// The part of a packet in memory that is payload: of 1500 B in half a page (scaling_ratio, in parts of 256).
-const PAYLOAD_PART: f64 = 171.0 / 256.0;
+/// A packet takes half a page of memory if it fits, with room for headers before it and what describes it; a longer one
+/// has only its headers there, and is in pages.
+const HALF_PAGE: u64 = 2048 - 320 - HEADROOM;
+const HEADROOM: u64 = 64;
+const DESCRIPTION: u64 = 560;
+const HEADERS: u64 = 256;
+const PAGE: u64 = 4096;
+/// The part of a packet in memory that is payload is counted in parts of that (scaling_ratio).
+const PARTS: u64 = 256;
 /// The same before the first packet has shown it (TCP_DEFAULT_SCALING_RATIO).
 const FIRST_PART: f64 = 0.5;
 /// The largest window that scaling can say [RFC 7323, 2.3].
@@ -29,8 +36,9 @@ const RTT_PARTS: f64 = 8.0;
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct ReceiveWindow {
-    /// Payload of a packet.
+    /// Payload of a packet, and the part that it is of its memory.
     segment: f64,
+    part: f64,
     /// The buffer, memory, and the largest that it may be.
     buffer: f64,
     most: f64,
@@ -60,6 +68,7 @@ impl ReceiveWindow {
         let threshold = first as f64 * FIRST_PART;
         Some(Box::new(ReceiveWindow {
             segment,
+            part: payload_part(flow.packet.0, segment as u64),
             buffer: first as f64,
             most: most as f64,
             threshold,
@@ -100,7 +109,7 @@ impl ReceiveWindow {
 
     /// What the buffer holds.
     fn full(&self) -> f64 {
-        let part = if self.rtt.is_some() { PAYLOAD_PART } else { FIRST_PART };
+        let part = if self.rtt.is_some() { self.part } else { FIRST_PART };
         (self.buffer * part).min(LARGEST)
     }
 
@@ -125,20 +134,36 @@ impl ReceiveWindow {
         if read > self.read {
             let base = 2.0 * read + CUSHION * self.segment;
             let wanted = base + 2.0 * base * (read - self.read) / self.read;
-            self.buffer = self.buffer.max((wanted / PAYLOAD_PART).min(self.most));
+            self.buffer = self.buffer.max((wanted / self.part).min(self.most));
             self.read = read;
         }
         (self.since, self.from) = (now, next);
     }
 }
 
+/// The part of a packet in memory that is payload [LINUX, tcp_measure_rcv_mss].
+fn payload_part(packet: u64, payload: u64) -> f64 {
+    let head = if packet <= HALF_PAGE { packet } else { HEADERS };
+    let memory =
+        (head + HEADROOM).next_multiple_of(HEADROOM) + DESCRIPTION + (packet - head).next_multiple_of(PAGE);
+    (payload * PARTS / memory) as f64 / PARTS as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// 1500 B take 1600 + 560 B, and 9000 B three pages and 320 + 560 B.
+    #[test]
+    fn a_packet_takes_half_a_page_or_whole_pages() {
+        assert_eq!(payload_part(1500, 1448), 171.0 / 256.0);
+        assert_eq!(payload_part(9000, 8948), 173.0 / 256.0);
+    }
+
     fn window(most: f64) -> ReceiveWindow {
         ReceiveWindow {
             segment: 1448.0,
+            part: payload_part(1500, 1448),
             buffer: 131_072.0,
             most,
             threshold: 65_536.0,

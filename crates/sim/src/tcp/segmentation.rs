@@ -1,6 +1,6 @@
 //! How large Linux makes the bursts of segmentation offload [LINUX, tcp_tso_autosize].
 
-use fairhaul_experiment::{Flow, HostSettings};
+use fairhaul_experiment::{Flow, HostPacing, HostSettings};
 use fairhaul_units::Span;
 
 use super::time_stamps::TIME_STAMPS;
@@ -16,6 +16,13 @@ const SLOW: f64 = 150_000.0;
 /// The most bytes of a burst that a kernel sizes [LINUX, sk_gso_max_size]: 64 KiB without the headers of all layers.
 const LARGEST_BURST: u64 = 65_536 - 257;
 
+/// What a burst takes of memory beside its payload: its descriptor, and the room for its headers. By `ss -tm` of
+/// Linux 6.18, 41 packets of 1448 B take 93480 B.
+pub(super) const SKB_OVERHEAD: u64 = 832;
+
+/// What a program hands over with one call, bytes.
+const WRITE: u64 = 1 << 18;
+
 /// Payload of a packet of `flow` in the kernel, whose segments have time stamps.
 pub(super) fn segment_of_linux(flow: &Flow) -> u64 {
     (flow.packet - flow.headers()).0.saturating_sub(TIME_STAMPS).max(1)
@@ -30,6 +37,48 @@ pub(super) fn packets_of_skb(flow: &Flow) -> u64 {
     }
 }
 
+/// In what blocks of memory payload lies that waits to be sent. A block is as large as a burst may be; but what the last
+/// bytes of a call of the program begin is sent without waiting for the next call, where the window allows it, and the
+/// next call begins another block [LINUX, tcp_sendmsg_locked].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blocks {
+    segment: u64,
+    largest: u64,
+}
+
+impl Blocks {
+    /// Those of `flow`.
+    pub fn of(flow: &Flow) -> Blocks {
+        Blocks { segment: segment_of_linux(flow), largest: packets_of_skb(flow) }
+    }
+
+    /// Blocks of up to `largest` packets of `segment` bytes of payload.
+    #[cfg(test)]
+    pub fn of_packets(segment: u64, largest: u64) -> Blocks {
+        Blocks { segment, largest }
+    }
+
+    /// The first packet behind the block that holds packet `number`, where all blocks from `origin` on are full; `None`:
+    /// where each call ends one. Its last bytes, which fill no packet, are part of the next.
+    pub fn end_of(&self, number: u64, origin: Option<u64>) -> u64 {
+        let (first, behind) = origin.map_or_else(|| self.call_of(number), |origin| (origin, u64::MAX));
+        let past = number.saturating_sub(first) / self.largest;
+        first.saturating_add((past + 1) * self.largest).min(behind)
+    }
+
+    /// The first packet of the call that fills packet `number`, and the one behind the last.
+    fn call_of(&self, number: u64) -> (u64, u64) {
+        let call = (number + 1).saturating_mul(self.segment).div_ceil(WRITE) - 1;
+        (call * WRITE / self.segment, (call + 1) * WRITE / self.segment)
+    }
+
+    /// What a packet takes of memory, with its part of what its block takes, bytes.
+    pub fn memory_of_packet(&self) -> f64 {
+        let blocks = (WRITE / self.segment).div_ceil(self.largest).max(1);
+        self.segment as f64 * (1.0 + (blocks * SKB_OVERHEAD) as f64 / WRITE as f64)
+    }
+}
+
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segmentation {
@@ -39,6 +88,10 @@ pub struct Segmentation {
     rtt_step: Span,
     /// Whether a slow flow sends single packets.
     single_if_slow: bool,
+    /// The blocks that bursts are taken from.
+    pub blocks: Blocks,
+    /// Whether bursts wait in `fq` for their departure.
+    pub by_fq: bool,
 }
 
 impl Segmentation {
@@ -50,7 +103,21 @@ impl Segmentation {
             segment: segment_of_linux(flow) as f64,
             rtt_step: Span::from_us(1 << host.tso_rtt_log()),
             single_if_slow: flow.controller.name() == "bbr",
+            blocks: Blocks::of(flow),
+            // A bound of the rate alone makes TCP pace by itself (SO_MAX_PACING_RATE).
+            by_fq: flow.pacing == HostPacing::Linux
+                && (flow.max_pacing_rate.is_none() || host.qdisc.as_deref() == Some("fq")),
         })
+    }
+
+    /// What a burst of that many packets takes of memory, bytes (skb->truesize).
+    pub fn memory(&self, packets: u64) -> u64 {
+        packets * self.segment as u64 + SKB_OVERHEAD
+    }
+
+    /// What a packet more takes of it.
+    pub fn memory_of_packet(&self) -> u64 {
+        self.segment as u64
     }
 
     /// The most packets that leave as one at a pacing rate of `rate` packets/s.
@@ -68,13 +135,33 @@ impl Segmentation {
 mod tests {
     use super::*;
 
+    const BLOCKS: Blocks = Blocks { segment: 1448, largest: 45 };
+
     /// Of 1448 B: 100 Mbit/s of payload with a gain of 1.2 are 117 kB in a 1024th of a second.
     #[test]
     fn a_burst_is_a_millisecond_of_the_rate_and_more_on_short_paths() {
-        let segmentation =
-            Segmentation { segment: 1448.0, rtt_step: Span::from_us(512), single_if_slow: true };
+        let segmentation = Segmentation {
+            segment: 1448.0,
+            rtt_step: Span::from_us(512),
+            single_if_slow: true,
+            blocks: BLOCKS,
+            by_fq: false,
+        };
         let of = |mbps: f64, rtt_us| segmentation.largest(mbps * 1e6 / 8.0 / 1448.0, Span::from_us(rtt_us));
         assert_eq!([of(1.0, 40_000), of(20.0, 40_000), of(116.0, 40_000), of(349.0, 40_000)], [1, 2, 9, 29]);
         assert_eq!([of(1e4, 40_000), of(100.0, 100), of(100.0, 600), of(100.0, 3_000)], [45, 45, 30, 9]);
+    }
+
+    /// 262144 B are 181 packets and 56 B: four blocks of 45, and one packet. After 26 calls these are a packet more, and the
+    /// last block has two: 26 * 262144 = 4707 * 1448 + 8.
+    #[test]
+    fn a_block_ends_with_a_burst_or_with_the_last_packet_of_a_call() {
+        let ends = [0, 44, 45, 179, 180, 181, 4705, 4706].map(|number| BLOCKS.end_of(number, None));
+        assert_eq!(ends, [45, 45, 90, 180, 181, 226, 4707, 4707]);
+        let full = [181, 225, 226].map(|number| BLOCKS.end_of(number, Some(181)));
+        assert_eq!(full, [226, 226, 271]);
+        assert_eq!((25 * WRITE / 1448, 26 * WRITE / 1448), (4525, 4707));
+        // Five blocks take 4160 B beside 262144 B of payload.
+        assert!((BLOCKS.memory_of_packet() - 1448.0 * (1.0 + 4160.0 / 262_144.0)).abs() < 1e-9);
     }
 }

@@ -16,13 +16,13 @@ impl SendCard {
         SendCard { rate, busy_until: Time::ZERO }
     }
 
-    /// `packets` of `size` bytes each are handed over at `now`: when the last bit of the first has left; the others follow
-    /// right behind it.
-    pub fn send(&mut self, size: u32, packets: u8, now: Time) -> Time {
+    /// `packets` of `size` bytes each are handed over at `now`: when the last bit of the first has left, and when that of the
+    /// last.
+    pub fn send(&mut self, size: u32, packets: u8, now: Time) -> (Time, Time) {
         let on_wire = self.rate.on_wire(Bytes(size.into()));
         let first = self.busy_until.max(now) + on_wire;
         self.busy_until = first + on_wire * u64::from(packets.saturating_sub(1));
-        first
+        (first, self.busy_until)
     }
 
     /// Whether no more than `most` bytes wait in it at `now`; if more do, until when.

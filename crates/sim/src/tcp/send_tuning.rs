@@ -3,15 +3,12 @@
 
 use fairhaul_experiment::Flow;
 
-use super::segmentation::{packets_of_skb, segment_of_linux};
+use super::segmentation::{Blocks, SKB_OVERHEAD, segment_of_linux};
 
-/// What a packet takes of memory beside its payload: its descriptor, and the room for its headers. By `ss -tm` of
-/// Linux 6.18, 41 packets of 1448 B take 93480 B.
-const OVERHEAD: u64 = 832;
-
-/// The least window that it is sized for (TCP_INIT_CWND), and how many windows it holds.
+/// The least window that it is sized for (TCP_INIT_CWND), and how many windows it holds (bbr_sndbuf_expand).
 const LEAST_WINDOW: u64 = 10;
 const WINDOWS: u64 = 2;
+const WINDOWS_OF_BBR: u64 = 3;
 /// What the kernel counts for a packet beside its payload: the headers of all layers (MAX_TCP_HEADER), the description of
 /// its data, both before the size is rounded up to a power of two, and its descriptor.
 const HEADERS: u64 = 256;
@@ -21,11 +18,12 @@ const DESCRIPTOR: u64 = 256;
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct SendTuning {
-    /// Payload of a packet, and packets that are handed over together.
-    segment: u64,
-    together: u64,
+    /// The blocks that it is filled with.
+    blocks: Blocks,
     /// What the kernel counts for a packet, bytes.
     each: u64,
+    /// How many windows it holds.
+    windows: u64,
     /// The size, and the largest that it may be, bytes.
     size: u64,
     most: u64,
@@ -38,22 +36,32 @@ impl SendTuning {
         let (first, most) = host.wmem();
         let segment = segment_of_linux(flow);
         let each = (segment + HEADERS + SHARED).next_power_of_two() + DESCRIPTOR;
-        let mut tuning = SendTuning { segment, together: packets_of_skb(flow), each, size: first, most };
+        let windows = if flow.controller.name() == "bbr" { WINDOWS_OF_BBR } else { WINDOWS };
+        let mut tuning = SendTuning { blocks: Blocks::of(flow), each, windows, size: first, most };
         tuning.expand(0.0);
         Some(tuning)
     }
 
     /// The window is `cwnd` packets; whether the buffer grows.
     pub fn expand(&mut self, cwnd: f64) -> bool {
-        let wanted = WINDOWS * (cwnd as u64).max(LEAST_WINDOW) * self.each;
+        let wanted = self.windows * (cwnd as u64).max(LEAST_WINDOW) * self.each;
         let before = self.size;
         self.size = self.size.max(wanted.min(self.most));
         self.size > before
     }
 
-    /// How many packets it holds, and at how many it is filled again.
+    /// How many packets fill it, and at how many it is filled again: a program that waits is woken when what is free is half
+    /// of what is used [LINUX, sk_stream_write_space].
     pub fn packets(&self) -> (u64, u64) {
-        in_memory(self.size, self.segment, self.together)
+        let (size, each) = (self.size as f64, self.blocks.memory_of_packet());
+        let full = (size / each).ceil() as u64;
+        (full, ((size * 2.0 / 3.0 / each) as u64).min(full - 1))
+    }
+
+    /// The program writes until the packets below `number` fill it: below which one it has written then, where blocks
+    /// begin at `origin`. One block more is let in as long as the buffer is not full [LINUX, sk_stream_memory_free].
+    pub fn written(&self, number: u64, origin: Option<u64>) -> u64 {
+        self.blocks.end_of(number - 1, origin)
     }
 }
 
@@ -61,7 +69,7 @@ impl SendTuning {
 /// one burst more is let in while it is not used up, and a program that waits is woken when what is free is half of what
 /// is used.
 pub(super) fn in_memory(granted: u64, payload: u64, burst: u64) -> (u64, u64) {
-    let each = burst * payload + OVERHEAD;
+    let each = burst * payload + SKB_OVERHEAD;
     let full = granted.div_ceil(each) * burst;
     (full, (granted * 2 / 3 / each * burst).min(full - 1))
 }
@@ -78,11 +86,26 @@ mod tests {
         assert_eq!(in_memory(2, 1448, 1), (1, 0));
     }
 
+    fn tuning(size: u64) -> SendTuning {
+        let blocks = Blocks::of_packets(1448, 45);
+        SendTuning { blocks, each: 2304, windows: WINDOWS, size, most: 4_194_304 }
+    }
+
+    /// A packet takes 1471 B of 4 MiB, so that 2852 fill it, and 1900 are two thirds. It was filled up to packet 2881, the
+    /// end of a block; when all below 980 is acknowledged, the packets below 3832 would fill it, which lie in a block up to
+    /// 3846.
+    #[test]
+    fn a_buffer_is_filled_up_to_the_end_of_a_block() {
+        let tuning = tuning(4_194_304);
+        assert_eq!(tuning.packets(), (2852, 1900));
+        assert_eq!((tuning.written(2852, None), tuning.written(980 + 2852, None)), (2895, 3846));
+        assert_eq!(tuning.written(980 + 2852, Some(2880)), 3870);
+    }
+
     /// 4 MiB are reached at a window of 911 packets of 2304 B, twice.
     #[test]
     fn a_buffer_grows_with_the_window_up_to_its_limit() {
-        let mut tuning =
-            SendTuning { segment: 1448, together: 45, each: 2304, size: 16_384, most: 4_194_304 };
+        let mut tuning = tuning(16_384);
         let sizes = [0.0, 100.0, 50.0, 910.0, 911.0].map(|cwnd| {
             tuning.expand(cwnd);
             tuning.size

@@ -7,6 +7,7 @@
 
 mod buffers;
 mod burst;
+mod departure;
 mod echo;
 mod frto;
 mod growth;
@@ -27,6 +28,7 @@ mod undo_linux;
 mod usage;
 mod validation;
 
+use departure::RetransmittedBurst;
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
 use fairhaul_experiment::{Limit, OnTimeout, Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time};
@@ -38,7 +40,7 @@ use undo::UndoState;
 use usage::Usage;
 use validation::Validation;
 
-use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
+use super::{Fq, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +92,9 @@ pub struct Sender<C> {
     /// What ends slow start before something is lost.
     delay_exit: DelayExit,
     pacer: Pacer,
+    /// Where bursts wait for their departure, and packets that are retransmitted as one.
+    fq: Option<Box<Fq>>,
+    retransmitted: RetransmittedBurst,
     /// A burst that the kernel sizes waits for another acknowledgement.
     defers: bool,
     /// Whether the window alone says when new data leave, one packet at a time.
@@ -138,6 +143,7 @@ impl<C: Controller + Clone> Sender<C> {
     pub fn new(config: SenderConfig, mut controller: C) -> Sender<C> {
         controller.on_start(config.payload());
         let needs = controller.needs();
+        let by_fq = config.segmentation.is_some_and(|segmentation| segmentation.by_fq);
         Sender {
             is_unpaced: config.is_unpaced(needs.pacing),
             needs,
@@ -151,8 +157,10 @@ impl<C: Controller + Clone> Sender<C> {
             newest_ack: Time::ZERO,
             validation: (config.restart == Restart::Rfc7661).then(Box::default),
             delay_exit: DelayExit::new(config.slow_start),
+            fq: by_fq.then(Box::default),
+            retransmitted: RetransmittedBurst::NONE,
             pacer: Pacer::new(
-                config.max_pacing_rate,
+                config.max_pacing_rate.filter(|_| !by_fq),
                 host_pacing::depth(config.pacing, config.rto == Rto::Linux),
             ),
             defers: false,
@@ -260,7 +268,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// What it notes of packets that are outstanding, bytes.
     pub fn memory(&self) -> u64 {
         let rates = self.rates.as_ref().map_or(0, |rates| rates.memory());
-        (self.detector.memory() + rates) as u64
+        let waiting = self.fq.as_ref().map_or(0, |fq| fq.size());
+        (self.detector.memory() + rates) as u64 + waiting
     }
 
     /// The smoothed round-trip time.

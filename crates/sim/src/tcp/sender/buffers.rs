@@ -1,6 +1,6 @@
 //! What an acknowledgement means for the buffers of both sockets.
 
-use fairhaul_cc::Controller;
+use fairhaul_cc::{Controller, Pacing};
 use fairhaul_units::Ack;
 
 use super::Sender;
@@ -18,6 +18,10 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     pub(super) fn free_buffer(&mut self) {
         self.config.buffers.tune(self.window.cwnd);
-        self.config.buffers.acknowledged(self.board.una());
+        // What waits for its departure holds back what a call of the program leaves over [LINUX, tcp_should_autocork].
+        let free = (self.window.cwnd as u64).saturating_sub(self.board.in_flight());
+        let waits = self.fq.is_some() || matches!(self.pacing(), Pacing::Even(_));
+        let allowed = if waits { 0 } else { self.board.next() + free };
+        self.config.buffers.acknowledged(self.board.una(), allowed);
     }
 }

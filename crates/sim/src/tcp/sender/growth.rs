@@ -49,6 +49,9 @@ impl<C: Controller + Clone> Sender<C> {
                 }
             };
         }
+        if self.needs.rates && self.config.segmentation.is_some() {
+            self.controller.on_departure(self.next_departure());
+        }
         self.controller.on_delivery(&mut self.window, event);
     }
 

@@ -1,7 +1,7 @@
 //! Bursts of segmentation offload as the kernel sizes and defers them [LINUX, tcp_write_xmit, tcp_tso_should_defer].
 
 use fairhaul_cc::{Controller, Pacing};
-use fairhaul_units::{Data, Span, Time};
+use fairhaul_units::{Span, Time};
 
 use super::{CaState, Sender};
 use crate::tcp::segmentation::{PARTS_OF_SECOND, Segmentation};
@@ -38,9 +38,11 @@ impl<C: Controller + Clone> Sender<C> {
         let quota = most.min(free).min((cwnd / 2).max(1));
         let queued = self.total.min(self.ready).min(buffers.written()) - next;
         let offered = buffers.window_end(self.board.una()) - next;
-        // What was handed over together lies in one block of memory, which takes from the next what a burst lacks.
-        let whole = self.config.offload;
-        let block = (whole - next % whole).max(quota).min(queued);
+        // A block takes from the next one what a burst lacks [LINUX, tcp_grow_skb].
+        let (blocks, origin) = (segmentation.blocks, buffers.origin());
+        let end = blocks.end_of(next, origin);
+        let grown = if end - next < quota && origin.is_some() { blocks.end_of(end, origin) } else { end };
+        let block = (end - next).max(quota.min(grown - next)).min(queued);
         let room = Room { most, free, offered, block, is_last: block == queued };
         self.defers = self.waits_for_more(room, cwnd, now);
         if self.defers {
@@ -64,19 +66,12 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let window = cwnd.min(offered.saturating_add(self.board.outstanding()));
         let left = if self.last_sent == Time::NEVER { Time::ZERO } else { self.last_sent };
-        if limit * LEAST_PARTS >= window || now > left.max(self.pacer.next_turn()) + SOON {
+        if limit * LEAST_PARTS >= window || now > left.max(self.next_departure()) + SOON {
             return false;
         }
         let srtt = self.rtt.smoothed();
         let expected = self.detector.first_sent().map(|sent| sent + srtt);
         expected.is_some_and(|expected| expected <= now + SOON.min(srtt / 2))
-    }
-
-    /// Packets are handed over to the card of their host at `now`: when the last bit of the first has left it.
-    #[inline(always)]
-    pub fn hand_over(&mut self, data: &Data, now: Time) -> Time {
-        let packets = data.packets.max(1);
-        self.config.card.as_mut().map_or(now, |card| card.send(data.size / u32::from(packets), packets, now))
     }
 
     /// Whether little enough waits at the card for another burst; if not, when to ask again [LINUX,
@@ -98,7 +93,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// The rate by which the kernel sizes bursts, packets/s, also where nothing paces [LINUX, tcp_update_pacing_rate].
-    fn pacing_rate(&self) -> f64 {
+    pub(super) fn pacing_rate(&self) -> f64 {
         let gap = match self.pacing() {
             Pacing::Even(gap) => gap.as_secs(),
             _ => self.gap_of_window(),

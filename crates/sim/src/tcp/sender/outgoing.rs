@@ -55,6 +55,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.stopped_otherwise(shortage);
         // A program that waits for room in a buffer goes on with the same write [LINUX, tcp_rate_check_app_limited].
         let lacks_data = shortage == Limit::Application || !self.config.buffers.is_tuned();
+        let lacks_data = lacks_data && self.fq.as_ref().is_none_or(|fq| fq.is_empty(now));
         if let Some(rates) = self.rates.as_mut().filter(|_| lacks_data) {
             rates.app_limited(self.board.in_flight());
         }
@@ -126,7 +127,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn retransmit(&mut self, number: u64, now: Time) -> Poll {
-        if let Err(until) = self.pace_retransmission(now) {
+        if let Err(until) = self.pace_retransmission(number, now) {
             return Poll::Hold(until);
         }
         self.detector.retransmit(&mut self.board, number, now);
@@ -140,7 +141,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn rescue(&mut self, now: Time) -> Poll {
-        if let Err(until) = self.pace_retransmission(now) {
+        if let Err(until) = self.pace_retransmission(self.recover, now) {
             return Poll::Hold(until);
         }
         let Some(number) = self.detector.rescue(&mut self.board, self.recover) else { return Poll::Idle };
@@ -180,19 +181,13 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// A retransmission waits where packets are spaced evenly, and then each individually.
-    fn pace_retransmission(&mut self, now: Time) -> Result<(), Time> {
-        let pacing @ Pacing::Even(_) = self.pacing() else { return Ok(()) };
-        self.pacer.go_on(0);
-        self.pacer.admit(pacing, self.window.cwnd, 1, now)
-    }
-
     /// How new data are spread.
     #[inline(always)]
     fn pacing_of_new(&self) -> Pacing {
         match self.pacing() {
             // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: retransmissions leave at once.
             Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
+            Pacing::Even(_) if self.fq.is_some() => Pacing::None,
             pacing => pacing,
         }
     }
@@ -230,12 +225,14 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(never)]
     fn begin_burst(&mut self, now: Time) -> Result<(u64, Sending), Poll> {
         if self.config.card.is_some()
+            && self.fq.is_none()
             && let Err(until) = self.wait_for_card(now)
         {
             self.stopped_otherwise(Limit::CongestionWindow);
             return Err(Poll::Hold(until));
         }
         if self.config.segmentation.is_some()
+            && self.fq.is_none()
             && let Err(until) = self.wait_for_turn(now)
         {
             return Err(Poll::Hold(until));
@@ -244,11 +241,18 @@ impl<C: Controller + Clone> Sender<C> {
         let burst = if self.config.offload == 1 { alone } else { self.burst(now) };
         let (burst, sending) = burst.ok_or(Poll::Idle)?;
         let burst = self.cut_by_block(burst);
+        let is_first = self.pacer.burst() == 0;
+        if is_first && let Err(until) = self.wait_for_fq(burst, now) {
+            return Err(Poll::Hold(until));
+        }
         if self.spreads()
-            && self.pacer.burst() == 0
+            && is_first
             && let Err(until) = self.pace_new(burst, now)
         {
             return Err(Poll::Hold(until));
+        }
+        if is_first {
+            self.hand_to_fq(burst, now);
         }
         let (packets, sending) =
             if self.sends_whole_bursts { self.whole(burst, sending) } else { (1, sending) };
@@ -305,7 +309,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// A retransmission is not ECN-capable [RFC 3168, 6.1.5].
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
+        let stamped = self.fq.as_ref().map_or(now, |fq| fq.stamp());
         let (packets, sending, cwr, congestion) = (1, Sending::Again, false, None);
-        Data { number, stamped: now, size, packets, sending, ecn, cwr, congestion }
+        Data { number, stamped, size, packets, sending, ecn, cwr, congestion }
     }
 }

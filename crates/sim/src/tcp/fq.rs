@@ -1,0 +1,180 @@
+//! The queue discipline `fq` of a sender's host. A burst is made as soon as the window allows it, with the earliest time at
+//! which it may depart, and waits here until then [LINUX, tcp_update_skb_after_send, fq_dequeue].
+//
+// Differs from [LINUX]: a burst that is due waits for the timer even if another burst is handed over before, which takes
+// it along in the kernel.
+
+use std::collections::VecDeque;
+
+use fairhaul_units::{Span, Time};
+
+/// By how much the timer of the queue may be late, and is where nothing else wakes the processor (timer_slack).
+const SLACK: Span = Span::from_us(10);
+
+/// A burst that was handed over.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// When its last packet has left the host.
+    leaves: Time,
+    /// What it takes of memory, bytes.
+    memory: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Fq {
+    /// The earliest departure of the next burst (tcp_wstamp_ns).
+    next: Time,
+    /// Of the burst that was handed over last: its earliest departure, when it departs, how much later it was made than it
+    /// might have departed, and its packets.
+    earliest: Time,
+    departs: Time,
+    credit: Span,
+    packets: u64,
+    /// When the timer expires, or did so last.
+    expires: Time,
+    waiting: VecDeque<Waiting>,
+    memory: u64,
+}
+
+impl Fq {
+    /// The earliest departure of the next burst.
+    pub fn next_departure(&self) -> Time {
+        self.next
+    }
+
+    /// The earliest departure of the burst that was handed over last, which its packets carry as their time stamp.
+    pub fn stamp(&self) -> Time {
+        self.earliest
+    }
+
+    /// When the burst that was handed over last departs.
+    pub fn departs(&self) -> Time {
+        self.departs
+    }
+
+    /// Whether nothing waits at `now`.
+    pub fn is_empty(&self, now: Time) -> bool {
+        self.waiting.back().is_none_or(|last| last.leaves <= now)
+    }
+
+    /// Whether less than `most` bytes of memory wait at `now`; if not, when the next burst leaves [LINUX,
+    /// tcp_small_queue_check].
+    pub fn has_room(&mut self, most: u64, now: Time) -> Result<(), Time> {
+        while let Some(first) = self.waiting.front().filter(|first| first.leaves <= now) {
+            self.memory -= first.memory;
+            self.waiting.pop_front();
+        }
+        match self.waiting.front() {
+            Some(first) if self.memory >= most => Err(first.leaves),
+            _ => Ok(()),
+        }
+    }
+
+    /// A burst of that many packets, which takes `memory` bytes, is handed over at `now`; `gap`: the time that the pacing
+    /// rate gives a packet.
+    pub fn hand_over(&mut self, packets: u64, memory: u64, gap: Span, now: Time) {
+        self.earliest = self.next.max(now);
+        self.credit = self.earliest.since(self.next);
+        self.packets = packets;
+        self.space(gap);
+        // The timer takes along what is due when it expires.
+        if self.earliest > now && self.earliest > self.expires {
+            self.expires = self.earliest + SLACK;
+        }
+        self.departs = self.expires.max(now);
+        self.waiting.push_back(Waiting { leaves: self.departs, memory });
+        self.memory += memory;
+    }
+
+    /// One packet more is part of the burst that was handed over last.
+    pub fn join(&mut self, memory: u64, gap: Span) {
+        self.packets += 1;
+        self.space(gap);
+        self.memory += memory;
+        self.waiting.iter_mut().next_back().into_iter().for_each(|last| last.memory += memory);
+    }
+
+    /// The last packet of the burst that was handed over last has left its host at `time`.
+    pub fn has_left(&mut self, time: Time) {
+        self.waiting.iter_mut().next_back().into_iter().for_each(|last| last.leaves = time);
+    }
+
+    /// Bytes that it holds.
+    pub fn size(&self) -> u64 {
+        (self.waiting.capacity() * size_of::<Waiting>()) as u64
+    }
+
+    /// The next burst follows when the pacing rate has sent this one, but for what this one was late, up to half of it.
+    fn space(&mut self, gap: Span) {
+        let length = gap * self.packets;
+        self.next = self.earliest + (length - (length / 2).min(self.credit));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Span = Span::from_us(10);
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// Earliest departure and departure of a burst of ten packets, 100 us, that is handed over at `us`.
+    fn handed_over(fq: &mut Fq, us: u64) -> (Time, Time) {
+        fq.hand_over(10, 15_000, GAP, at(us));
+        (fq.stamp(), fq.departs())
+    }
+
+    /// The second burst is due 100 us after the first, and the timer is 10 us late. The third is 70 us late, of which half
+    /// a burst is given back, so that the fourth is due 50 us behind it.
+    #[test]
+    fn bursts_depart_at_the_pacing_rate_and_what_they_are_late_is_given_back() {
+        let mut fq = Fq::default();
+        assert_eq!(handed_over(&mut fq, 1000), (at(1000), at(1000)));
+        assert_eq!(fq.next_departure(), at(1050));
+        assert_eq!(handed_over(&mut fq, 1001), (at(1050), at(1060)));
+        assert_eq!(handed_over(&mut fq, 1220), (at(1220), at(1220)));
+        assert_eq!(handed_over(&mut fq, 1220), (at(1270), at(1280)));
+    }
+
+    /// Bursts of 4 us: those that are due at 1002, 1006 and 1010 leave when the timer of the first expires, at 1012; the next
+    /// timer is that of 1014.
+    #[test]
+    fn the_timer_takes_along_what_is_due_when_it_expires() {
+        let mut fq = Fq::default();
+        fq.hand_over(2, 3_000, Span::from_us(2), at(996));
+        let departures = [0; 5].map(|_| {
+            fq.hand_over(2, 3_000, Span::from_us(2), at(998));
+            fq.departs()
+        });
+        assert_eq!(departures, [at(998), at(1012), at(1012), at(1012), at(1024)]);
+    }
+
+    /// Two bursts of 15000 B fill 30000 B until the first of them leaves, at 1060.
+    #[test]
+    fn what_waits_is_limited_and_room_comes_with_a_departure() {
+        let mut fq = Fq::default();
+        for us in [1000, 1001, 1002] {
+            assert_eq!(fq.has_room(30_000, at(us)), Ok(()));
+            handed_over(&mut fq, us);
+        }
+        assert_eq!(fq.has_room(30_000, at(1003)), Err(at(1060)));
+        assert!(!fq.is_empty(at(1060)));
+        assert_eq!(fq.has_room(30_000, at(1060)), Ok(()));
+        assert!(fq.is_empty(at(1160)));
+    }
+
+    /// Five packets one after the other are one burst: 50 us, and five times the memory.
+    #[test]
+    fn a_packet_that_joins_a_burst_departs_with_it() {
+        let mut fq = Fq::default();
+        handed_over(&mut fq, 1000);
+        fq.hand_over(1, 2_000, GAP, at(1001));
+        (0..4).for_each(|_| fq.join(2_000, GAP));
+        assert_eq!((fq.departs(), fq.next_departure()), (at(1060), at(1100)));
+        assert_eq!(fq.has_room(10_000, at(1002)), Err(at(1060)));
+    }
+}
