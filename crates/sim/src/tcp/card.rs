@@ -14,6 +14,8 @@ use super::time_stamps;
 const LARGEST_MERGE: u32 = 65_536;
 /// Packets that one poll takes (NAPI_POLL_WEIGHT); what follows is merged anew, as with a clock of fewer than 1000 Hz.
 const POLL: usize = 64;
+/// Polls after which programs get the processor if more is there (netdev_budget of 300 packets): what has come is read.
+const POLLS: usize = 5;
 
 /// See the module.
 #[derive(Clone)]
@@ -71,14 +73,14 @@ impl Card {
         let count = self.ring.partition_point(|waiting| waiting.0 <= due);
         let mut merged: Option<Data> = None;
         for (place, (_, data)) in self.ring.drain(..count).enumerate() {
-            let begins_poll = place % POLL == 0;
+            let (begins_poll, is_read) = (place % POLL == 0, place % (POLLS * POLL) == 0);
             match &mut merged {
                 Some(first) if self.merges && !begins_poll && follows(first, &data) => {
                     first.size += data.size;
                     first.packets += 1;
                     first.sending = data.sending;
                 }
-                _ => merged.replace(data).into_iter().for_each(|data| each(data, true)),
+                _ => merged.replace(data).into_iter().for_each(|data| each(data, !is_read)),
             }
         }
         merged.into_iter().for_each(|data| each(data, false));
@@ -171,6 +173,19 @@ mod tests {
         // 43 packets of 1500 B are less than 64 KiB, 44 are more.
         (0..45).for_each(|number| card.arrive(data(number), at(9)));
         assert_eq!(handed_over(&mut card), [(0, 43, true), (43, 2, false)]);
+    }
+
+    /// Of 700 packets, 320 are read together.
+    #[test]
+    fn programs_read_after_five_polls() {
+        let mut card = card(Span::ZERO, Span::ZERO);
+        (0..700).for_each(|number| card.arrive(data(number), at(5)));
+        let mut read = 0;
+        let handed = handed_over(&mut card).into_iter().filter_map(|(_, packets, more)| {
+            read += u64::from(packets);
+            (!more).then_some(read)
+        });
+        assert_eq!(handed.collect::<Vec<_>>(), [320, 640, 700]);
     }
 
     #[test]

@@ -29,10 +29,10 @@ mod undo_linux;
 mod usage;
 mod validation;
 
+use departure::RetransmittedBurst;
 use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
 use fairhaul_experiment::{Limit, OnTimeout, Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time};
-use departure::RetransmittedBurst;
 use frto::Frto;
 pub use outcome::Outcome;
 use silence::Silence;
@@ -93,8 +93,8 @@ pub struct Sender<C> {
     /// What ends slow start before something is lost.
     delay_exit: DelayExit,
     pacer: Pacer,
-    /// Where bursts wait for their departure, and packets that are retransmitted as one.
     fq: Option<Box<Fq>>,
+    /// Packets that are retransmitted as one.
     retransmitted: RetransmittedBurst,
     /// A burst that the kernel sizes waits for another acknowledgement.
     defers: bool,
@@ -254,13 +254,6 @@ impl<C: Controller + Clone> Sender<C> {
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
     pub fn timer(&self) -> Time {
         self.timer
-    }
-
-    /// What it notes of packets that are outstanding, bytes, at most.
-    pub fn memory(&self) -> u64 {
-        let rates = if self.rates.is_some() { RateSampler::PER_PACKET } else { 0 };
-        let waiting = self.fq.as_ref().map_or(0, |fq| fq.size());
-        2 * self.board.outstanding() * (self.detector.memory_per_packet() + rates) as u64 + waiting
     }
 
     /// The smoothed round-trip time.

@@ -46,13 +46,25 @@ impl<C: Controller + Clone> Sender<C> {
         self.fq.as_ref().map_or(self.pacer.next_turn(), |fq| fq.next_departure())
     }
 
+    /// An acknowledgement or a timer may change how much may wait in `fq`.
+    #[inline(always)]
+    pub(super) fn ask_fq_again(&mut self) {
+        if let Some(fq) = &mut self.fq {
+            fq.ask_again();
+        }
+    }
+
     /// A burst of new data is handed over to `fq`, if little enough waits there; if not, when to ask again.
     #[inline(never)]
     pub(super) fn hand_to_fq(&mut self, packets: u64, now: Time) -> Result<(), Time> {
         let (Some(mut fq), Some(segmentation)) = (self.fq.take(), self.config.segmentation) else {
             return Ok(());
         };
-        let room = self.room_in_fq(&mut fq, segmentation, packets, 1, now);
+        let mut room = self.room_in_fq(&mut fq, segmentation, packets, 1, now);
+        if room.is_ok() && fq.drops(now) {
+            self.on_local_drop(now);
+            room = fq.is_full(now).map_or(Ok(()), Err);
+        }
         if room.is_ok() {
             let paced = self.board.next() + packets >= FIRST_PACED;
             let gap = if paced { self.gap_in_fq() } else { Span::ZERO };

@@ -210,6 +210,9 @@ impl<C: Controller + Clone> Sender<C> {
         {
             return Poll::Hold(until);
         }
+        if let Some(until) = self.fq.as_ref().and_then(|fq| fq.is_full(now)) {
+            return Poll::Hold(until);
+        }
         let Some((burst, sending)) = (if self.config.offload == 1 { alone } else { self.burst(now) }) else {
             return Poll::Idle;
         };

@@ -1,4 +1,4 @@
-//! What can be read and changed of a sender while a run is paused.
+//! What can be read and changed of a sender between two events.
 
 use fairhaul_cc::{Builtin, Controller, Needs, Own, Window};
 use fairhaul_units::real;
@@ -6,6 +6,7 @@ use fairhaul_units::real;
 use super::undo::UndoState;
 use super::{CaState, Sender};
 use crate::flow_state::FlowState;
+use crate::tcp::RateSampler;
 
 impl<C: Controller + Clone> Sender<C> {
     /// Adds what it is at to that of its flow.
@@ -19,6 +20,13 @@ impl<C: Controller + Clone> Sender<C> {
         state.min_rtt = self.rtt.smallest();
         state.recovering |= matches!(self.state, CaState::Recovery | CaState::Loss);
         state.mode = self.mode();
+    }
+
+    /// What it notes of packets that are outstanding, bytes, at most.
+    pub fn memory(&self) -> u64 {
+        let rates = if self.rates.is_some() { RateSampler::PER_PACKET } else { 0 };
+        let waiting = self.fq.as_ref().map_or(0, |fq| fq.size());
+        2 * self.board.outstanding() * (self.detector.memory_per_packet() + rates) as u64 + waiting
     }
 
     /// Goes on with another window.
