@@ -82,6 +82,11 @@ CASES = [
         for controller in ("cubic", "reno", "bbr", "fhstcp")
         for buffer, count, rtt in ((0.5, 2, "40 ms"), (1, 4, MIXED), (2, 2, MIXED))
     ),
+    *(
+        case(1, buffer, 60, (controller, count, rtt))
+        for controller in ("cubic", "reno", "bbr", "fhstcp")
+        for buffer, count, rtt in ((1, 1, "100 ms"), (0.25, 2, "10 ms"))
+    ),
     # Two controllers.
     *(
         case(1, buffer, 60, (one, 1, "40 ms"), (other, 1, rtt))

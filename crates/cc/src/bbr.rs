@@ -269,6 +269,24 @@ mod tests {
         assert!(gaps[&8000] >= 100 && gaps[&13_333] >= 100 && gaps[&10_000] > 550, "{gaps:?}");
     }
 
+    /// At 1000 packets/s, 28 packets are delivered until a burst departs in 28 ms: with 128 in flight before, and two of the
+    /// next burst, 125 are not reached, so that the phase that probes goes on.
+    #[test]
+    fn linux_does_not_count_what_is_delivered_until_the_next_burst_departs() {
+        let rounds_of_probing = |wait: Span| {
+            let mut path = cycling(Linux);
+            let mut probing = 0;
+            for _ in 0..1600 {
+                path.flow.on_departure(path.now + Span::from_ms(1) + wait);
+                path.run(1, 134.0);
+                probing += u32::from((path.gap() * 1e7).round() == 8081.0);
+            }
+            probing
+        };
+        let (at_once, later) = (rounds_of_probing(Span::ZERO), rounds_of_probing(Span::from_ms(28)));
+        assert!(at_once >= 100 && later > at_once + 200, "{at_once} {later}");
+    }
+
     /// Ten seconds after the smallest round trip, at 100 ms, all are 120 ms long.
     #[test]
     fn an_old_round_trip_is_probed_with_four_packets_for_200_ms() {

@@ -246,6 +246,9 @@ impl BbrModel {
 
     /// What of `in_flight` packets is still in flight when the next burst departs; in Linux in the phase that probes for
     /// more with that burst [LINUX, bbr_packets_in_net_at_edt].
+    //
+    // Differs from [LINUX]: only a sender whose bursts have the kernel's sizes says when the next one departs. For others
+    // these are at most two packets.
     fn at_departure(&self, in_flight: f64, now: Time) -> f64 {
         if !self.is_linux() {
             return in_flight;

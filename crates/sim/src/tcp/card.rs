@@ -14,6 +14,8 @@ use super::time_stamps;
 const LARGEST_MERGE: u32 = 65_536;
 /// Packets that one poll takes (NAPI_POLL_WEIGHT); what follows is merged anew, as with a clock of fewer than 1000 Hz.
 const POLL: u8 = 64;
+/// Polls after which programs get the processor if more is there (netdev_budget of 300 packets): what has come is read.
+const POLLS: u8 = 5;
 
 /// See the module.
 #[derive(Clone)]
@@ -90,7 +92,7 @@ impl Card {
     pub fn interrupt(&mut self, mut each: impl FnMut(Data, bool)) {
         let due = self.due();
         self.ready = due + self.moderation;
-        let mut poll = Poll { merged: None, merges: self.merges, left: POLL };
+        let mut poll = Poll { merged: None, merges: self.merges, left: POLL, polls: 0 };
         while let Some(&waiting) = self.ring.front().filter(|waiting| waiting.at <= due) {
             let all = waiting.data.packets.max(1);
             let here = if self.spacing.is_zero() || all == 1 {
@@ -121,8 +123,9 @@ struct Poll {
     /// What has been merged and may still grow.
     merged: Option<Data>,
     merges: bool,
-    /// Packets that this poll still takes.
+    /// Packets that this poll still takes, and polls since what has come was read.
     left: u8,
+    polls: u8,
 }
 
 impl Poll {
@@ -156,11 +159,17 @@ impl Poll {
                 first.packets += data.packets;
                 first.sending = data.sending;
             }
-            merged => merged.replace(data).into_iter().for_each(|data| each(data, true)),
+            merged => {
+                let is_read = self.left == POLL && self.polls == POLLS;
+                merged.replace(data).into_iter().for_each(|data| each(data, !is_read));
+            }
+        }
+        if self.left == POLL && self.polls == POLLS {
+            self.polls = 0;
         }
         self.left -= data.packets.max(1);
         if self.left == 0 {
-            self.left = POLL;
+            (self.left, self.polls) = (POLL, self.polls + 1);
         }
     }
 }
@@ -247,6 +256,19 @@ mod tests {
         // 43 packets of 1500 B are less than 64 KiB, 44 are more.
         (0..45).for_each(|number| card.arrive(data(number), at(9)));
         assert_eq!(handed_over(&mut card), [(0, 43, true), (43, 2, false)]);
+    }
+
+    /// Of 700 packets, 320 are read together.
+    #[test]
+    fn programs_read_after_five_polls() {
+        let mut card = card(Span::ZERO, Span::ZERO);
+        (0..700).for_each(|number| card.arrive(data(number), at(5)));
+        let mut read = 0;
+        let handed = handed_over(&mut card).into_iter().filter_map(|(_, packets, more)| {
+            read += u64::from(packets);
+            (!more).then_some(read)
+        });
+        assert_eq!(handed.collect::<Vec<_>>(), [320, 640, 700]);
     }
 
     #[test]

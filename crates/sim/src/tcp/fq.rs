@@ -11,6 +11,9 @@ use fairhaul_units::{Span, Time};
 /// By how much the timer of the queue may be late, and is where nothing else wakes the processor (timer_slack).
 const SLACK: Span = Span::from_us(10);
 
+/// Bursts of a flow that may wait (flow_limit).
+const FLOW_LIMIT: usize = 100;
+
 /// A burst that was handed over.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -35,6 +38,8 @@ pub struct Fq {
     expires: Time,
     waiting: VecDeque<Waiting>,
     memory: u64,
+    /// Too much waits until then, as far as is known.
+    full_until: Time,
 }
 
 impl Fq {
@@ -61,14 +66,42 @@ impl Fq {
     /// Whether less than `most` bytes of memory wait at `now`; if not, when the next burst leaves [LINUX,
     /// tcp_small_queue_check].
     pub fn has_room(&mut self, most: u64, now: Time) -> Result<(), Time> {
+        self.forget_departed(now);
+        match self.waiting.front() {
+            Some(first) if self.memory >= most => {
+                self.full_until = first.leaves;
+                Err(first.leaves)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether as many bursts wait at `now` as may: another one would be dropped, and is not requested before all of them have
+    /// left, or something else happens.
+    pub fn drops(&mut self, now: Time) -> bool {
+        self.forget_departed(now);
+        let is_full = self.waiting.len() >= FLOW_LIMIT;
+        if is_full && let Some(last) = self.waiting.back() {
+            self.full_until = last.leaves;
+        }
+        is_full
+    }
+
+    fn forget_departed(&mut self, now: Time) {
         while let Some(first) = self.waiting.front().filter(|first| first.leaves <= now) {
             self.memory -= first.memory;
             self.waiting.pop_front();
         }
-        match self.waiting.front() {
-            Some(first) if self.memory >= most => Err(first.leaves),
-            _ => Ok(()),
-        }
+    }
+
+    /// Until when too much waits, if it does so at `now`, and nothing has happened since that was found.
+    pub fn is_full(&self, now: Time) -> Option<Time> {
+        Some(self.full_until).filter(|until| now < *until)
+    }
+
+    /// Something has happened: how much may wait has perhaps changed.
+    pub fn ask_again(&mut self) {
+        self.full_until = Time::ZERO;
     }
 
     /// A burst of that many packets, which takes `memory` bytes, is handed over at `now`; `gap`: the time that the pacing
@@ -105,7 +138,7 @@ impl Fq {
         (self.waiting.capacity() * size_of::<Waiting>()) as u64
     }
 
-    /// The next burst follows when the pacing rate has sent this one, but for what this one was late, up to half of it.
+    /// The next burst follows when the pacing rate has sent this one, except for what this one was late, up to half of it.
     fn space(&mut self, gap: Span) {
         let length = gap * self.packets;
         self.next = self.earliest + (length - (length / 2).min(self.credit));
@@ -162,9 +195,32 @@ mod tests {
             handed_over(&mut fq, us);
         }
         assert_eq!(fq.has_room(30_000, at(1003)), Err(at(1060)));
+        assert_eq!([1059, 1060].map(|us| fq.is_full(at(us))), [Some(at(1060)), None]);
+        fq.ask_again();
+        assert_eq!(fq.is_full(at(1059)), None);
         assert!(!fq.is_empty(at(1060)));
         assert_eq!(fq.has_room(30_000, at(1060)), Ok(()));
         assert!(fq.is_empty(at(1160)));
+    }
+
+    /// The hundredth burst that waits is taken, and the next one dropped.
+    #[test]
+    fn a_hundred_bursts_of_a_flow_may_wait() {
+        let mut fq = Fq::default();
+        let handed_over = (0..200).take_while(|_| {
+            let drops = fq.drops(at(1000));
+            handed_over(&mut fq, 1000);
+            !drops
+        });
+        // The first of them departs at once, and waits no longer.
+        assert_eq!(handed_over.count(), 101);
+        assert!(fq.is_full(at(2000)).is_some());
+        // What has departed is forgotten, however much that is.
+        let mut fq = Fq::default();
+        assert!((1..500).all(|n| {
+            self::handed_over(&mut fq, 1000 * n);
+            !fq.drops(at(1000 * n))
+        }));
     }
 
     /// Five packets one after the other are one burst: 50 us, and five times the memory.

@@ -11,8 +11,7 @@ use fairhaul_units::{Span, Time};
 const LEAST_WINDOW: f64 = 16.0;
 /// Acknowledgements that come closer than that belong to one train (hystart_ack_delta_us).
 const CLOSE: Span = Span::from_ms(2);
-/// By what a burst of offload may lengthen a train; the kernel's figure for windows below 2 Gbit/s
-/// (hystart_ack_delay).
+/// By what a burst of offload may lengthen a train at most (hystart_ack_delay).
 const SLACK: Span = Span::from_ms(1);
 /// Samples of a round before it is judged (HYSTART_MIN_SAMPLES).
 const SAMPLES: u32 = 8;
@@ -20,6 +19,29 @@ const SAMPLES: u32 = 8;
 /// these bounds (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
 const LEAST_RISE: Span = Span::from_ms(4);
 const LARGEST_RISE: Span = Span::from_ms(16);
+
+/// How long the acknowledgements of a round may follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct LongestTrain {
+    /// By what bursts may lengthen a train.
+    pub slack: Span,
+    /// Of the smallest round trip and that: divided by `part`. A paced sender may delay packets by half a round trip.
+    pub part: u64,
+}
+
+impl LongestTrain {
+    /// That of a sender that does not pace, and hands over bursts slowly or none.
+    pub const UNPACED: LongestTrain = LongestTrain { slack: SLACK, part: 2 };
+
+    /// That of a sender whose largest burst takes `burst`, which paces if `paced`: four bursts lengthen a train.
+    pub fn of_bursts(burst: Span, paced: bool) -> LongestTrain {
+        LongestTrain { slack: (burst * 4).min(SLACK), part: if paced { 1 } else { 2 } }
+    }
+
+    fn of(self, least: Span) -> Span {
+        (least + self.slack) / self.part
+    }
+}
 
 /// The slow start of a connection that begins, or begins anew after a timeout.
 #[derive(Clone, Debug)]
@@ -49,20 +71,20 @@ impl HyStart {
     //
     // Differs from [LINUX] before 6.14: in those kernels rounds, too, begin when the window first is 16, in the
     // middle of a round, so that a train is measured from there.
-    pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64, una: u64, next: u64) -> bool {
+    pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64, una: u64, next: u64, longest: LongestTrain) -> bool {
         self.least = self.least.min(ack.rtt);
         if una > self.end {
             *self = HyStart { least: self.least, ..HyStart::anew(ack.now, next) };
         }
-        cwnd >= LEAST_WINDOW && (self.is_long_train(ack) || self.has_risen(ack))
+        cwnd >= LEAST_WINDOW && (self.is_long_train(ack, longest) || self.has_risen(ack))
     }
 
-    fn is_long_train(&mut self, ack: &AckEvent) -> bool {
+    fn is_long_train(&mut self, ack: &AckEvent, longest: LongestTrain) -> bool {
         if ack.now.since(self.last) > CLOSE {
             return false; // the train is broken, and its round sees no other
         }
         self.last = ack.now;
-        ack.now.since(self.round_began) > (self.least + SLACK) / 2
+        ack.now.since(self.round_began) > longest.of(self.least)
     }
 
     fn has_risen(&mut self, ack: &AckEvent) -> bool {
@@ -99,10 +121,23 @@ mod tests {
     /// When slow start ends, in us after the first acknowledgement of a round whose acknowledgements
     /// are that far apart.
     fn ends(gap_us: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
+        ends_after(gap_us, rtt_ms, cwnd, LongestTrain::UNPACED)
+    }
+
+    fn ends_after(gap_us: u64, rtt_ms: u64, cwnd: f64, longest: LongestTrain) -> Option<u64> {
         let mut hystart = HyStart::anew(Time::ZERO, 0);
-        hystart.is_over(&event(0, 40), cwnd, 1, 2);
-        let mut is_over = |n: u64| hystart.is_over(&event(1000 + n * gap_us, rtt_ms), cwnd, 3 + n, 300);
+        hystart.is_over(&event(0, 40), cwnd, 1, 2, longest);
+        let event = |n: u64| event(1000 + n * gap_us, rtt_ms);
+        let mut is_over = |n: u64| hystart.is_over(&event(n), cwnd, 3 + n, 300, longest);
         (0..200).find(|&n| is_over(n)).map(|n| n * gap_us)
+    }
+
+    /// Bursts of 100 us lengthen the train by 400 us: half of 40.4 ms are 20.2, and where the sender paces, all of it counts.
+    #[test]
+    fn a_train_may_be_as_long_as_the_round_trip_where_the_sender_paces() {
+        let ends = |paced| ends_after(300, 40, 16.0, LongestTrain::of_bursts(Span::from_us(100), paced));
+        assert_eq!((ends(false), ends(true)), (Some(20_400), Some(40_500)));
+        assert_eq!(LongestTrain::of_bursts(Span::from_ms(3), false).slack, SLACK);
     }
 
     /// The round that begins when 8 are sent has samples 2 to 8, which are too few; the next begins with
@@ -110,8 +145,10 @@ mod tests {
     #[test]
     fn a_round_ends_with_something_that_left_in_it() {
         let mut hystart = HyStart::anew(Time::ZERO, 0);
-        assert!(!hystart.is_over(&event(0, 40), 15.0, 1, 8));
-        let over = (2..40).find(|&una| hystart.is_over(&event(2500 * una, 46), 16.0, una, 30 + una));
+        assert!(!hystart.is_over(&event(0, 40), 15.0, 1, 8, LongestTrain::UNPACED));
+        let mut is_over =
+            |una| hystart.is_over(&event(2500 * una, 46), 16.0, una, 30 + una, LongestTrain::UNPACED);
+        let over = (2..40).find(|&una| is_over(una));
         assert_eq!(over, Some(17));
     }
 

@@ -29,7 +29,7 @@ pub use buffer_limits::BufferLimits;
 pub use card::Card;
 pub use datagrams::Datagrams;
 pub use fq::Fq;
-pub use hystart::HyStart;
+pub use hystart::{HyStart, LongestTrain};
 pub use hystart_pp::HyStartPp;
 pub use loss_detector::{LossDetector, TimerEvent, Timing};
 pub use pacer::Pacer;

@@ -18,13 +18,16 @@ use super::time_stamps;
 const HALF_PAGE: u64 = 2048 - 320 - HEADROOM;
 const HEADROOM: u64 = 64;
 const DESCRIPTION: u64 = 560;
+/// Of that, the descriptor.
+const DESCRIPTOR: u64 = 240;
 const HEADERS: u64 = 256;
 const PAGE: u64 = 4096;
 /// The part of a packet in memory that is payload is counted in parts of that (scaling_ratio).
 const PARTS: u64 = 256;
 /// The same before the first packet has shown it (TCP_DEFAULT_SCALING_RATIO).
 const FIRST_PART: f64 = 0.5;
-/// The largest window that scaling can say [RFC 7323, 2.3].
+/// The largest scale of windows, and the largest window that it can say [RFC 7323, 2.3].
+const LARGEST_SCALE: u32 = 14;
 const LARGEST: f64 = 65_535.0 * 16_384.0;
 /// Packets of the first window of a sender (TCP_INIT_CWND).
 const FIRST_PACKETS: f64 = 10.0;
@@ -39,6 +42,9 @@ pub struct ReceiveWindow {
     /// Payload of a packet, and the part that it is of its memory.
     segment: f64,
     part: f64,
+    /// What a packet that waits takes of the window, which is less than its payload because merged packets need no
+    /// descriptor each.
+    held: f64,
     /// The buffer, memory, and the largest that it may be.
     buffer: f64,
     most: f64,
@@ -57,6 +63,10 @@ pub struct ReceiveWindow {
     opened: Time,
     /// Packets below may be sent: what was offered is never taken back.
     edge: u64,
+    /// The window that the last acknowledgement offered, and the end of what was, in bytes; and the unit of windows.
+    offered: f64,
+    offered_below: f64,
+    unit: f64,
 }
 
 impl ReceiveWindow {
@@ -69,6 +79,7 @@ impl ReceiveWindow {
         Some(Box::new(ReceiveWindow {
             segment,
             part: payload_part(flow.packet.0, segment as u64),
+            held: held_part(flow.packet.0) * segment,
             buffer: first as f64,
             most: most as f64,
             threshold,
@@ -79,6 +90,9 @@ impl ReceiveWindow {
             first: None,
             opened: Time::ZERO,
             edge: (threshold / segment) as u64,
+            offered: threshold,
+            offered_below: threshold,
+            unit: unit_of_windows(most),
         }))
     }
 
@@ -91,13 +105,13 @@ impl ReceiveWindow {
     /// beyond a gap. Whether what may be offered has grown.
     pub fn arrive(&mut self, packets: u8, stamped: Time, now: Time, next: u64, beyond: u64) -> bool {
         self.sample(now.since(stamped), now);
-        let room = self.full() - beyond as f64 * self.segment - self.threshold;
+        let room = self.full() - beyond as f64 * self.held - self.threshold;
         let grows = room > 0.0;
         if grows {
             self.threshold += room.min(2.0 * f64::from(packets) * self.segment);
         }
         self.adjust(now, next);
-        let offered = self.threshold.min(self.full() - beyond as f64 * self.segment).max(0.0);
+        let offered = self.threshold.min(self.full() - beyond as f64 * self.held).max(0.0);
         self.edge = self.edge.max(next + (offered / self.segment) as u64);
         grows
     }
@@ -105,6 +119,23 @@ impl ReceiveWindow {
     /// How many packets from `next` on there is room for.
     pub fn packets_from(&self, next: u64) -> u64 {
         self.edge.saturating_sub(next)
+    }
+
+    /// An acknowledgement of all packets below `next` leaves.
+    pub fn is_offered(&mut self, next: u64) {
+        let next = next as f64 * self.segment;
+        self.offered = self.in_units(self.threshold.min(self.full())).max(self.offered_below - next);
+        self.offered_below = next + self.offered;
+    }
+
+    /// Whether the window is not smaller than the one offered last while `held` packets wait in the buffer.
+    pub fn stays_open(&self, held: u64) -> bool {
+        let room = self.full() - held as f64 * self.held;
+        self.in_units(self.threshold.min(room)) >= self.offered
+    }
+
+    fn in_units(&self, window: f64) -> f64 {
+        (window / self.unit).ceil() * self.unit
     }
 
     /// What the buffer holds.
@@ -141,12 +172,27 @@ impl ReceiveWindow {
     }
 }
 
+/// What a packet takes of memory [LINUX, netdev_alloc_skb].
+fn memory_of(packet: u64) -> u64 {
+    let head = if packet <= HALF_PAGE { packet } else { HEADERS };
+    (head + HEADROOM).next_multiple_of(HEADROOM) + DESCRIPTION + (packet - head).next_multiple_of(PAGE)
+}
+
 /// The part of a packet in memory that is payload [LINUX, tcp_measure_rcv_mss].
 fn payload_part(packet: u64, payload: u64) -> f64 {
-    let head = if packet <= HALF_PAGE { packet } else { HEADERS };
-    let memory =
-        (head + HEADROOM).next_multiple_of(HEADROOM) + DESCRIPTION + (packet - head).next_multiple_of(PAGE);
-    (payload * PARTS / memory) as f64 / PARTS as f64
+    (payload * PARTS / memory_of(packet)) as f64 / PARTS as f64
+}
+
+/// The part of its memory that a packet keeps which is merged with the one before it [LINUX, tcp_try_coalesce].
+fn held_part(packet: u64) -> f64 {
+    1.0 - DESCRIPTOR as f64 / memory_of(packet) as f64
+}
+
+/// The unit of windows where the buffer may be `most` bytes: the least power of two with which 16 bits express it
+/// [LINUX, tcp_select_initial_window].
+fn unit_of_windows(most: u64) -> f64 {
+    let scale = most.max(1).ilog2().saturating_sub(15).min(LARGEST_SCALE);
+    f64::from(1_u32 << scale)
 }
 
 #[cfg(test)]
@@ -164,6 +210,7 @@ mod tests {
         ReceiveWindow {
             segment: 1448.0,
             part: payload_part(1500, 1448),
+            held: held_part(1500) * 1448.0,
             buffer: 131_072.0,
             most,
             threshold: 65_536.0,
@@ -174,6 +221,9 @@ mod tests {
             first: None,
             opened: Time::ZERO,
             edge: 45,
+            offered: 65_536.0,
+            offered_below: 65_536.0,
+            unit: unit_of_windows(most as u64),
         }
     }
 
@@ -209,5 +259,20 @@ mod tests {
         let before = window.packets_from(1);
         assert!(!window.arrive(30, Time::ZERO, now, 1, 30));
         assert_eq!(window.packets_from(1), before);
+    }
+
+    /// With the largest scale windows are multiples of 16 KiB: after 96 KiB were offered, 10 packets that are not read make
+    /// no smaller window, and 20 do. With the unit of 128 B one packet does.
+    #[test]
+    fn unread_packets_that_fit_into_the_unit_of_windows_leave_the_window_open() {
+        assert_eq!([6_291_456, 536_870_912].map(unit_of_windows), [128.0, 16_384.0]);
+        let open = |most: f64| {
+            let mut window = ReceiveWindow { buffer: 147_000.0, threshold: 98_000.0, ..window(most) };
+            window.rtt = Some(0.02);
+            window.is_offered(0);
+            [0, 1, 10, 20].map(|packets| window.stays_open(packets))
+        };
+        assert_eq!(open(536_870_912.0), [true, true, true, false]);
+        assert_eq!(open(6_291_456.0), [true, false, false, false]);
     }
 }

@@ -35,8 +35,10 @@ pub struct Receiver {
     /// Says that instead, as the kernel would.
     adaptive: Option<Box<AdaptiveDelayedAck>>,
     delayed: Option<DelayedAck>,
-    /// The application reads only what follows in the same interrupt; and an acknowledgement is due once it has read.
+    /// The application reads only what follows in the same interrupt; packets in order that it has not read; and an
+    /// acknowledgement is due once it has.
     reads_later: bool,
+    unread: u64,
     is_due: bool,
     /// What it offers, where its kernel sizes its buffer.
     window: Option<Box<ReceiveWindow>>,
@@ -82,6 +84,7 @@ impl Receiver {
             adaptive,
             delayed: None,
             reads_later: false,
+            unread: 0,
             is_due: false,
             window: None,
             echoes: false,
@@ -111,6 +114,9 @@ impl Receiver {
     /// Whether more follows in the same interrupt: the application reads all of it together, and what it has not read
     /// takes room, without which what came in order is acknowledged only then [LINUX, __tcp_ack_snd_check].
     pub fn set_reads_later(&mut self, later: bool) {
+        if !self.reads_later {
+            self.unread = 0;
+        }
         self.reads_later = later;
     }
 
@@ -341,8 +347,9 @@ impl Receiver {
             feedback,
             window: None,
         };
-        if let Some(window) = &self.window {
+        if let Some(window) = &mut self.window {
             ack.window = NonZeroU32::new((window.packets_from(self.next) as u32).max(1));
+            window.is_offered(self.next);
         }
         if self.reports && !self.out_of_order.is_empty() {
             self.report(&mut ack);

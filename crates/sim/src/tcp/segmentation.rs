@@ -120,6 +120,11 @@ impl Segmentation {
         self.segment as u64
     }
 
+    /// How long the largest burst of all takes at a pacing rate of `rate` packets/s.
+    pub fn time_of_largest(&self, rate: f64) -> Span {
+        Span::from_secs(LARGEST_BURST as f64 / (rate * self.segment))
+    }
+
     /// The most packets that leave as one at a pacing rate of `rate` packets/s.
     pub fn largest(&self, rate: f64, min_rtt: Span) -> u64 {
         let most = LARGEST_BURST as f64;

@@ -92,8 +92,8 @@ pub struct Sender<C> {
     /// What ends slow start before something is lost.
     delay_exit: DelayExit,
     pacer: Pacer,
-    /// Where bursts wait for their departure, and packets that are retransmitted as one.
     fq: Option<Box<Fq>>,
+    /// Packets that are retransmitted as one.
     retransmitted: RetransmittedBurst,
     /// A burst that the kernel sizes waits for another acknowledgement.
     defers: bool,
@@ -263,13 +263,6 @@ impl<C: Controller + Clone> Sender<C> {
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
     pub fn timer(&self) -> Time {
         self.timer
-    }
-
-    /// What it notes of packets that are outstanding, bytes.
-    pub fn memory(&self) -> u64 {
-        let rates = self.rates.as_ref().map_or(0, |rates| rates.memory());
-        let waiting = self.fq.as_ref().map_or(0, |fq| fq.size());
-        (self.detector.memory() + rates) as u64 + waiting
     }
 
     /// The smoothed round-trip time.

@@ -230,3 +230,38 @@ fn reno_with_both_sizes_fills_the_link() {
         assert!(utilization > 0.95, "{capacity}: {utilization}");
     }
 }
+
+/// The bursts of a flow of Linux at 50 of 100 Mbit/s, in packets of 1000 B: when they left, and how many packets they had.
+fn bursts_of_linux(qdisc: &str) -> Vec<(f64, usize)> {
+    let text = format!(
+        "duration = \"4 s\"\nprofile = \"linux\"\n[bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n\
+         queue = {{ kind = \"droptail\", capacity = \"2 bdp\" }}\n[[flow]]\nname = \"F\"\nrtt = \"40 ms\"\n\
+         controller = \"reno\"\noverhead = \"0 s\"\noffload = \"auto\"\nmax_pacing_rate = \"50 Mbit/s\"\n\
+         host = {{ qdisc = \"{qdisc}\" }}"
+    );
+    let scenario = read(&text, "test.toml", &[]).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+    let (_, evidence) = run_traced(&scenario, 0, &Control::default()).expect("it runs");
+    let rows = evidence.rows.iter().filter(|row| row.what == PacketWhat::Sent);
+    let times: Vec<f64> = rows.map(|row| row.t_s).collect();
+    times.chunk_by(|a, b| a == b).map(|burst| (burst[0], burst.len())).collect()
+}
+
+/// At 50 Mbit/s a 1024th of a second has 6 packets, 960 us. The first two acknowledged packets are replaced at once, at 80 ms;
+/// the next burst has to wait for its turn, and with `fq` 10 us more, for the timer, whichever burst comes after it.
+#[test]
+fn fq_lets_bursts_go_one_after_the_other_and_ten_microseconds_late() {
+    let [by_fq, by_itself] = ["fq", "pfifo_fast"].map(bursts_of_linux);
+    let late =
+        |bursts: &[(f64, usize)]| bursts.iter().filter(|burst| burst.0 > 2.0).copied().collect::<Vec<_>>();
+    for bursts in [late(&by_fq), late(&by_itself)] {
+        assert!(bursts.len() > 2000 && bursts.iter().all(|burst| burst.1 == 6));
+        assert!(bursts.windows(2).all(|pair| (pair[1].0 - pair[0].0 - 960e-6).abs() < 1e-9));
+    }
+    let of_second_round = |bursts: &[(f64, usize)]| {
+        let mut times = bursts.iter().map(|burst| burst.0).filter(|time| *time > 0.08);
+        [(); 2].map(|()| times.next().expect("it sends"))
+    };
+    let (late, in_time) = (of_second_round(&by_fq), of_second_round(&by_itself));
+    assert_eq!(late[0], in_time[0]);
+    within(1e-3, 10e-6, late[1] - in_time[1], "timer");
+}

@@ -82,10 +82,18 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn size_window(&mut self, data: &Data, now: Time) {
         let Some(window) = &mut self.window else { return };
+        self.unread += u64::from(data.packets);
         let grows = window.arrive(data.packets, data.stamped, now, self.next, self.out_of_order.members());
         if let Some(adaptive) = self.adaptive.as_mut().filter(|_| grows) {
             adaptive.on_larger_window();
         }
+    }
+
+    /// Whether what the application has not read takes so little room that the window is not smaller than the one offered
+    /// last, for example because it is less than the unit of the window [LINUX, __tcp_select_window].
+    fn has_room(&self) -> bool {
+        let beyond = self.out_of_order.members();
+        self.window.as_ref().is_some_and(|window| window.stays_open(self.unread + beyond))
     }
 
     /// In Linux the first of the marked packets that are echoed makes two acknowledgements go out at once, and the others
@@ -123,8 +131,9 @@ impl Receiver {
             // __tcp_ack_snd_check, tcp_cleanup_rbuf].
             self.is_due |= data.packets > 1 || data.sending.ends_burst() || self.delayed.is_some();
         }
+        let is_large = data.packets > 1 || self.delayed.is_some();
         match decision {
-            AckDecision::Delay(_) if self.is_due && !self.reads_later => {}
+            AckDecision::Delay(_) if self.is_due && (!self.reads_later || is_large && self.has_room()) => {}
             decision @ (AckDecision::Delay(hold) | AckDecision::Compress(hold)) if self.delayed.is_none() => {
                 let until = match decision {
                     AckDecision::Delay(_) => kernel_timer::expires(now, now + hold),

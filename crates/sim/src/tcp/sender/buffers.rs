@@ -6,9 +6,10 @@ use fairhaul_units::Ack;
 use super::Sender;
 
 impl<C: Controller + Clone> Sender<C> {
-    /// The receiver says what it has room for, if it does.
+    /// The receiver says what it has room for, if it does; and what may wait in the queue discipline has perhaps changed.
     #[inline(always)]
     pub(super) fn hear_window(&mut self, ack: &Ack) {
+        self.ask_fq_again();
         if let Some(window) = ack.window {
             self.config.buffers.offer(self.board.una(), ack.next + u64::from(window.get()));
         }

@@ -57,13 +57,25 @@ impl<C: Controller + Clone> Sender<C> {
         self.fq.as_ref().map_or(self.pacer.next_turn(), |fq| fq.next_departure())
     }
 
+    /// An acknowledgement or a timer may change how much may wait in `fq`.
+    #[inline(always)]
+    pub(super) fn ask_fq_again(&mut self) {
+        if let Some(fq) = &mut self.fq {
+            fq.ask_again();
+        }
+    }
+
     /// Whether little enough waits in `fq` for a burst of new data, where it is; if not, when to ask again.
     #[inline(never)]
     pub(super) fn wait_for_fq(&mut self, packets: u64, now: Time) -> Result<(), Time> {
         let (Some(mut fq), Some(segmentation)) = (self.fq.take(), self.config.segmentation) else {
             return Ok(());
         };
-        let room = self.room_in_fq(&mut fq, segmentation, packets, 1, now);
+        let mut room = self.room_in_fq(&mut fq, segmentation, packets, 1, now);
+        if room.is_ok() && fq.drops(now) {
+            self.on_local_drop(now);
+            room = fq.is_full(now).map_or(Ok(()), Err);
+        }
         if room.is_err() {
             let capped = self.config.max_pacing_rate.is_some();
             self.stopped_otherwise(if capped { Limit::PacingCap } else { Limit::CongestionWindow });

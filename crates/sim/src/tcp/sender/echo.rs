@@ -12,6 +12,23 @@ use fairhaul_units::Time;
 use super::{CaState, Outcome, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
+    /// The queue discipline of the host has no room for a burst, which leaves later: the window is reduced as for a mark
+    /// [LINUX, tcp_enter_cwr].
+    #[cold]
+    pub(super) fn on_local_drop(&mut self, now: Time) {
+        if self.state != CaState::Open || self.in_cwr || !self.prr.is_used_for_marks() {
+            return;
+        }
+        let cwnd = self.window.cwnd;
+        self.on_congestion_event(Cause::Mark, now);
+        self.delay_exit.on_reduction();
+        self.marked_below = self.board.next();
+        self.in_cwr = true;
+        self.undo_state.discard();
+        self.prr.begin(self.board.outstanding(), cwnd);
+        self.reduce(0, false);
+    }
+
     /// An acknowledgement outside recovery echoes a mark; `delivered`: the packets that it delivers; `advanced`: the
     /// cumulative acknowledgement moved.
     ///

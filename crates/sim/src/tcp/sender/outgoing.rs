@@ -237,6 +237,9 @@ impl<C: Controller + Clone> Sender<C> {
         {
             return Err(Poll::Hold(until));
         }
+        if let Some(until) = self.fq.as_ref().and_then(|fq| fq.is_full(now)) {
+            return Err(Poll::Hold(until));
+        }
         let alone = Some((1, Sending::First));
         let burst = if self.config.offload == 1 { alone } else { self.burst(now) };
         let (burst, sending) = burst.ok_or(Poll::Idle)?;

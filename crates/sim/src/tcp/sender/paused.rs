@@ -1,4 +1,4 @@
-//! What can be read and changed of a sender while a run is paused.
+//! What can be read and changed of a sender between two events.
 
 use fairhaul_cc::{Builtin, Controller, Needs, Own, Window};
 use fairhaul_units::real;
@@ -19,6 +19,13 @@ impl<C: Controller + Clone> Sender<C> {
         state.min_rtt = self.rtt.smallest();
         state.recovering |= matches!(self.state, CaState::Recovery | CaState::Loss);
         state.mode = self.mode();
+    }
+
+    /// What it notes of packets that are outstanding, bytes.
+    pub fn memory(&self) -> u64 {
+        let rates = self.rates.as_ref().map_or(0, |rates| rates.memory());
+        let waiting = self.fq.as_ref().map_or(0, |fq| fq.size());
+        (self.detector.memory() + rates) as u64 + waiting
     }
 
     /// Goes on with another window.

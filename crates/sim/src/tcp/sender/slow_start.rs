@@ -5,7 +5,7 @@ use fairhaul_experiment::SlowStart;
 use fairhaul_units::Time;
 
 use super::Sender;
-use crate::tcp::{HyStart, HyStartPp};
+use crate::tcp::{HyStart, HyStartPp, LongestTrain};
 
 /// What ends slow start by the delay, as long as it may; boxed, since few have it and none for long.
 #[derive(Clone, Debug)]
@@ -46,13 +46,22 @@ impl DelayExit {
 impl<C: Controller + Clone> Sender<C> {
     /// Whether slow start ends here, by a train of acknowledgements or the delay.
     pub(super) fn ends_slow_start(&mut self, event: &AckEvent) -> bool {
+        let DelayExit::HyStart(_) = self.delay_exit else { return false };
+        let longest = self.longest_train_of_acks();
         let DelayExit::HyStart(hystart) = &mut self.delay_exit else { return false };
-        let over = hystart.is_over(event, self.window.cwnd, self.board.una(), self.board.next());
+        let over = hystart.is_over(event, self.window.cwnd, self.board.una(), self.board.next(), longest);
         if over {
             self.window.ssthresh = self.window.cwnd;
             self.delay_exit = DelayExit::None;
         }
         over
+    }
+
+    /// How long the acknowledgements of a round may follow each other before slow start ends [LINUX, hystart_ack_delay].
+    fn longest_train_of_acks(&self) -> LongestTrain {
+        let Some(segmentation) = self.config.segmentation else { return LongestTrain::UNPACED };
+        let paced = self.fq.is_some() || matches!(self.pacing(), Pacing::Even(_));
+        LongestTrain::of_bursts(segmentation.time_of_largest(self.pacing_rate()), paced)
     }
 
     /// As the controller would, or by a part of that.

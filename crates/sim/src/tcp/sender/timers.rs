@@ -18,6 +18,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The timer has run out.
     pub fn on_timer(&mut self, now: Time) -> Outcome {
+        self.ask_fq_again();
         let (recovering, timing) = (self.state != CaState::Open, self.timing(now));
         match self.detector.on_timer(&mut self.board, recovering, timing) {
             TimerEvent::Timeout if self.only_asks() => self.ask_again(now),
