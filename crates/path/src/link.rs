@@ -13,6 +13,10 @@ use crate::queue::{Arrival, Discipline, QueueDecision};
 use crate::schedule::{Pace, Schedule};
 use crate::token_bucket::BucketRule;
 
+/// Besides a burst that passes as one there is room for two others of the largest size. Otherwise packets of which each has a
+/// place before it arrives would keep those of others out that arrive before.
+const ROOM_BESIDE: Bytes = Bytes(2 * 65_536);
+
 /// How a packet leaves a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
@@ -211,18 +215,21 @@ impl Link {
     }
 
     /// Offers a burst, which it [carries](Link::carries_bursts), of packets like `packet`, the first of them at `now`: how the
-    /// first leaves, and the others right behind it. `None`: not all of them have room now, so each is to be
-    /// [offered](Link::offer_of_burst).
+    /// first leaves, and the others right behind it. `None`: so little room is left that it matters which packets come first,
+    /// so each is to be offered at its time.
     pub fn offer_burst(&mut self, packet: &LinkPacket, burst: Burst, now: Time) -> Option<Departure> {
         if let Backlog::Last(last) = &self.backlog {
             // Once there are bursts, what leaves in a row is stored as one.
             self.backlog = Backlog::All(last.as_all(packet.size, now));
         }
-        if let Backlog::All(all) = &mut self.backlog {
+        if let (Backlog::All(all), Discipline::DropTail(queue)) = (&mut self.backlog, &self.queue) {
             all.retire(now);
-        }
-        if !self.has_room(packet.size, burst.packets, now) {
-            return None;
+            let (size, count) = (u64::from(packet.size), u64::from(burst.packets));
+            let packets = all.len() + count + ROOM_BESIDE.0 / size.max(1);
+            let bytes = all.bytes + Bytes(size * count) + ROOM_BESIDE;
+            if !queue.only_limit()?.holds(packets, bytes) {
+                return None;
+            }
         }
         self.totals.arrived += u64::from(burst.packets);
         let on_wire = self.wire.passage(packet.size).on_wire;
@@ -231,33 +238,6 @@ impl Link {
             all.push_all(departs, on_wire, packet.size, burst.packets);
         }
         Some(Departure { departs, arrives, on_wire, marked: false, copies: 1 })
-    }
-
-    /// Offers a packet of a burst, which it carries and of which not all have room, at `later`, a time that others may still come
-    /// before.
-    pub fn offer_of_burst(&mut self, packet: &LinkPacket, later: Time) -> Option<Departure> {
-        self.totals.arrived += 1;
-        if !self.has_room(packet.size, 1, later) {
-            self.totals.dropped += 1;
-            return None;
-        }
-        let passage = self.wire.passage(packet.size);
-        let (departs, arrives) = self.wire.pass(passage, later);
-        if let Backlog::All(all) = &mut self.backlog {
-            all.push(departs, packet.size);
-        }
-        Some(Departure { departs, arrives, on_wire: passage.on_wire, marked: false, copies: 1 })
-    }
-
-    /// Whether so many packets of that size have room in a queue that asks for nothing else.
-    fn has_room(&self, size: u32, packets: u8, later: Time) -> bool {
-        let (Backlog::All(all), Discipline::DropTail(queue)) = (&self.backlog, &self.queue) else {
-            return true; // it has no limit
-        };
-        let (before, bytes) = all.at(later);
-        let (packets, size) = (u64::from(packets), u64::from(size));
-        let limit = queue.only_limit();
-        limit.is_some_and(|most| most.holds(before + packets, bytes + Bytes(size * packets)))
     }
 
     /// Packets in the queue at `now`, in a queue that counts them.
@@ -358,7 +338,7 @@ mod tests {
     /// the link has been idle and where others wait.
     #[test]
     fn a_burst_crosses_as_its_packets_do() {
-        for capacity in [Capacity::Packets(30), Capacity::Bytes(Bytes(30_000)), Capacity::Unlimited] {
+        for capacity in [Capacity::Packets(200), Capacity::Bytes(Bytes(200_000)), Capacity::Unlimited] {
             let (mut bursts, mut singles) = (link(capacity), link(capacity));
             let spacing = Span::from_us(500);
             for (packets, ms) in [(5u8, 0), (8, 3), (1, 8), (16, 50), (15, 60)] {
@@ -383,7 +363,7 @@ mod tests {
                 }
             }
             assert_eq!(bursts.totals(), singles.totals());
-            let burst = Burst { packets: 31, spacing };
+            let burst = Burst { packets: 80, spacing };
             let packet = LinkPacket {
                 connection: 0,
                 size: 1000,

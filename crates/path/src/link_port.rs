@@ -115,8 +115,7 @@ impl<T: Packet> LinkPort<T> {
     }
 
     /// Offers a burst, which it [carries](LinkPort::carries_bursts), of packets like `packet`, the first of them at `now`: how
-    /// the first leaves, and the others right behind it. `None`: not all have room, so each is to be
-    /// [offered](LinkPort::offer_of_burst) at its time.
+    /// the first leaves, and the others right behind it. `None`: little room is left, so each is to be offered at its time.
     pub fn offer_burst(
         &mut self,
         packet: &LinkPacket,
@@ -130,23 +129,6 @@ impl<T: Packet> LinkPort<T> {
         ledger.enqueued_burst(self.number, packet.size, burst, now);
         ledger.departed_burst(self.number, packet, burst, now, first, &self.rate);
         Some(first)
-    }
-
-    /// Offers a packet of a burst, which it carries, at `later`, a time that others may still come before: how it leaves, unless it
-    /// is dropped.
-    pub fn offer_of_burst(
-        &mut self,
-        packet: &LinkPacket,
-        later: Time,
-        ledger: &mut impl LinkLedger,
-    ) -> Option<Departure> {
-        let LinkModel::OnArrival(link) = &mut self.model else { return None };
-        let Some(departure) = link.offer_of_burst(packet, later) else {
-            ledger.refused(self.number, later);
-            return None;
-        };
-        ledger.enqueued(self.number, packet.size, later);
-        Some(self.depart(packet, later, departure, later, ledger))
     }
 
     /// Packets in a drop-tail queue at `now`.

@@ -212,11 +212,11 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        let LegEnd::Ring { link: Some(link), .. } = route.forward[leg].end else {
+        let LegEnd::Ring { link: Some(link), lane } = route.forward[leg].end else {
             return self.forward_data(leg + 1, &mut data, now, route, network);
         };
         if data.packets > 1 {
-            return self.offer_burst(link, leg, &data, now, route, network);
+            return self.process_burst((link, lane), leg, &data, now, route, network);
         }
         match self.offer(link, &mut data, now, network) {
             Admission::Sent(departure) => self.data_departs(leg, &mut data, departure, route, network),

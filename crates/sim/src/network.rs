@@ -120,7 +120,7 @@ impl Network {
     }
 
     /// Offers a burst, which it carries, to `link`, the first packet of it at `now`: how that leaves. `None`: each packet is to be
-    /// offered.
+    /// offered at its time.
     pub fn offer_burst(
         &mut self,
         link: u32,
@@ -130,11 +130,6 @@ impl Network {
     ) -> Option<Departure> {
         self.read_gauges(link, now);
         self.ports[link as usize].offer_burst(packet, burst, now, &mut self.ledger)
-    }
-
-    /// Offers a packet of a burst at `later`, a time that others may still come before: how it leaves, unless it is dropped.
-    pub fn offer_of_burst(&mut self, link: u32, packet: &LinkPacket, later: Time) -> Option<Departure> {
-        self.ports[link as usize].offer_of_burst(packet, later, &mut self.ledger)
     }
 
     /// Packets that wait at `link` at `now`, or are being sent there.

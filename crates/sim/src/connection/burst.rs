@@ -3,7 +3,8 @@
 //!
 //! The packets of a burst are offered to a link one after the other, as far apart as the slowest that they have passed has
 //! let them through. A link carries them as one if its queue asks for nothing but room, and if none of them comes later than it
-//! could leave: then they leave right behind each other. Other flows' packets that come in between leave behind the burst.
+//! could leave: then they leave right behind each other. Other flows' packets that come in between leave behind the burst. Where
+//! little room is left in a queue, each packet is offered at its time.
 
 use fairhaul_experiment::Flow;
 use fairhaul_path::{Burst, LinkSpec};
@@ -75,7 +76,7 @@ impl Connection {
     pub(super) fn forward_burst(
         &mut self,
         leg: usize,
-        burst: &mut Data,
+        burst: &Data,
         now: Time,
         route: &Route,
         network: &mut Network,
@@ -114,7 +115,6 @@ impl Connection {
     }
 
     /// A burst is at a link at the end of that leg which this connection alone feeds.
-    #[inline(never)]
     fn burst_at_own_link(
         &mut self,
         link: u32,
@@ -125,8 +125,10 @@ impl Connection {
         network: &mut Network,
     ) {
         let spacing = self.spacings.at_end(leg);
-        if network.carries_bursts(link, burst.size / u32::from(burst.packets), spacing) {
-            return self.offer_burst(link, leg, burst, now, route, network);
+        if network.carries_bursts(link, burst.size / u32::from(burst.packets), spacing)
+            && let Some(arrives) = self.offer_burst(link, leg, burst, now, network)
+        {
+            return self.forward_burst(leg + 1, burst, arrives, route, network);
         }
         self.split(burst, network);
         for (place, mut data) in (0..).zip(burst.each()) {
@@ -136,61 +138,46 @@ impl Connection {
         }
     }
 
-    /// A burst is offered to a link that carries it; where not all of it has room, packet by packet.
+    /// A burst has waited for a link where flows meet.
     #[inline(never)]
-    pub(super) fn offer_burst(
+    pub(super) fn process_burst(
+        &mut self,
+        (link, lane): (u32, RingLane),
+        leg: usize,
+        burst: &Data,
+        now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
+        if let Some(arrives) = self.offer_burst(link, leg, burst, now, network) {
+            return self.forward_burst(leg + 1, burst, arrives, route, network);
+        }
+        self.split(burst, network);
+        let spacing = self.spacings.at_end(leg);
+        for (place, data) in (0..).zip(burst.each()) {
+            if place == 0 || spacing.is_zero() {
+                self.process_data(leg, data, now, route, network);
+            } else {
+                network.rings.push_data(&mut network.events, lane, self.serial, now + spacing * place, data);
+            }
+        }
+    }
+
+    /// A burst is offered to a link that carries it: when its first packet is behind it. `None`: each of its packets is to be
+    /// offered.
+    fn offer_burst(
         &mut self,
         link: u32,
         leg: usize,
         data: &Data,
         now: Time,
-        route: &Route,
         network: &mut Network,
-    ) {
+    ) -> Option<Time> {
         let burst = Burst { packets: data.packets, spacing: self.spacings.at_end(leg) };
         let first = data.part(0, 1);
         let packet = data_at_link(self.serial, self.flow, &first, self.account.counted(link, &first));
-        if let Some(departure) = network.offer_burst(link, &packet, burst, now) {
-            let arrives = departure.arrives.min(network.ledger.end());
-            return self.forward_data(leg + 1, &mut { *data }, arrives, route, network);
-        }
-        // The packets that leave right behind each other: the first, how many, and when the first arrives and the next one
-        // would leave.
-        let (mut from, mut count, mut arrives, mut next) = (0, 0, now, now);
-        self.split(data, network);
-        for (place, at) in (0..data.packets).zip(burst.times(now)) {
-            match network.offer_of_burst(link, &packet, at) {
-                Some(departure) if count > 0 && departure.departs == next => {
-                    (count, next) = (count + 1, next + departure.on_wire);
-                }
-                Some(departure) => {
-                    self.join(data, (from, count), (leg + 1, arrives), route, network);
-                    (from, count, arrives) = (place, 1, departure.arrives.min(network.ledger.end()));
-                    next = departure.departs + departure.on_wire;
-                }
-                None => {
-                    self.join(data, (from, count), (leg + 1, arrives), route, network);
-                    count = 0;
-                    self.data_dropped(&data.part(place, 1), at, network);
-                }
-            }
-        }
-        self.join(data, (from, count), (leg + 1, arrives), route, network);
-    }
-
-    /// Some packets of a burst go on as one.
-    fn join(
-        &mut self,
-        burst: &Data,
-        (from, count): (u8, u8),
-        (leg, now): (usize, Time),
-        route: &Route,
-        network: &mut Network,
-    ) {
-        if count > 0 {
-            self.data.launched -= u64::from(count) - 1;
-            self.forward_data(leg, &mut burst.part(from, count), now, route, network);
-        }
+        let departure = network.offer_burst(link, &packet, burst, now)?;
+        Some(departure.arrives.min(network.ledger.end()))
     }
 
     /// From now on each packet of a burst counts.

@@ -177,11 +177,11 @@ impl Host {
         if let DataOrAck::Data(Data { packets: 1.., .. }) = packet.content {
             let payload = size(packet) - (HEADER.0 + self.more_headers);
             match packet.place {
-                Place::Leads(burst, true) => {
+                Place::Leads(burst) => {
                     ledger.crossed_by_burst(self.flow, link, (payload, burst.packets), began, departs)
                 }
-                Place::Follows(true) => {}
-                _ => ledger.crossed(self.flow, link, payload, began, departs),
+                Place::Follows => {}
+                Place::Alone => ledger.crossed(self.flow, link, payload, began, departs),
             }
         }
     }

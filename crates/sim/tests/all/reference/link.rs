@@ -52,10 +52,8 @@ pub struct Link {
     /// When the first began to leave, and when it will have left.
     pub began: Time,
     departs: Time,
-    /// When the queue will be empty, if the queue has a periodic update; and when all that waits will have left, where it
-    /// carries bursts.
+    /// When the queue will be empty, if the queue has a periodic update.
     empty_at: Time,
-    free_at: Time,
     /// Whether the scenario names it: a connection's own wire is not recorded.
     pub recorded: bool,
 }
@@ -119,7 +117,6 @@ impl Link {
             began: Time::ZERO,
             departs: Time::ZERO,
             empty_at: Time::ZERO,
-            free_at: Time::ZERO,
             recorded: false,
         }
     }
@@ -178,7 +175,6 @@ impl Link {
             let begins = starts(&mut self.shaper_ahead, size(&packet), self.empty_at.max(now));
             self.empty_at = self.sent(size(&packet), begins);
         }
-        self.free_at = self.free_at.max(now) + self.on_wire(size(&packet));
         self.queue.push_back(packet);
         if self.queue.len() == 1 {
             self.send_first(now, me, calendar);
@@ -196,69 +192,34 @@ impl Link {
         self.rate.on_wire(Bytes(size))
     }
 
-    /// The packets of a burst arrive, the first at `now` and then one after each `spacing`; returns those that are dropped.
-    /// They leave in a row: what others offer in between leaves behind them.
-    #[expect(clippy::too_many_arguments)]
+    /// Whether there is room for a burst, and for two others of the largest size besides.
+    pub fn has_room_for(&self, burst: &Data) -> bool {
+        let single = u64::from(burst.size) / u64::from(burst.packets);
+        let packets = self.packets() + u64::from(burst.packets) + 2 * 65_536 / single;
+        self.holds(packets, self.bytes() + u64::from(burst.size) + 2 * 65_536)
+    }
+
+    /// The packets of a burst arrive, the first at `now` and then one after each `spacing`. They leave in a row: what others offer
+    /// in between leaves behind them.
     pub fn offer_burst(
         &mut self,
         packet: &Packet,
         burst: &Data,
-        spacing: Span,
         now: Time,
         me: usize,
         calendar: &mut Calendar,
         ledger: &mut Ledger,
-    ) -> Vec<Packet> {
-        let single = u64::from(burst.size) / u64::from(burst.packets);
+    ) {
         let is_idle = self.queue.is_empty();
-        let all = self.holds(self.packets() + u64::from(burst.packets), self.bytes() + u64::from(burst.size));
-        let mut dropped = Vec::new();
-        // The place in the queue of the first of those that leave right behind each other, and how many they are.
-        let mut row: Option<(usize, u8, u8)> = None;
-        for (place, data) in (0..burst.packets).zip(burst.each()) {
-            let at = now + spacing * u64::from(place);
-            let (there, bytes) = self.backlog_at(at, is_idle);
-            let fits = all || self.holds(there + 1, bytes + single);
-            ledger.note(at, Fact::Offered { link: me, refused: !fits });
-            let one =
-                Packet { offered: at, content: DataOrAck::Data(data), place: Place::Follows(all), ..*packet };
-            if !fits {
-                row = None;
-                dropped.push(one);
-                continue;
-            }
-            let begins = self.free_at.max(at);
-            match &mut row {
-                Some((_, _, count)) if begins == self.free_at => *count += 1,
-                _ => row = Some((self.queue.len(), place, 1)),
-            }
-            self.free_at = begins + self.on_wire(single);
-            self.queue.push_back(one);
-            if let Some((first, from, count)) = row {
-                self.queue[first].place = Place::Leads(burst.part(from, count), all);
-            }
+        for (place, data) in (0..).zip(burst.each()) {
+            let at = now + packet.spacing * place;
+            ledger.note(at, Fact::Offered { link: me, refused: false });
+            let place = if place == 0 { Place::Leads(*burst) } else { Place::Follows };
+            self.queue.push_back(Packet { offered: at, content: DataOrAck::Data(data), place, ..*packet });
         }
-        if is_idle && !self.queue.is_empty() {
+        if is_idle {
             self.send_first(now, me, calendar);
         }
-        dropped
-    }
-
-    /// Packets and bytes of the queue that will not have left at `at`, where its rate is constant; `was_idle`: the first of them
-    /// has not begun to leave.
-    fn backlog_at(&self, at: Time, was_idle: bool) -> (u64, u64) {
-        let (mut departs, mut backlog) = (Time::ZERO, (0, 0));
-        for (place, packet) in self.queue.iter().enumerate() {
-            departs = if place == 0 && !was_idle {
-                self.departs
-            } else {
-                departs.max(packet.offered) + self.on_wire(size(packet))
-            };
-            if departs > at {
-                backlog = (backlog.0 + 1, backlog.1 + size(packet));
-            }
-        }
-        backlog
     }
 
     /// Whether the capacity holds that much.

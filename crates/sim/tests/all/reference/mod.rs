@@ -2,7 +2,7 @@
 //!
 //! One heap, one event for each packet at each hop and one for each departure, nothing ahead of the clock: slow,
 //! and simple enough to check by reading. A burst is one object on wires; at a link its packets wait and leave one by one, and the
-//! first takes those with it that leave right behind it. It shares with the fast engine only what these tests do not cover:
+//! first takes the others with it. It shares with the fast engine only what these tests do not cover:
 //! TCP's two ends (which have no clock), the rules of loss and of impairments, the random streams, the plan of
 //! transfers and the bins. It has its own links, hosts, timers and ledger.
 
@@ -52,10 +52,10 @@ pub struct Packet {
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     Alone,
-    /// It goes on as that burst, of which it is the first; whether the whole burst had room.
-    Leads(fairhaul_units::Data, bool),
-    /// It goes on with the first; whether the whole burst had room.
-    Follows(bool),
+    /// It goes on as that burst, of which it is the first.
+    Leads(fairhaul_units::Data),
+    /// It goes on with the first.
+    Follows,
 }
 
 /// What all parts of a run share.
@@ -135,9 +135,8 @@ fn arrive(mut packet: Packet, now: Time, hosts: &mut [Option<Host>], shared: &mu
         let Shared { calendar, ledger, links, .. } = shared;
         match next {
             Some(link) if !links[link].recorded => {}
-            Some(link) if links[link].carries_bursts(&data, spacing) => {
-                let dropped = links[link].offer_burst(&packet, &data, spacing, now, link, calendar, ledger);
-                return dropped.iter().for_each(|packet| host.dropped(packet, packet.offered, ledger));
+            Some(link) if links[link].carries_bursts(&data, spacing) && links[link].has_room_for(&data) => {
+                return links[link].offer_burst(&packet, &data, now, link, calendar, ledger);
             }
             None if host.has_card() => {}
             _ => {
@@ -184,8 +183,8 @@ fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Share
     host.crossed(&packet, link, began, now, ledger);
     match packet.place {
         Place::Alone => {}
-        Place::Follows(_) => return,
-        Place::Leads(burst, _) => packet.content = DataOrAck::Data(burst),
+        Place::Follows => return,
+        Place::Leads(burst) => packet.content = DataOrAck::Data(burst),
     }
     packet.place = Place::Alone;
     if links[link].loses(&packet, host.flow(), now) {
