@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from tools import ROOT
@@ -28,14 +29,22 @@ class Load:
     def arguments(self) -> list[str]:
         """What the examples of the engine want to be called with."""
         pairs = (f"{key}={value}" for key, value in self.settings.items())
-        return [str(FOLDER / f"{self.file}.toml"), *pairs]
+        return [str(self.path), *pairs]
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return FOLDER / f"{self.file}.toml"
+
+    def with_settings(self, settings: Mapping[str, str]) -> Load:
+        """Give the same load with more that is set otherwise."""
+        return replace(self, settings={**self.settings, **settings})
 
     def described(self) -> dict[str, Any]:
         """Give the scenario with all that its file leaves open."""
         from fairhaul.scenario.read import read_as_typed
 
-        file = FOLDER / f"{self.file}.toml"
-        [scenario] = read_as_typed(file, list(self.settings.items()))
+        [scenario] = read_as_typed(self.path, list(self.settings.items()))
         described: dict[str, Any] = json.loads(scenario.describe())
         return described
 
@@ -73,6 +82,33 @@ AIMS = {
     "W3": Aim(rate=7, over_rings=7 / 23.5, peak_mb=40),
     "W4": Aim(rate=4, over_rings=4 / 11.1, peak_mb=40),
 }
+
+
+H1 = Load(name="H1", what="2 cubic, 2 bbr, 2 fhstcp, 10 Gbit/s, 50 to 150 ms, 300 s", file="h1")
+H2 = Load(name="H2", what="2 cubic, 100 Gbit/s, 100 ms, 600 s", file="h2")
+# Flows of Linux hosts, whose bursts are simulated as one.
+HOSTS = (H1, H2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostAim:
+    """The targets of such a workload: processor time and peak memory."""
+
+    cpu_s: float
+    peak_mb: float | None = None
+
+
+HOST_AIMS = {"H1": HostAim(cpu_s=8), "H2": HostAim(cpu_s=60, peak_mb=1000)}
+HOST_SERIES = [
+    Load(
+        name=f"H3, {flows} flows",
+        what="cubic, 100 Gbit/s, 20 to 200 ms, 20 s",
+        file="h3",
+        settings={"flow.*.count": str(flows)},
+    )
+    for flows in (10, 1000)
+]
+MOST_OVER_HOST_FLOWS = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)

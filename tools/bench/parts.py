@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools import names
-from tools.bench import Row, cost, kernel, linux, loads, queues
+from tools.bench import Row, cost, hosts, kernel, linux, loads, queues
 from tools.bench.loads import Load
 from tools.bench.timing import CALENDAR, ENGINE, RINGS, best, once
 
@@ -177,6 +177,7 @@ PARTS: Mapping[str, Part] = {
     "rates": rates,
     "flows": flows,
     "many": many,
+    "hosts": hosts.measure,
     "queues": behind_queues,
     "ledger": ledger,
     "report": report,

@@ -112,7 +112,7 @@ impl Connection {
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data: PacketCounts::default(),
             acks: PacketCounts::default(),
-            departures: Departures::new(flow, serial, scenario.seed),
+            departures: Departures::new(flow, serial, scenario.seed, Spacings::of_card(flow)),
             spacings,
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,

@@ -28,8 +28,7 @@ impl Spacings {
         if flow.offload == 1 {
             return Spacings { at_legs: Box::default() };
         }
-        let card = flow.host.as_ref().and_then(|host| host.line_rate);
-        let mut spacing = card.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet));
+        let mut spacing = Spacings::of_card(flow);
         let at_leg = |leg: &Leg| {
             let wires = &route.wires[usize::from(leg.wires.0)..usize::from(leg.wires.1)];
             let at_start = spacing;
@@ -41,6 +40,12 @@ impl Spacings {
             (at_start, at_end)
         };
         Spacings { at_legs: route.forward.iter().map(at_leg).collect() }
+    }
+
+    /// That of full packets at the card of the sender of `flow`.
+    pub(super) fn of_card(flow: &Flow) -> Span {
+        let line_rate = flow.host.as_ref().and_then(|host| host.line_rate);
+        line_rate.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet))
     }
 
     /// At the sender.

@@ -10,25 +10,28 @@ pub struct Departures {
     /// The kernel stamps packets before that time, ns-2 after it.
     stamps_before: bool,
     chance: Chance,
-    /// What the last burst took, and when the last packet left.
+    /// What the last burst took, and when the next packet may leave.
     took: Span,
-    last: Time,
+    next: Time,
+    /// The time from packet to packet at which their card sends.
+    spacing: Span,
 }
 
 impl Departures {
-    /// Those of the connection with that number.
-    pub fn new(flow: &Flow, serial: u32, seed: u64) -> Departures {
+    /// Those of the connection with that number, whose card sends packets with that `spacing`.
+    pub fn new(flow: &Flow, serial: u32, seed: u64, spacing: Span) -> Departures {
         Departures {
             overhead: flow.overhead,
             stamps_before: flow.rto == Rto::Linux,
             chance: Chance::stream(seed, "overhead", serial.into()),
             took: Span::ZERO,
-            last: Time::ZERO,
+            next: Time::ZERO,
+            spacing,
         }
     }
 
-    /// Stamps data that leave the card of their sender at `now`, or that TCP hands over then; they leave, after those
-    /// before, at the time that is returned.
+    /// Stamps data of which the first packet leaves the card of its sender at `now`, or that TCP hands over then; it leaves,
+    /// after those before, at the time that is returned.
     #[inline(always)]
     pub fn next(&mut self, data: &mut Data, now: Time) -> Time {
         if self.overhead.is_zero() {
@@ -37,10 +40,11 @@ impl Departures {
         if !data.sending.follows() {
             self.took = self.chance.span(self.overhead);
         }
-        self.last = self.last.max(now + self.took);
+        let leaves = self.next.max(now + self.took);
+        self.next = leaves + self.spacing * u64::from(data.packets);
         if !self.stamps_before {
-            data.stamped = self.last;
+            data.stamped = leaves;
         }
-        self.last
+        leaves
     }
 }

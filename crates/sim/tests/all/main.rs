@@ -4,6 +4,7 @@ mod aqm;
 mod bbr;
 mod bursts;
 mod closed_form;
+mod conservation;
 mod control;
 mod delay;
 mod ecn;

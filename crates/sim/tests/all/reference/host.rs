@@ -45,7 +45,7 @@ pub struct Host {
     stamps_before_overhead: bool,
     chance: Chance,
     took: Span,
-    last_launch: Time,
+    next_launch: Time,
     /// From packet to packet of a burst as its card sends it.
     spacing: Span,
     /// What the pacer was last waited for.
@@ -106,7 +106,7 @@ impl Host {
             stamps_before_overhead: flow.rto == Rto::Linux,
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             took: Span::ZERO,
-            last_launch: Time::ZERO,
+            next_launch: Time::ZERO,
             spacing: line_rate.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet)),
             paced: None,
             end: None,
@@ -404,8 +404,8 @@ impl Host {
             if !data.sending.follows() {
                 self.took = self.chance.span(self.overhead);
             }
-            self.last_launch = self.last_launch.max(handed + self.took);
-            leaves = self.last_launch;
+            leaves = self.next_launch.max(handed + self.took);
+            self.next_launch = leaves + self.spacing * u64::from(data.packets);
             data.stamped = if self.stamps_before_overhead { data.stamped } else { leaves };
         }
         if !data.opens() {
