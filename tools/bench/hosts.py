@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.read import read_one
+from fairhaul.scenario.read import read_as_typed
 from tools.bench import Row, loads
 from tools.bench.timing import ENGINE, once
-from tools.hosts.figures import bursts
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
@@ -23,7 +22,7 @@ BESIDE: Mapping[str, Mapping[str, str]] = {
     "H1": {"duration": "30 s", "warmup": "5 s"},
     "H2": {"duration": "20 s", "warmup": "5 s"},
 }
-TRACED = "1"
+TRACED = "F[0]"
 
 
 def measure() -> Iterator[Row]:
@@ -53,7 +52,7 @@ def measure() -> Iterator[Row]:
 
 def packets_per_burst(load: Load) -> float:
     """Give the mean burst of the first flow, from its packet trace."""
-    scenario = read_one(load.path, load.settings)
+    [scenario] = read_as_typed(load.path, list(load.settings.items()))
     [mean] = for_each([scenario], _mean_burst, trace=TRACED)
     return float(mean)
 
@@ -62,8 +61,9 @@ def _mean_burst(_: int, record: Record) -> float:
     trace = record.trace
     if trace is None:
         raise ValueError("a record without a packet trace")
-    times = trace.filter(trace["what"].cast(pl.String) == "sent")["t_s"].sort().to_numpy()
-    return float(bursts(times).mean())
+    # Packets of a burst leave at one time, and bursts after random processing times.
+    times = trace.filter(trace["what"].cast(pl.String) == "sent")["t_s"]
+    return len(times) / times.n_unique()
 
 
 def _row(load: Load, figure: str, measured: float, unit: str, target: float | None = None) -> Row:
