@@ -45,7 +45,7 @@ impl Departure {
         (self.began(), self.departs)
     }
 
-    /// That of the packet which leaves so many places behind it, all of one size and one after the other.
+    /// That of the packet which leaves that number of `places` behind it, all of one size and one after the other.
     #[inline(always)]
     pub fn of_follower(&self, places: u64) -> Departure {
         let later = self.on_wire * places;

@@ -15,7 +15,7 @@ use crate::network::Network;
 use crate::queued_packet::data_at_link;
 use crate::route::{Leg, LegEnd, RingLane, Route};
 
-/// The time from packet to packet of a burst, on the way of a connection.
+/// The time from packet to packet of a burst, on the path of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Spacings {
     /// At the start of each leg, and at its end.

@@ -56,7 +56,7 @@ impl Prr {
         (self.flight, self.delivered, self.out) = (flight.max(1), 0, 0);
     }
 
-    /// So many packets leave.
+    /// A number of packets leave.
     pub fn sent(&mut self, packets: u64) {
         self.out += packets;
     }

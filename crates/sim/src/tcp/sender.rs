@@ -191,13 +191,6 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// The same whose bursts of segmentation offload leave as one, if `wanted`. Only a sender that goes by time keeps what it
-    /// notes of packets by bursts, and routers answer each packet.
-    pub fn with_whole_bursts(mut self, wanted: bool) -> Sender<C> {
-        self.sends_whole_bursts = wanted && self.config.offload > 1 && self.detector.is_by_time();
-        self
-    }
-
     /// The application has `packets` ready, the sent included; by default all of them.
     pub fn ready(&mut self, packets: u64) {
         self.ready = packets;
@@ -299,7 +292,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.limit
     }
 
-    /// What the last poll gave, so many packets, leaves with that stamp.
+    /// What the last poll gave, a number of `packets`, leaves with that stamp.
     pub fn launched(&mut self, packets: u8, stamp: Time) {
         self.detector.launched(stamp);
         if self.rates.is_some() {

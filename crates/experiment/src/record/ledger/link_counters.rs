@@ -61,7 +61,7 @@ impl LevelSteps {
         self.moment += u128::from(by) * u128::from(after.as_ps());
     }
 
-    /// So many equal steps, the first of them `after` the start of the bin and the others `apart`.
+    /// `steps` equal steps, the first of them `after` the start of the bin and the others `apart`.
     pub(super) fn equal_steps(&mut self, by: u32, after: Span, steps: u8, apart: Span) {
         let (by, steps) = (u128::from(by), u128::from(steps));
         let gaps = steps * (steps - 1) / 2;

@@ -1,7 +1,7 @@
 //! Every packet that was sent and not acknowledged, in the order in which it was last sent.
 //!
 //! The packets of a burst are one entry as long as the same is true of all of them; when one of them is reported, believed
-//! lost or sent again alone, each becomes an entry of its own. The order is a linked list, so a packet that is delivered,
+//! lost or retransmitted alone, each becomes an entry of its own. The order is a linked list, so a packet that is delivered,
 //! believed lost or retransmitted is removed from it in constant time.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use fairhaul_units::Time;
 
 /// Stands for no packet.
 const NONE: u64 = u64::MAX;
-/// For each so many packets it is noted in which burst the first of them is.
+/// The number of packets of a hint, which says in which burst the first of them is.
 const PACKETS_PER_HINT: u64 = 16;
 
 /// A packet, or what is true of each packet of a burst.
@@ -56,7 +56,7 @@ impl SentPacket {
 /// are acknowledged.
 #[derive(Clone, Debug)]
 struct SentBurst {
-    /// The numbers of those that are kept.
+    /// The numbers of its packets that are kept.
     first: u64,
     last: u64,
     /// What is true of each of them.
@@ -305,7 +305,7 @@ impl Flight {
         }
     }
 
-    /// From now on a packet is an entry of its own, and so are those that left together with it.
+    /// From now on a packet is an entry of its own, and so are the packets that left together with it.
     fn separate(&mut self, number: u64) {
         let place = self.find(number);
         let burst = &mut self.bursts[place];

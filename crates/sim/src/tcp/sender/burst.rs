@@ -9,6 +9,13 @@ use super::{CaState, Sender};
 const LEAST_PARTS: f64 = 3.0;
 
 impl<C: Controller + Clone> Sender<C> {
+    /// The same whose bursts of segmentation offload leave as one, if `wanted`. Only a sender that goes by time keeps what it
+    /// notes of packets by bursts, and routers answer each packet.
+    pub fn with_whole_bursts(mut self, wanted: bool) -> Sender<C> {
+        self.sends_whole_bursts = wanted && self.config.offload > 1 && self.detector.is_by_time();
+        self
+    }
+
     /// How many of the packets that the window allows leave together from now on, and how the next one leaves; `None`:
     /// it is worth waiting for another acknowledgement.
     ///
