@@ -15,11 +15,10 @@ Flows = tuple[str, int, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A scenario, and how many seeds it is run with."""
+    """A scenario."""
 
     name: str
     scenario: Mapping[str, Any]
-    seeds: int = 3
 
 
 def flow(name: str, controller: str, count: int, rtt: str, **more: Any) -> dict[str, Any]:

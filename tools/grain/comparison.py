@@ -95,10 +95,10 @@ def judged(outcomes: Sequence[Outcome]) -> list[list[bool | None]]:
     return [[next(verdicts) for _ in of.differences] for of in outcomes]
 
 
-def compare(case: Case, seed: int, jobs: int | None) -> Outcome:
-    """Run a case both ways, with seeds counted up from `seed`."""
+def compare(case: Case, seed: int, seeds: int, jobs: int | None) -> Outcome:
+    """Run a case both ways, with that many seeds, counted up from `seed`."""
     answers = [
-        run({**case.scenario, "grain": grain, "seed": seed}, seeds=case.seeds, jobs=jobs)
+        run({**case.scenario, "grain": grain, "seed": seed}, seeds=seeds, jobs=jobs)
         for grain in ("packet", "auto")
     ]
     packets, bursts = (answer.measures for answer in answers)
