@@ -109,7 +109,7 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
-grain: $(VENV)/.extension ## compare bursts that are simulated as one with single packets in 60 scenarios, in 12 minutes of processor time
+grain: $(VENV)/.extension ## compare bursts that are simulated as one with single packets in 60 scenarios, in 20 minutes of processor time
 	$(VENV)/bin/python -m tools.grain
 
 queues: $(VENV)/.extension ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv

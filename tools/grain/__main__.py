@@ -18,7 +18,7 @@ RESULTS = ROOT / "out" / "grain.json"
 @click.command()
 @click.option("--only", metavar="N,N", help="Numbers of the cases, from 0.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="The first seed of each case.")
-@click.option("--seeds", type=click.IntRange(min=2), default=3, help="Seeds of each case.")
+@click.option("--seeds", type=click.IntRange(min=2), default=6, help="Seeds of each case.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of runs at a time; by default one per core."
 )
