@@ -315,19 +315,13 @@ mod tests {
         Link::new(Rate::from_bps(8_000_000).expect("not zero"), Span::from_ms(10), queue)
     }
 
+    fn packet(size: u32, ecn: Ecn, connection: u32) -> LinkPacket {
+        let (kind, sending) = (PacketKind::Control, Sending::First);
+        LinkPacket { connection, size, ecn, flow: 0, kind, sending, counted: 0 }
+    }
+
     fn offer(link: &mut Link, size: u32, ecn: Ecn, connection: u32, now: Time) -> Option<Departure> {
-        link.offer(
-            &LinkPacket {
-                connection,
-                size,
-                ecn,
-                flow: 0,
-                kind: PacketKind::Control,
-                sending: Sending::First,
-                counted: 0,
-            },
-            now,
-        )
+        link.offer(&packet(size, ecn, connection), now)
     }
 
     fn link(capacity: Capacity) -> Link {
@@ -347,16 +341,8 @@ mod tests {
                 assert!(
                     bursts.carries_bursts(1000, spacing) && !bursts.carries_bursts(1000, Span::from_us(1001))
                 );
-                let packet = LinkPacket {
-                    connection: 0,
-                    size: 1000,
-                    ecn: Ecn::NotCapable,
-                    flow: 0,
-                    kind: PacketKind::Control,
-                    sending: Sending::First,
-                    counted: 0,
-                };
-                let first = bursts.offer_burst(&packet, burst, now).expect("it has room");
+                let first =
+                    bursts.offer_burst(&packet(1000, Ecn::NotCapable, 0), burst, now).expect("it has room");
                 for (place, at) in (0..).zip(burst.times(now)) {
                     let single = offer(&mut singles, 1000, Ecn::NotCapable, 0, at).expect("it has room");
                     assert_eq!(first.of_follower(place), single);
@@ -364,16 +350,9 @@ mod tests {
             }
             assert_eq!(bursts.totals(), singles.totals());
             let burst = Burst { packets: 80, spacing };
-            let packet = LinkPacket {
-                connection: 0,
-                size: 1000,
-                ecn: Ecn::NotCapable,
-                flow: 0,
-                kind: PacketKind::Data,
-                sending: Sending::First,
-                counted: 0,
-            };
-            let refused = bursts.offer_burst(&packet, burst, Time::ZERO + Span::from_ms(90)).is_none();
+            let refused = bursts
+                .offer_burst(&packet(1000, Ecn::NotCapable, 0), burst, Time::ZERO + Span::from_ms(90))
+                .is_none();
             assert_eq!(refused, capacity != Capacity::Unlimited);
         }
     }

@@ -17,9 +17,10 @@ pub trait LinkLedger {
     /// A packet of `size` is offered to `link` and taken into its queue.
     fn enqueued(&mut self, link: u32, size: u32, now: Time);
 
-    /// The same for the packets of a burst, each of `size`, the first of them at `now`.
-    fn enqueued_burst(&mut self, link: u32, size: u32, burst: Burst, now: Time) {
-        burst.times(now).for_each(|at| self.enqueued(link, size, at));
+    /// Counts the packets of a burst, each of `size` and the first of them at `now`, as [enqueued](LinkLedger::enqueued): whether
+    /// it could do so at once.
+    fn enqueued_together(&mut self, _link: u32, _size: u32, _burst: Burst, _now: Time) -> bool {
+        false
     }
 
     /// The queue of `link` marks a packet that was offered at `offered`.
@@ -38,20 +39,17 @@ pub trait LinkLedger {
         rate: &LinkRate,
     );
 
-    /// The packets of a burst, of which the first was offered at `offered` and has that departure, leave the queue of `link`
-    /// right behind each other.
-    fn departed_burst(
+    /// Counts the packets of a burst, which leave right behind each other, as [departed](LinkLedger::departed): whether it could
+    /// do so at once. The first was offered at `offered` and has that departure.
+    fn departed_together(
         &mut self,
-        link: u32,
-        packet: &LinkPacket,
-        burst: Burst,
-        offered: Time,
-        first: Departure,
-        rate: &LinkRate,
-    ) {
-        for (place, at) in (0..).zip(burst.times(offered)) {
-            self.departed(link, packet, at, first.of_follower(place), rate);
-        }
+        _link: u32,
+        _packet: &LinkPacket,
+        _burst: Burst,
+        _offered: Time,
+        _first: Departure,
+    ) -> bool {
+        false
     }
 
     /// A packet is taken into the queue of `link` at `now`, and it is known how it leaves.

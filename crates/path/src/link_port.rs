@@ -126,8 +126,14 @@ impl<T: Packet> LinkPort<T> {
         let LinkModel::OnArrival(link) = &mut self.model else { return None };
         let first = link.offer_burst(packet, burst, now)?;
         self.passed += u64::from(burst.packets);
-        ledger.enqueued_burst(self.number, packet.size, burst, now);
-        ledger.departed_burst(self.number, packet, burst, now, first, &self.rate);
+        if !ledger.enqueued_together(self.number, packet.size, burst, now) {
+            burst.times(now).for_each(|at| ledger.enqueued(self.number, packet.size, at));
+        }
+        if !ledger.departed_together(self.number, packet, burst, now, first) {
+            for (place, at) in (0..).zip(burst.times(now)) {
+                ledger.departed(self.number, packet, at, first.of_follower(place), &self.rate);
+            }
+        }
         Some(first)
     }
 

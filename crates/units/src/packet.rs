@@ -113,12 +113,17 @@ impl Data {
         u64::from(self.size) - (HEADER + congestion).0 * u64::from(self.packets.max(1))
     }
 
+    /// Size of each packet on the wire.
+    pub fn packet_size(&self) -> u32 {
+        self.size / u32::from(self.packets.max(1))
+    }
+
     /// `count` packets of a burst, from the one behind the first `skipped` on.
     pub fn part(&self, skipped: u8, count: u8) -> Data {
         let (first, last) = (skipped == 0, skipped + count == self.packets);
         Data {
             number: self.number + u64::from(skipped),
-            size: self.size / u32::from(self.packets) * u32::from(count),
+            size: self.packet_size() * u32::from(count),
             packets: count,
             sending: self.sending.of_part(first, last),
             cwr: self.cwr && first,

@@ -67,7 +67,7 @@ impl Spacings {
 impl Connection {
     /// A burst crosses wires of the connection's own, the first of that leg: when the first packet has.
     fn burst_crosses_access(&mut self, leg: usize, (from, to): (u8, u8), data: &Data, now: Time) -> Time {
-        let (size, mut now) = (data.size / u32::from(data.packets), now);
+        let (size, mut now) = (data.packet_size(), now);
         let mut burst = Burst { packets: data.packets, spacing: self.spacings.at_legs[leg].0 };
         for wire in &mut self.wires[usize::from(from)..usize::from(to)] {
             now = wire.send_burst(size, burst, now).1;
@@ -110,7 +110,7 @@ impl Connection {
         network: &mut Network,
     ) {
         let spacing = self.spacings.at_end(leg);
-        if network.carries_bursts(link, burst.size / u32::from(burst.packets), spacing) {
+        if network.carries_bursts(link, burst.packet_size(), spacing) {
             return network.rings.push_data(&mut network.events, lane, self.serial, now, *burst);
         }
         self.split(burst, network);
@@ -130,7 +130,7 @@ impl Connection {
         network: &mut Network,
     ) {
         let spacing = self.spacings.at_end(leg);
-        if network.carries_bursts(link, burst.size / u32::from(burst.packets), spacing)
+        if network.carries_bursts(link, burst.packet_size(), spacing)
             && let Some(arrives) = self.offer_burst(link, leg, burst, now, network)
         {
             return self.forward_burst(leg + 1, burst, arrives, route, network);

@@ -137,7 +137,7 @@ impl Poll {
         let mut taken = 0;
         while taken < data.packets {
             let left = data.packets - taken;
-            let most = (LARGEST_MERGE / (data.size / u32::from(data.packets))).max(1);
+            let most = (LARGEST_MERGE / data.packet_size()).max(1);
             let room = self.room(&data.part(taken, 1)).unwrap_or(most).min(self.left.into());
             let here = if self.merges { left.min(room.min(u32::from(u8::MAX)) as u8) } else { 1 };
             self.take_part(data.part(taken, here), each);
@@ -153,19 +153,17 @@ impl Poll {
 
     /// Takes a packet, or several that fit into what has been merged, or into one of their own.
     fn take_part(&mut self, data: Data, each: &mut impl FnMut(Data, bool)) {
+        let is_read = self.left == POLL && self.polls == POLLS;
+        if is_read {
+            self.polls = 0;
+        }
         match &mut self.merged {
             Some(first) if self.merges && self.left < POLL && follows(first, &data) => {
                 first.size += data.size;
                 first.packets += data.packets;
                 first.sending = data.sending;
             }
-            merged => {
-                let is_read = self.left == POLL && self.polls == POLLS;
-                merged.replace(data).into_iter().for_each(|data| each(data, !is_read));
-            }
-        }
-        if self.left == POLL && self.polls == POLLS {
-            self.polls = 0;
+            merged => merged.replace(data).into_iter().for_each(|data| each(data, !is_read)),
         }
         self.left -= data.packets.max(1);
         if self.left == 0 {

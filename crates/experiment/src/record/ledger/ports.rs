@@ -22,10 +22,8 @@ impl LinkLedger for Ledger {
         self.links[link as usize].enqueue(&self.grid, size, now);
     }
 
-    fn enqueued_burst(&mut self, link: u32, size: u32, burst: Burst, now: Time) {
-        if !self.links[link as usize].enqueue_burst(size, burst, now) {
-            burst.times(now).for_each(|at| self.enqueued(link, size, at));
-        }
+    fn enqueued_together(&mut self, link: u32, size: u32, burst: Burst, now: Time) -> bool {
+        self.links[link as usize].enqueue_burst(size, burst, now)
     }
 
     #[inline(always)]
@@ -65,28 +63,20 @@ impl LinkLedger for Ledger {
         }
     }
 
-    fn departed_burst(
+    fn departed_together(
         &mut self,
         link: u32,
         packet: &LinkPacket,
         burst: Burst,
         offered: Time,
         first: Departure,
-        rate: &LinkRate,
-    ) {
-        match self.links[link as usize].depart_burst(&self.grid, packet, burst, offered, first) {
-            Some(bin) => {
-                if let Some((flow, payload)) = packet.counted_payload() {
-                    self.carried[bin * self.flows.len() + flow as usize] +=
-                        f64::from(payload) * f64::from(burst.packets);
-                }
-            }
-            None => {
-                for (place, at) in (0..).zip(burst.times(offered)) {
-                    self.departed(link, packet, at, first.of_follower(place), rate);
-                }
-            }
+    ) -> bool {
+        let bin = self.links[link as usize].depart_burst(&self.grid, packet, burst, offered, first);
+        if let (Some(bin), Some((flow, payload))) = (bin, packet.counted_payload()) {
+            self.carried[bin * self.flows.len() + flow as usize] +=
+                f64::from(payload) * f64::from(burst.packets);
         }
+        bin.is_some()
     }
 
     fn sent_by_link(&mut self, link: u32, (began, departs): (Time, Time), rate: &LinkRate) {

@@ -66,12 +66,22 @@ struct SentBurst {
 }
 
 impl SentBurst {
-    fn place(&self, number: u64, each: &[SentPacket]) -> usize {
-        each.len() - 1 - (self.last - number) as usize
+    /// What is true of a packet.
+    fn at(&self, number: u64) -> &SentPacket {
+        let behind = (self.last - number) as usize;
+        self.each.as_ref().map_or(&self.all, |each| &each[each.len() - 1 - behind])
     }
 
-    fn at(&self, number: u64) -> &SentPacket {
-        self.each.as_ref().map_or(&self.all, |each| &each[self.place(number, each)])
+    /// The same to be changed, of a packet that is an entry of its own or stands for all of them.
+    fn at_mut(&mut self, number: u64) -> &mut SentPacket {
+        let behind = (self.last - number) as usize;
+        match &mut self.each {
+            None => &mut self.all,
+            Some(each) => {
+                let place = each.len() - 1 - behind;
+                &mut each[place]
+            }
+        }
     }
 
     fn packets(&self) -> u64 {
@@ -136,9 +146,7 @@ impl Flight {
 
     /// A packet leaves once more.
     pub fn add_retransmission(&mut self, number: u64, now: Time) {
-        self.separate(number);
-        self.unlink(number);
-        let packet = self.entry(number);
+        let packet = self.take_out(number);
         (packet.sent, packet.retransmission_in_flight, packet.ever_retransmitted) = (now, true, true);
         self.append(number);
     }
@@ -183,9 +191,7 @@ impl Flight {
 
     /// A packet is reported, as it was until then.
     pub fn deliver(&mut self, number: u64) -> SentPacket {
-        self.separate(number);
-        self.unlink(number);
-        let packet = self.entry(number);
+        let packet = self.take_out(number);
         let before = *packet;
         packet.done = true;
         before
@@ -193,9 +199,7 @@ impl Flight {
 
     /// A packet is believed to be lost; `timed_out`: because the timer ran out.
     pub fn lose(&mut self, number: u64, timed_out: bool) {
-        self.separate(number);
-        self.unlink(number);
-        let packet = self.entry(number);
+        let packet = self.take_out(number);
         (packet.lost, packet.retransmission_in_flight, packet.timed_out) = (true, false, timed_out);
     }
 
@@ -294,15 +298,14 @@ impl Flight {
     /// What stands in the order by that number.
     fn entry(&mut self, number: u64) -> &mut SentPacket {
         let place = self.find(number);
-        let burst = &mut self.bursts[place];
-        let behind = (burst.last - number) as usize;
-        match &mut burst.each {
-            None => &mut burst.all,
-            Some(each) => {
-                let place = each.len() - 1 - behind;
-                &mut each[place]
-            }
-        }
+        self.bursts[place].at_mut(number)
+    }
+
+    /// Takes a packet out of the order, alone.
+    fn take_out(&mut self, number: u64) -> &mut SentPacket {
+        self.separate(number);
+        self.unlink(number);
+        self.entry(number)
     }
 
     /// From now on a packet is an entry of its own, and so are the packets that left together with it.

@@ -136,8 +136,7 @@ impl Rack {
         let in_order_sample = self.sample.take();
         let reported = board.report(&by_number(ack), |from, to| {
             if let Some((packets, sent)) = self.flight.deliver_burst(from, to) {
-                self.first_original = Some(self.first_original.map_or(from, |first| first.min(from)));
-                self.deliver_original(from + packets - 1, sent, timing.now.since(sent));
+                self.deliver_originals(from, packets, sent, timing);
                 return (packets, packets);
             }
             (1, self.deliver(from, ack, timing))
@@ -166,18 +165,19 @@ impl Rack {
             let number = board.una();
             let Some((packets, sent)) = self.flight.acknowledge_burst(end) else { break };
             board.advance_in_order(number + packets, packets);
-            self.first_original.get_or_insert(number);
-            self.deliver_original(number + packets - 1, sent, timing.now.since(sent));
+            self.deliver_originals(number, packets, sent, timing);
         }
         board.una() - una
     }
 
-    /// Packets up to that one, which were sent together and once, are delivered.
-    fn deliver_original(&mut self, number: u64, sent: Time, rtt: Span) {
-        self.highest = self.highest.max(number + 1);
+    /// `packets` from that number on, which were sent together and once, are delivered.
+    fn deliver_originals(&mut self, number: u64, packets: u64, sent: Time, timing: Timing) {
+        let (end, rtt) = (number + packets, timing.now.since(sent));
+        self.first_original = Some(self.first_original.map_or(number, |first| first.min(number)));
+        self.highest = self.highest.max(end);
         self.last_delivered = self.last_delivered.max(sent);
         (self.advanced, self.rtt_by_ack, self.sample) = (true, Some(rtt), Some(rtt));
-        self.latest = self.latest.max((sent, number));
+        self.latest = self.latest.max((sent, end - 1));
     }
 
     /// Whether a packet that has now arrived twice was reported before, beyond the cumulative acknowledgement, after it

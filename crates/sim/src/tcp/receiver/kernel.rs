@@ -30,14 +30,10 @@ impl Receiver {
         let end = data.number + u64::from(data.packets);
         let in_order = (data.number..end).contains(&self.next);
         self.heed_stamp(data, in_order);
-        if data.number == self.next && self.out_of_order.is_empty() {
-            self.next = end;
-            self.out_of_order.advance(end);
-            return self.acknowledge_merged(data, data.packets, (true, false), now);
-        }
         let (mut fresh, mut filled, mut number) = (0, false, data.number.max(self.next));
         while number < end {
-            let known = (number..end).find(|&other| self.out_of_order.contains(other)).unwrap_or(end);
+            let mut known = if self.out_of_order.is_empty() { end..end } else { number..end };
+            let known = known.find(|&other| self.out_of_order.contains(other)).unwrap_or(end);
             if known == number {
                 number += 1;
                 continue;
@@ -53,17 +49,6 @@ impl Receiver {
                 number = known;
             }
         }
-        self.acknowledge_merged(data, fresh, (in_order, filled), now)
-    }
-
-    /// What was merged has been taken, `fresh` of its packets for the first time: how many, and the acknowledgement of them.
-    fn acknowledge_merged(
-        &mut self,
-        data: &Data,
-        fresh: u8,
-        (in_order, filled): (bool, bool),
-        now: Time,
-    ) -> (u8, Option<Ack>) {
         let news = self.heed_echo(data, fresh > 0);
         self.size_window(data, now);
         (fresh, self.answer(data, (in_order, filled, fresh > 0), news, now))

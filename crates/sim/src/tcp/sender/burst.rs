@@ -12,7 +12,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// The same whose bursts of segmentation offload leave as one, if `wanted`. Only a sender that goes by time keeps what it
     /// notes of packets by bursts, and routers answer each packet.
     pub fn with_whole_bursts(mut self, wanted: bool) -> Sender<C> {
-        self.sends_whole_bursts = wanted && self.config.offload > 1 && self.detector.is_by_time();
+        let can = self.config.offload > 1 && self.detector.is_by_time() && !self.needs.requests;
+        self.sends_whole_bursts = wanted && can;
         self
     }
 

@@ -6,11 +6,10 @@ use fairhaul_experiment::Limit;
 use fairhaul_units::{Data, Span, Time};
 
 use super::Sender;
+use super::host_pacing::LINUX_BURST;
 use crate::tcp::Fq;
 use crate::tcp::segmentation::{PARTS_OF_SECOND, Segmentation};
 
-/// The packet from which on Linux paces.
-const FIRST_PACED: u64 = 10;
 /// How many bursts may wait at least, and how much more of retransmissions.
 const LEAST_BURSTS: u64 = 2;
 const OF_RETRANSMISSIONS: u64 = 2;
@@ -41,11 +40,10 @@ impl<C: Controller + Clone> Sender<C> {
 
     #[inline(never)]
     fn pass_host(&mut self, data: &Data, now: Time) -> Time {
-        let packets = data.packets.max(1);
         let departs = self.fq.as_ref().map_or(now, |fq| fq.departs().max(now));
         let card = self.config.card.as_mut();
         let (first, last) = card
-            .map_or((departs, departs), |card| card.send(data.size / u32::from(packets), packets, departs));
+            .map_or((departs, departs), |card| card.send(data.packet_size(), data.packets.max(1), departs));
         if let Some(fq) = &mut self.fq {
             fq.has_left(last);
         }
@@ -90,7 +88,7 @@ impl<C: Controller + Clone> Sender<C> {
         let (Some(mut fq), Some(segmentation)) = (self.fq.take(), self.config.segmentation) else {
             return;
         };
-        let paced = self.board.next() + packets >= FIRST_PACED;
+        let paced = self.board.next() + packets >= LINUX_BURST;
         let gap = if paced { self.gap_in_fq() } else { Span::ZERO };
         fq.hand_over(packets, segmentation.memory(packets), gap, now);
         self.fq = Some(fq);

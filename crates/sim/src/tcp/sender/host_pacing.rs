@@ -11,7 +11,7 @@ use super::Sender;
 const LINUX_RATIOS: (f64, f64) = (2.0, 1.2);
 const QUIC_RATIO: f64 = 1.25;
 /// Packets that leave at once in Linux when a connection begins.
-const LINUX_BURST: u64 = 10;
+pub(super) const LINUX_BURST: u64 = 10;
 /// Packets by which a sender may be late without losing their turns: in Linux half of one, in QUIC a bucket
 /// of ten, the one whose turn it is included.
 const LINUX_DEPTH: f64 = 0.5;

@@ -153,7 +153,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// with others, and no packet of another size.
     #[inline(never)]
     fn whole(&self, left: u64, sending: Sending) -> (u64, Sending) {
-        if self.cwr || self.detector.is_probe_due() || self.needs.requests {
+        if self.cwr || self.detector.is_probe_due() {
             return (1, sending);
         }
         let first = self.config.packet_size(self.board.next());
