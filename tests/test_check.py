@@ -166,6 +166,32 @@ def test_the_exit_status_says_whether_an_expectation_is_not_met(
     assert "Fewer than 5 seeds decide nothing." in out
 
 
+def test_a_strict_check_looks_again_at_what_is_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A bound below the mean that the interval of five seeds holds, and that of twenty does not.
+    noisy = tmp_path / "noisy.toml"
+    bound = expect("flows.a.goodput_bps / 1e6", "at_least = 1.85")
+    noisy.write_text(scenario(bound).replace("[[flow]]", "loss = 0.01\n\n[[flow]]", 1))
+    [first] = fairhaul.check(noisy).cases[0].expectations
+    assert first.verdict == "undecided"
+    done = fairhaul.check(noisy, strict=True)
+    [again] = done.cases[0].expectations
+    assert again.verdict == "met"
+    found = again.by["sim"].estimate
+    assert found is not None
+    assert (found.runs, found.interval) == (20, "99 %")
+    assert done.passed()
+    assert status_of(["check", str(noisy), "--strict"]) == 0
+    out = capsys.readouterr().out
+    assert " of 20 runs" in out
+    assert "judged once more, by a 99 % interval" in out
+    # What five seeds decide is not run again.
+    done = fairhaul.check(written(tmp_path, FULL, "full.toml"), strict=True)
+    [checked] = done.cases[0].expectations
+    assert len(checked.by["sim"].values) == 5
+
+
 def test_runs_that_a_store_has_are_not_repeated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

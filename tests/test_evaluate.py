@@ -15,7 +15,7 @@ from fairhaul.studies.evaluation import SCENARIOS, Evaluation, evaluate, words
 from fairhaul.studies.evaluation import rows as rows_module
 from fairhaul.studies.evaluation.rows import HEADINGS
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, verdict_of
-from fairhaul.studies.expectations.checking import files_of, read_cases
+from fairhaul.studies.expectations.cases import files_of, read_cases
 
 
 class Greedy(fairhaul.Controller):

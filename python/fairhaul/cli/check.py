@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,10 @@ FAILED = 1
     type=click.IntRange(min=1),
     default=5,
 )
-@flag("--strict", "Fail if an expectation is undecided, too.")
+@flag(
+    "--strict",
+    "Fail if an expectation stays undecided with four times the seeds, too.",
+)
 @option(
     "--junit FILE",
     "Write the verdicts as JUnit XML, for CI.",
@@ -60,14 +62,15 @@ def check(  # noqa: PLR0913, PLR0917
     1 otherwise. docs/check.md describes the format.
     """
     from fairhaul.jobs.values import Running
-    from fairhaul.studies.expectations.checking import check_scenarios, files_of, read_cases
+    from fairhaul.studies.expectations.cases import files_of, read_cases
+    from fairhaul.studies.expectations.checking import check_scenarios
 
     if junit is not None and not junit.absolute().parent.is_dir():
         raise click.BadParameter(f"{junit.parent} is no directory", param_hint="--junit")
     cases = read_cases(files_of(files), overrides)
     with work.options() as options:
-        done = check_scenarios(cases, engines, Running.of(options), seeds=seeds)
-    done = replace(done, strict=strict)
+        running = Running.of(options)
+        done = check_scenarios(cases, engines, running, seeds=seeds, strict=strict)
     if junit is not None:
         from fairhaul.studies.expectations.junit import write_junit
 

@@ -25,7 +25,8 @@ from fairhaul.scenario.transport import read_transport
 from fairhaul.studies.evaluation.rows import HEADINGS, Row, rows_of
 from fairhaul.studies.evaluation.words import outcome_of
 from fairhaul.studies.expectations import Verdict, verdict_of
-from fairhaul.studies.expectations.checking import check_all, files_of, read_cases
+from fairhaul.studies.expectations.cases import files_of, read_cases
+from fairhaul.studies.expectations.checking import check_all
 from fairhaul.studies.tcpeval import SuiteResult, evaluate_by_tcpeval
 from fairhaul.text.nearest import hint
 

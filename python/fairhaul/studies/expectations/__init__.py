@@ -20,7 +20,15 @@ from fairhaul.measures.window import cut
 from fairhaul.record.columns import columns_of
 from fairhaul.record.record import Record
 from fairhaul.scenario.engines import FACTS, Engine
-from fairhaul.statistics.estimate import ANY, AT_LEAST_0, LEAST_RUNS, Bounds, Estimate, estimate
+from fairhaul.statistics.estimate import (
+    ANY,
+    AT_LEAST_0,
+    LEAST_RUNS,
+    LEVEL,
+    Bounds,
+    Estimate,
+    estimate,
+)
 from fairhaul.text.digits import Significant
 from fairhaul.text.phrases import RATE
 
@@ -193,13 +201,14 @@ def judge(
     expectation: Expectation,
     values: Sequence[float | None],
     stationary: Sequence[bool | None] = (),
+    level: float = LEVEL,
 ) -> Judged:
-    """Judge an expectation by its numbers in the valid runs."""
+    """Judge an expectation by its numbers in the valid runs, with an interval at `level`."""
     given = [value for value in values if value is not None]
     bounds = expectation.bounds
     return Judged(
-        verdict=verdict(values, expectation.at_least, expectation.at_most, bounds),
-        estimate=estimate(given, bounds) if given else None,
+        verdict=verdict(values, expectation.at_least, expectation.at_most, bounds, level),
+        estimate=estimate(given, bounds, level) if given else None,
         values=tuple(values),
         stationary=tuple(of for of in stationary if of is not None),
     )
@@ -210,11 +219,12 @@ def verdict(
     at_least: float | None = None,
     at_most: float | None = None,
     bounds: Bounds = ANY,
+    level: float = LEVEL,
 ) -> Verdict:
     """Judge the numbers of several runs, or their estimate.
 
-    The verdict is `met` if the whole 95 % interval is within the bounds, `not met` if the whole
-    interval is outside on one side, and `undecided` otherwise. Fewer than five runs have no
+    The verdict is `met` if the whole interval at `level` is within the bounds, `not met` if it is
+    outside on one side, and `undecided` otherwise. Fewer than five runs have no
     interval and decide nothing. A run without the number (None) is never within the bounds: if no
     run has it, the verdict is `not met`, and if some lack it, it is not `met`.
 
@@ -223,6 +233,7 @@ def verdict(
         at_least: the smallest number that is expected.
         at_most: the largest number that is expected.
         bounds: the smallest and the largest value that the number can have.
+        level: the level of the interval, for numbers; an estimate has its own.
     """
     if isinstance(values, Estimate):
         return _of_estimate(values, at_least, at_most)
@@ -231,7 +242,7 @@ def verdict(
         return UNDECIDED
     if not given:
         return NOT_MET
-    found = _of_estimate(estimate(given, bounds), at_least, at_most)
+    found = _of_estimate(estimate(given, bounds, level), at_least, at_most)
     return found if len(given) == len(values) or found == NOT_MET else UNDECIDED
 
 

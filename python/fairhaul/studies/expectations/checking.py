@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from os import PathLike
-from pathlib import Path
 from typing import Any, Unpack
 
-from fairhaul._core import Scenario, ScenarioError
 from fairhaul.host.process import Refused
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Invalid, Parts, Running, RunOptions, values
@@ -19,7 +17,8 @@ from fairhaul.report.outcome import StudyResult
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario import own
 from fairhaul.scenario.engines import FACTS, Engine, in_order
-from fairhaul.scenario.read import Controllers, Settings, read_as_typed, titled, toml, variant
+from fairhaul.scenario.read import Controllers, Settings, toml, variant
+from fairhaul.statistics.estimate import LEAST_RUNS, LEVEL, STRICT_LEVEL
 from fairhaul.studies.expectations import (
     MET,
     NOT_MET,
@@ -31,39 +30,19 @@ from fairhaul.studies.expectations import (
     disagree,
     expected,
     judge,
-    read_expectations,
     verdict_of,
 )
+from fairhaul.studies.expectations.cases import Case, Path_, files_of, read_cases
 from fairhaul.studies.expectations.words import outcome_of
 
-__all__ = ["Case", "Check", "Checked", "check", "check_scenarios", "files_of", "read_cases"]
+__all__ = ["Check", "Checked", "check", "check_all", "check_scenarios"]
 
 SEEDS = 5
+# With how many times the seeds a strict check looks again at what stayed undecided.
+MORE = 4
 
-Path_ = str | PathLike[str]
 # The numbers in each of its valid runs.
 Runs = list[Run]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """A scenario with its expectations: a file, or a point of its sweep."""
-
-    file: str
-    scenario: Scenario
-    expectations: tuple[Expectation, ...]
-    references: Mapping[str, Scenario]
-    """The scenarios that numbers are relative to, by the setting that each has."""
-
-    @property
-    def runs(self) -> list[Scenario]:
-        """The scenario, and the scenarios that its numbers are relative to."""
-        return [self.scenario, *self.references.values()]
-
-    @property
-    def title(self) -> str:
-        """The title of the scenario, and what its sweep set."""
-        return titled(self.scenario.title, variant(self.scenario))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +82,17 @@ class CheckedCase:
     expectations: tuple[Checked, ...]
     refused: Mapping[Engine, str]
 
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdict on each expectation."""
+        return [checked.verdict for checked in self.expectations]
+
+    def decided_by(self, more: CheckedCase) -> CheckedCase:
+        """Replace what is undecided by what more runs of the same case gave."""
+        pairs = zip(self.expectations, more.expectations, strict=True)
+        decided = (new if old.verdict == UNDECIDED else old for old, new in pairs)
+        return replace(self, expectations=tuple(decided))
+
     def to_dict(self) -> dict[str, Any]:
         """Give the case as it is printed in JSON."""
         return {
@@ -122,7 +112,7 @@ class Check(StudyResult):
     engines: tuple[Engine, ...]
     seeds: int
     strict: bool = False
-    """Whether an expectation that is undecided counts as one that is not met."""
+    """Whether an expectation that is undecided was looked at again, and fails the check."""
 
     def count(self, verdict: Verdict) -> int:
         """The number of expectations with this verdict."""
@@ -151,6 +141,7 @@ def check(
     overrides: Settings | None = None,
     *,
     seeds: int = SEEDS,
+    strict: bool = False,
     engine: Engine | Sequence[Engine] = "sim",
     controllers: Controllers | None = None,
     **options: Unpack[RunOptions],
@@ -162,6 +153,8 @@ def check(
         overrides: keys to change, named as in `[sweep]`.
         seeds: the number of runs of each scenario and point of a sweep; fewer than 5 decide
             nothing.
+        strict: an expectation that stays undecided fails the check; before, it is judged once more
+            with four times the seeds (not in the lab), by 99 % intervals.
         engine: `"sim"`, `"linux"` or `"lab"`, or several of them.
         controllers: controllers of your own, by the names that the scenarios use for them.
         options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
@@ -176,68 +169,7 @@ def check(
     with own.known(controllers):
         settings = [(key, toml(value)) for key, value in (overrides or {}).items()]
         cases = read_cases(files_of(given), settings)
-    return check_scenarios(cases, engines, Running.of(options), seeds=seeds)
-
-
-def files_of(given: Sequence[Path_]) -> list[Path]:
-    """Give the scenario files among `given`: each file, and those in each folder, by name.
-
-    Raises:
-        ScenarioError: a folder has no scenario file.
-    """
-    files: list[Path] = []
-    for path in map(Path, given):
-        inside = sorted(path.rglob("*.toml")) if path.is_dir() else [path]
-        if not inside:
-            raise ScenarioError(f"{path}: the folder has no scenario (*.toml)")
-        files += [file for file in inside if file not in files]
-    return files
-
-
-def read_cases(files: Sequence[Path], overrides: Sequence[tuple[str, str]]) -> list[Case]:
-    """Read scenarios and their expectations, and report the mistakes of all of them together.
-
-    Raises:
-        ScenarioError: `args` are all mistakes; a file without expectations is one.
-    """
-    cases: list[Case] = []
-    mistakes: list[str] = []
-    for file in files:
-        try:
-            cases += _cases_of(file, overrides)
-        except ScenarioError as error:
-            mistakes += error.args
-    if mistakes:
-        raise ScenarioError(*dict.fromkeys(mistakes))
-    return cases
-
-
-def _cases_of(file: Path, overrides: Sequence[tuple[str, str]]) -> list[Case]:
-    scenarios = read_as_typed(file, overrides)
-    # All points of a sweep have the same expectations.
-    expectations = tuple(read_expectations(scenarios[0], str(file)))
-    if not expectations:
-        raise ScenarioError(f"{file}: the scenario has no [[expect]] to check")
-    settings = dict.fromkeys(of.relative_to for of in expectations if of.relative_to)
-    others = {
-        setting: read_as_typed(file, [*overrides, _setting(file, setting)]) for setting in settings
-    }
-    return [
-        Case(
-            file=str(file),
-            scenario=scenario,
-            expectations=tuple(read_expectations(scenario, str(file))),
-            references={setting: points[index] for setting, points in others.items()},
-        )
-        for index, scenario in enumerate(scenarios)
-    ]
-
-
-def _setting(file: Path, text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ScenarioError(f"{file}: relative_to = {text!r}: wanted KEY=VALUE, as for --set")
-    return key.strip(), value.strip()
+    return check_scenarios(cases, engines, Running.of(options), seeds=seeds, strict=strict)
 
 
 def check_all(
@@ -257,26 +189,48 @@ def check_all(
 
 
 def check_scenarios(
-    cases: Sequence[Case], engines: Sequence[Engine], running: Running, *, seeds: int = SEEDS
+    cases: Sequence[Case],
+    engines: Sequence[Engine],
+    running: Running,
+    *,
+    seeds: int = SEEDS,
+    strict: bool = False,
 ) -> Check:
     """Run every case on every engine, and judge its expectations.
 
-    A case that an engine cannot run is judged by the others.
+    A case that an engine cannot run is judged by the others. A strict check looks once more, with
+    `MORE` times the seeds, at the expectations that are undecided: the runs of a random path differ
+    too much for few seeds to decide what is near a bound.
     """
+    done = _judged(cases, engines, running, seeds, LEVEL)
+    again = [index for index, of in enumerate(done) if UNDECIDED in of.verdicts]
+    real_time = any(FACTS[engine].real_time for engine in engines)
+    if strict and again and seeds >= LEAST_RUNS and not real_time:
+        found = _judged(
+            [cases[index] for index in again], engines, running, MORE * seeds, STRICT_LEVEL
+        )
+        for index, of in zip(again, found, strict=True):
+            done[index] = done[index].decided_by(of)
+    return Check(cases=tuple(done), engines=tuple(engines), seeds=seeds, strict=strict)
+
+
+def _judged(
+    cases: Sequence[Case], engines: Sequence[Engine], running: Running, seeds: int, level: float
+) -> list[CheckedCase]:
+    """Run every case on every engine, and judge its expectations by intervals at `level`."""
     of_engines: dict[Engine, list[Runs | str]] = {}
     parts = Parts()
     for engine in in_order(engines):
         run = _with_a_kernel if FACTS[engine].kernel else _run
         of_engines[engine] = parts.of(partial(run, cases, engine, seeds, running)) or []
     parts.end()
-    done = [
-        _checked(case, {engine: runs[index] for engine, runs in of_engines.items()})
+    return [
+        _checked(case, {engine: runs[index] for engine, runs in of_engines.items()}, level)
         for index, case in enumerate(cases)
     ]
-    return Check(cases=tuple(done), engines=tuple(engines), seeds=seeds)
 
 
-def _checked(case: Case, by_engine: Mapping[Engine, Runs | str]) -> CheckedCase:
+def _checked(case: Case, by_engine: Mapping[Engine, Runs | str], level: float) -> CheckedCase:
     """Judge the expectations of a case by the runs of each engine, or say why it has none."""
     runs = {engine: of for engine, of in by_engine.items() if not isinstance(of, str)}
     checked = tuple(
@@ -287,6 +241,7 @@ def _checked(case: Case, by_engine: Mapping[Engine, Runs | str]) -> CheckedCase:
                     expectation,
                     [run["numbers"][place] for run in of_engine],
                     [run["stationary"][place] for run in of_engine],
+                    level,
                 )
                 for engine, of_engine in runs.items()
                 if expectation.has_number_on(engine)

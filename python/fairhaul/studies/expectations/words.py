@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.engines import Engine
-from fairhaul.statistics.estimate import LEAST_RUNS, legend, text
+from fairhaul.statistics.estimate import LEAST_RUNS, LEVEL, Estimate, legend, text
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST, Judged
 from fairhaul.text.digits import Significant
 from fairhaul.text.phrases import count_of
@@ -23,6 +23,12 @@ STATIONARY = (
 )
 
 
+AGAIN = (
+    "Where it says how many runs a number is of, the first runs left it undecided: it was judged "
+    "once more, by a 99 % interval."
+)
+
+
 def outcome_of(done: Check) -> Outcome:
     """Put the verdicts into words and tables."""
     counts = ", ".join(f"{done.count(v)} {v}" for v in (MET, NOT_MET, UNDECIDED))
@@ -33,7 +39,7 @@ def outcome_of(done: Check) -> Outcome:
         answer=f"{few(done.seeds)}Expectations: {counts}.",
         evidence=lambda: [
             *(_section(case, done.engines) for case in sorted(done.cases, key=_rank)),
-            Section(heading="", text=[legend(done.seeds), *_stationary(done)]),
+            Section(heading="", text=[legend(done.seeds), *_again(done), *_stationary(done)]),
         ],
         values=done.values,
     )
@@ -46,9 +52,17 @@ def few(seeds: int) -> str:
 
 def _stationary(done: Check) -> list[str]:
     """Say what numbers of stationary runs mean, if some are shown."""
+    return [] if all(all(of.stationary) for of in _every(done)) else [STATIONARY]
+
+
+def _again(done: Check) -> list[str]:
+    """Say what a second look is, if there was one."""
+    return [AGAIN] if any(of.estimate and again(of.estimate) for of in _every(done)) else []
+
+
+def _every(done: Check) -> list[Judged]:
     expectations = [checked for case in done.cases for checked in case.expectations]
-    judged = [of for checked in expectations for of in checked.by.values()]
-    return [] if all(all(of.stationary) for of in judged) else [STATIONARY]
+    return [of for checked in expectations for of in checked.by.values()]
 
 
 def _rank(case: CheckedCase) -> int:
@@ -100,7 +114,13 @@ def measured(judged: Judged, form: Significant) -> str:
     lacking = f" ({missing} of {len(judged.values)} runs lack it)" if missing else ""
     steady = judged.stationary
     short = "" if all(steady) else f", {sum(steady)} of {len(steady)} runs stationary"
-    return text(judged.estimate, form) + lacking + short
+    of = f" of {judged.estimate.runs} runs" if again(judged.estimate) else ""
+    return text(judged.estimate, form) + of + lacking + short
+
+
+def again(of: Estimate) -> bool:
+    """Whether an estimate is of a second look at what the first runs left undecided."""
+    return of.level != LEVEL
 
 
 def verdicts(checked: Checked) -> str:
