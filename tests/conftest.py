@@ -17,6 +17,7 @@ title    = "Two flows"
 seed     = 1
 duration = "20 s"
 warmup   = "5 s"
+profile  = "plain"
 
 [bottleneck]
 rate  = "10 Mbit/s"
@@ -37,6 +38,7 @@ start      = "uniform 0 s..1 s"
 
 ENDLESS = """\
 duration = "8000000 s"
+profile = "plain"
 
 [bottleneck]
 rate  = "100 Gbit/s"

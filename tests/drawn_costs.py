@@ -156,8 +156,7 @@ class _Draw:
         size = self._one([1500, 1500, 1000, 9000, 64_000, 64, 128, 576])
         nodes = self._whole(2, 40) if self._hits(0.3) else 0
         content: dict[str, Any] = {"seed": self._whole(1, 1000), "packet": f"{size} B"}
-        if self._hits(0.4):
-            content["profile"] = "linux"
+        content["profile"] = "linux-tcp" if self._hits(0.4) else "plain"
         if self._hits(0.15):
             content["grain"] = "packet"
         # Most links of a path have about the same rate.

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 NETWORK = """\
 title    = "A network for a program"
 duration = "10 s"
+profile  = "plain"
 
 [bottleneck]
 rate  = "20 Mbit/s"

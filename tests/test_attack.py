@@ -415,7 +415,7 @@ def test_the_box_is_cut_to_what_the_lab_carries() -> None:
     assert (cut.rate.high, cut.rtt.high) == (200, 75)
     with pytest.raises(ScenarioError, match="a rate of at most 200 Mbit/s"):
         kernel.for_lab(read_box({"rate": "1 Gbit/s"}, "box"))
-    assert read_question("cubic", "queue", confirm="lab").attacked.own.profile == "linux"
+    assert read_question("cubic", "queue", confirm="lab").attacked.own.profile == "linux-tcp"
 
 
 def test_a_router_is_attacked_by_its_queue() -> None:

@@ -17,6 +17,7 @@ from fairhaul.statistics.estimate import FRACTION, estimate
 RUN = """
 duration = "60 s"
 warmup = "10 s"
+profile = "plain"
 [bottleneck]
 rate = "20 Mbit/s"
 delay = "5 ms"

@@ -17,6 +17,7 @@ PATH: dict[str, Any] = {
     "title": "objects",
     "duration": "60 s",
     "warmup": "10 s",
+    "profile": "plain",
     "bottleneck": {
         "rate": "50 Mbit/s",
         "delay": "10 ms",

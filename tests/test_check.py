@@ -25,6 +25,7 @@ SCENARIO = """\
 title    = "A flow alone"
 duration = "6 s"
 warmup   = "2 s"
+profile  = "plain"
 
 [bottleneck]
 rate  = "5 Mbit/s"

@@ -23,6 +23,7 @@ SOURCES = Path(__file__).parents[1] / "crates" / "ports" / "bpf"
 README = {
     "duration": "120 s",
     "warmup": "40 s",
+    "profile": "plain",
     "bottleneck": {
         "rate": "50 Mbit/s",
         "delay": "10 ms",
@@ -43,7 +44,7 @@ def test_the_object_of_fhstcp_shares_a_link_as_the_controller_does() -> None:
     indices = []
     for controller in ("fhstcp", {"kind": "bpf", "object": port}):
         flows = [
-            {"name": name, "rtt": rtt, "controller": controller, "profile": "linux"}
+            {"name": name, "rtt": rtt, "controller": controller, "profile": "linux-tcp"}
             for name, rtt in (("near", "40 ms"), ("far", "120 ms"))
         ]
         answer = package.run({**README, "flow": flows}, seeds=3)

@@ -16,6 +16,7 @@ SCENARIOS = sorted(Path("scenarios").glob("**/*.toml"))
 RARE = """
 grain = "packet"
 duration = "1 s"
+profile = "plain"
 [bottleneck]
 rate = "10 Mbit/s"
 delay = "1 ms"

@@ -149,7 +149,15 @@ def test_two_flows_of_one_controller_converge_in_a_run() -> None:
         {"name": "first", "controller": "reno", "rtt": "20 ms"},
         {"name": "second", "controller": "reno", "rtt": "20 ms", "start": "10 s"},
     ]
-    answer = run({"duration": "60 s", "warmup": "20 s", "bottleneck": path, "flow": flows})
+    answer = run(
+        {
+            "duration": "60 s",
+            "warmup": "20 s",
+            "profile": "plain",
+            "bottleneck": path,
+            "flow": flows,
+        }
+    )
     found = dynamics(answer.records[0])
     assert found["convergence_s"] is not None
     assert 1 <= found["convergence_s"] <= 20

@@ -40,6 +40,7 @@ def test_figures_of_drawn_scenarios_lie_within_their_bounds(tmp_path: Path) -> N
 
 SMALL = """
 duration = "200 ms"
+profile = "plain"
 [bottleneck]
 rate = "5 Mbit/s"
 delay = "5 ms"

@@ -14,7 +14,7 @@ from tools.grain.comparison import Difference, Outcome, judged
 HOSTS: dict[str, Any] = {
     "title": "hosts",
     "duration": "2 s",
-    "profile": "linux",
+    "profile": "linux-tcp",
     "bottleneck": {
         "rate": "200 Mbit/s",
         "delay": "10 ms",
@@ -46,7 +46,7 @@ def test_the_table_says_which_bursts_are_simulated_packet_by_packet(tmp_path: An
     file = tmp_path / "hosts.toml"
     file.write_text(
         'duration = "1 s"\n'
-        'profile = "linux"\n'
+        'profile = "linux-tcp"\n'
         'bottleneck = { rate = "100 Mbit/s", delay = "10 ms",'
         ' queue = { kind = "droptail", capacity = "1 bdp" } }\n'
         'flow = [{ name = "bulk", controller = "cubic", rtt = "40 ms", offload = "auto" }]\n'

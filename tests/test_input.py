@@ -228,6 +228,7 @@ def test_text_file_and_mapping_are_the_same_scenario(small: Path) -> None:
         "title": "Two flows",
         "duration": "20 s",
         "warmup": "5 s",
+        "profile": "plain",
         "bottleneck": {"rate": "10 Mbit/s", "delay": "10 ms", "queue": queue},
         "flow": [
             {"name": "near", "rtt": "40 ms", "controller": "reno"},

@@ -25,6 +25,7 @@ cli.main(sys.argv[1:])
 
 SCENARIO = """
 duration = "3000 s"
+profile = "plain"
 [bottleneck]
 rate = "100 Mbit/s"
 delay = "5 ms"

@@ -28,6 +28,7 @@ title    = "A flow with an eBPF port, and one with the kernel's own"
 duration = "3 s"
 warmup   = "1 s"
 packet   = "1500 B"
+profile  = "plain"
 
 [bottleneck]
 rate  = "20 Mbit/s"
@@ -323,7 +324,7 @@ def test_objects_of_users_run_in_the_kernel_as_in_the_simulator() -> None:
         "title": "objects",
         "duration": "8 s",
         "warmup": "1 s",
-        "profile": "linux",
+        "profile": "linux-tcp",
         "bottleneck": {
             "rate": "20 Mbit/s",
             "delay": "5 ms",

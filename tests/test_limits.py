@@ -26,7 +26,8 @@ PATH: dict[str, Any] = {
 
 def scenario(*flows: dict[str, Any], duration: str = "12 s", warmup: str = "2 s") -> dict[str, Any]:
     named = [{"name": "f", "controller": "cubic", "rtt": "40 ms", **flow} for flow in flows]
-    return {"duration": duration, "warmup": warmup, "bottleneck": PATH, "flow": named}
+    times = {"duration": duration, "warmup": warmup}
+    return {**times, "profile": "plain", "bottleneck": PATH, "flow": named}
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -41,7 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("engine", ["sim", pytest.param("linux", marks=needs_linux)])
 @pytest.mark.parametrize("limit", SETTINGS)
 def test_what_limits_a_flow_is_named(limit: str, engine: Any) -> None:
-    given = scenario({**SETTINGS[limit], "profile": "linux"})
+    given = scenario({**SETTINGS[limit], "profile": "linux-tcp"})
     (figures,) = fairhaul.run(given, engine=engine).measures
     (flow,) = figures["flows"]
     assert set(flow["limits"]) == set(LIMITS)
@@ -135,7 +136,7 @@ def test_percentiles_lie_within_rows_and_not_in_the_gaps_between_them() -> None:
 
 @needs_linux
 def test_the_kernel_and_the_simulator_have_the_same_delays() -> None:
-    given = scenario({"profile": "linux"}, duration="32 s")
+    given = scenario({"profile": "linux-tcp"}, duration="32 s")
     delays = {}
     engines: tuple[Engine, ...] = ("sim", "linux")
     for engine in engines:

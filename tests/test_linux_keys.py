@@ -21,7 +21,7 @@ PATH = """\
 duration = "6 s"
 warmup   = "2 s"
 packet   = "1500 B"
-profile  = "linux"
+profile  = "linux-tcp"
 
 [bottleneck]
 rate  = "50 Mbit/s"

@@ -25,7 +25,7 @@ SCENARIO: Mapping[str, Any] = {
     "duration": "20 s",
     "warmup": "0 s",
     "packet": "1500 B",
-    "profile": "linux",
+    "profile": "linux-tcp",
     "bottleneck": {
         "rate": "20 Mbit/s",
         "delay": "10 ms",

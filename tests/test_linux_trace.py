@@ -24,7 +24,7 @@ LOSSY: Mapping[str, Any] = {
     "duration": "5 s",
     "warmup": "0 s",
     "packet": "1500 B",
-    "profile": "linux",
+    "profile": "linux-tcp",
     "bottleneck": {
         "rate": "10 Mbit/s",
         "delay": "10 ms",

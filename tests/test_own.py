@@ -21,6 +21,7 @@ from .compiled import bpf_object, crate
 PATH: dict[str, Any] = {
     "title": "own",
     "duration": "60 s",
+    "profile": "plain",
     "bottleneck": {
         "rate": "20 Mbit/s",
         "delay": "10 ms",

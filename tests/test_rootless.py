@@ -42,7 +42,7 @@ title    = "An ordinary user's"
 duration = "12 s"
 warmup   = "5 s"
 packet   = "1500 B"
-profile  = "linux"
+profile  = "linux-tcp"
 
 [bottleneck]
 rate  = "10 Mbit/s"

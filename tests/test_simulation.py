@@ -15,6 +15,7 @@ from .conftest import SMALL
 TWO: dict[str, Any] = {
     "title": "two",
     "duration": "30 s",
+    "profile": "plain",
     "bottleneck": {
         "rate": "10 Mbit/s",
         "delay": "10 ms",

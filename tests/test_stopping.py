@@ -17,6 +17,7 @@ from fairhaul.scenario.read import read_one
 SMALL = """
 duration = "1 s"
 title = "small"
+profile = "plain"
 [bottleneck]
 rate = "10 Mbit/s"
 delay = "10 ms"

@@ -28,6 +28,7 @@ STUDIES = (
 SCENARIO = """
 title = "Two flows"
 duration = "4 s"
+profile = "plain"
 [bottleneck]
 rate = "10 Mbit/s"
 delay = "5 ms"

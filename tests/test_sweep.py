@@ -27,6 +27,7 @@ from fairhaul.text.phrases import short_text, value_text
 SWEEP = """
 title = "Two flows"
 duration = "2 s"
+profile = "plain"
 [bottleneck]
 rate = "20 Mbit/s"
 delay = "5 ms"

@@ -29,7 +29,7 @@ def test_there_is_a_cell_of_each_kind_for_every_controller_that_it_means_somethi
 def test_every_unusual_cell_is_a_scenario(name: str) -> None:
     described = json.loads(read_one(UNUSUAL[name].scenario()).describe())
     assert len(described["flows"]) == len(UNUSUAL[name].controllers)
-    assert all(flow["profile"] == "linux" for flow in described["flows"])
+    assert all(flow["profile"] == "linux-tcp" for flow in described["flows"])
 
 
 def test_a_cell_with_a_step_has_the_round_trip_of_each_half_second() -> None:

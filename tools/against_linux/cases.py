@@ -51,7 +51,7 @@ class Case:
             "duration": f"{until_s:g} s",
             "warmup": f"{from_s:g} s",
             "packet": f"{PACKET} B",
-            "profile": "linux",
+            "profile": "linux-tcp",
             "bottleneck": {
                 "rate": f"{self.rate_mbps:g} Mbit/s",
                 "delay": "2 ms",

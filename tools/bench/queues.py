@@ -9,6 +9,7 @@ from tools.bench import cost
 # Eight flows, so that every packet waits in the queue.
 SCENARIO = """
 duration = "DURATION"
+profile = "plain"
 [bottleneck]
 rate = "50 Mbit/s"
 delay = "5 ms"

@@ -54,7 +54,7 @@ def case(
             "duration": f"{seconds:g} s",
             "warmup": f"{seconds / 4:g} s",
             "packet": "1500 B",
-            "profile": "linux",
+            "profile": "linux-tcp",
             "bottleneck": {
                 "rate": f"{gbit:g} Gbit/s",
                 "delay": "5 ms",

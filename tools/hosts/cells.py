@@ -109,7 +109,7 @@ class Cell:
             "duration": f"{before_s + measured_s:.6f} s",
             "warmup": f"{before_s:.6f} s",
             "packet": f"{self.mtu} B",
-            "profile": "linux",
+            "profile": "linux-tcp",
             "bottleneck": {
                 "rate": f"{self.rate_mbps:g} Mbit/s",
                 "delay": f"{self.rtt_ms / 4:.6g} ms",

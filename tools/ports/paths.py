@@ -7,6 +7,7 @@ from collections.abc import Mapping
 PATHS = {
     "queue": """\
 duration = "10 s"
+profile = "plain"
 [bottleneck]
 rate  = "50 Mbit/s"
 delay = "10 ms"
@@ -14,6 +15,7 @@ queue = { kind = "droptail", capacity = "1 bdp" }
 """,
     "losses": """\
 duration = "20 s"
+profile = "plain"
 [bottleneck]
 rate      = "20 Mbit/s"
 delay     = "10 ms"
@@ -24,6 +26,7 @@ duplicate = 0.001
 """,
     "outages": """\
 duration = "40 s"
+profile = "plain"
 [bottleneck]
 rate     = "5 Mbit/s"
 delay    = "10 ms"

@@ -65,7 +65,7 @@ def drawn(number: int, seed: int) -> dict[str, Any]:
         "duration": f"{random.randint(2, 5)} s",
         "warmup": "1 s",
         "packet": "1500 B",
-        "profile": "linux",
+        "profile": "linux-tcp",
         "bottleneck": link,
         "flow": [_flow(random, index, packet_us) for index in range(random.randint(1, 4))],
     }

@@ -37,7 +37,7 @@ SCENARIO = """\
 title    = "A run that is stopped"
 duration = "100000 s"
 packet   = "1500 B"
-profile  = "linux"
+profile  = "linux-tcp"
 
 [bottleneck]
 rate  = "20 Mbit/s"

@@ -29,13 +29,13 @@ pub use scenario::host::HostSettings;
 pub use scenario::kernel_only::RUNS_WITH;
 pub use scenario::plan::{NextTransfer, Transfer, plan, plan_while};
 pub use scenario::receiver_clock::ReceiverClock;
+pub use scenario::sender::{
+    Growth, Hold, HostPacing, OnTimeout, Profile, Recovery, Restart, Rto, SlowStart, Sockbuf,
+};
 pub use scenario::source::Source;
 pub use scenario::traffic::{SizeLaw, Traffic, WebPages};
 pub use scenario::vectors::{Side, Unit, Vector, Vectors};
-pub use scenario::{
-    Flow, Grain, Growth, Hold, Hop, HostPacing, OnTimeout, Recovery, Restart, Role, Rto, Scenario, SlowStart,
-    Sockbuf, Start,
-};
+pub use scenario::{Flow, Grain, Hop, Role, Scenario, Start};
 
 /// The tables of keys that the reader follows, for what draws or checks scenarios by them.
 pub mod table {

@@ -48,7 +48,7 @@ ALL = "all"
 @click.option(
     "--seed", type=click.IntRange(min=0, max=2**31), default=1, show_default=True, metavar="SEED"
 )
-@option("--profile plain|linux", "Sender of all flows; by default as score.")
+@option("--profile plain|linux-tcp|linux", "Sender of all flows; by default as score.")
 @option(
     "--confirm",
     "Replay the worst place in Linux in simulated time (linux), or on the kernel of this host "

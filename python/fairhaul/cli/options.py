@@ -81,7 +81,7 @@ def _profile(context: click.Context, _option: click.Parameter, given: str | None
 
 
 profile_option = option(
-    "--profile plain|linux",
+    "--profile plain|linux-tcp|linux",
     "Sender of all flows where a file does not name one.",
     callback=_profile,
     expose_value=False,

@@ -25,6 +25,7 @@ ESTIMATED_PACKET_S = 3e-7
 # About 200,000 packets of eight flows that lose some of them.
 CALIBRATION = {
     "duration": "4 s",
+    "profile": "plain",
     "bottleneck": {
         "rate": "400 Mbit/s",
         "delay": "5 ms",

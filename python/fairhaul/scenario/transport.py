@@ -28,7 +28,7 @@ from fairhaul.text.nearest import hint
 # Standard TCP: the reference for harm.
 STANDARD = "reno"
 
-PROFILES = ("plain", "linux")
+PROFILES = ("plain", "linux-tcp", "linux")
 
 T = TypeVar("T")
 

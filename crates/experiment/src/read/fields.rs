@@ -15,7 +15,8 @@ use super::reader::{
 };
 use super::toml_tree::Node;
 use crate::{
-    Grain, Growth, HostPacing, OnTimeout, Recovery, Restart, Role, Rto, SlowStart, Sockbuf, Start, Traffic,
+    Grain, Growth, HostPacing, OnTimeout, Profile, Recovery, Restart, Role, Rto, SlowStart, Sockbuf, Start,
+    Traffic,
 };
 
 mod expect;
@@ -27,7 +28,7 @@ mod schedule;
 mod traffic;
 
 pub(crate) use expect::ExpectKeys;
-pub(crate) use flow::{DelayedAck, Direction, Profile};
+pub(crate) use flow::{DelayedAck, Direction};
 pub(crate) use host::{BufferSpec, HostKeys};
 pub(crate) use impair::{AggregateKeys, BucketKeys, LossKeys, LossSpec, ReorderKeys};
 pub(crate) use queue::QueueKeys;

@@ -8,13 +8,15 @@ use fairhaul_units::{Bytes, HEADER, Span};
 use super::capacity_trace::Traces;
 use super::exchange::with_file;
 use super::field::Accepts;
-use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys, Profile};
+use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys};
 use super::flow_names::indexed;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
 use crate::scenario::plan::expected;
-use crate::{Flow, Hold, HostPacing, HostSettings, OnTimeout, ReceiverClock, Recovery, Start, Traffic};
+use crate::{
+    Flow, Hold, HostPacing, HostSettings, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic,
+};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
@@ -125,7 +127,7 @@ impl<'a> FlowSpec<'a> {
             undo: keys.undo.value,
             delayed_ack: self.hold(),
             integer_cwnd: keys.whole_window.value,
-            linux: keys.profile.value == Some(Profile::Linux),
+            profile: keys.profile.value.unwrap_or(Profile::Plain),
             rto: keys.rto.value,
             sockbuf: keys.sockbuf.value,
             clock: clock(keys),
@@ -272,7 +274,8 @@ fn clock(keys: &FlowKeys) -> ReceiverClock {
 /// How its host paces; a bound of the rate switches it on in Linux (SO_MAX_PACING_RATE), and so does its queue discipline
 /// `fq`.
 fn pacing(keys: &FlowKeys) -> HostPacing {
-    let bounded = keys.max_pacing_rate.value.is_some() && keys.profile.value == Some(Profile::Linux);
+    let is_linux = keys.profile.value.is_some_and(Profile::is_linux);
+    let bounded = keys.max_pacing_rate.value.is_some() && is_linux;
     let has_fq = || keys.host.value.as_ref()?.qdisc.value.as_deref().filter(|qdisc| *qdisc == FQ);
     match keys.pacing.value {
         HostPacing::None if bounded || has_fq().is_some() => HostPacing::Linux,

@@ -30,7 +30,7 @@ pub(super) fn filled(tree: &Node) -> Cow<'_, Node> {
         return Cow::Borrowed(tree);
     };
     let of = |flow: &Node| match flow.get("profile").or(tree.get("profile")) {
-        Some(profile) => is_linux(profile).then(|| profile.clone()),
+        Some(profile) => word(profile).is_some().then(|| profile.clone()),
         None => flow.get("controller").filter(|_| OF_LINUX.contains(&controller(flow))).cloned(),
     };
     let profiles: Vec<Option<Node>> = flows.iter().map(of).collect();
@@ -51,8 +51,10 @@ pub(super) fn filled(tree: &Node) -> Cow<'_, Node> {
     Cow::Owned(tree)
 }
 
-fn is_linux(profile: &Node) -> bool {
-    profile.get("kind").unwrap_or(profile).text() == Some("linux")
+/// The word of a profile that has the TCP of Linux.
+fn word(profile: &Node) -> Option<&'static str> {
+    let given = profile.get("kind").unwrap_or(profile).text();
+    ["linux", "linux-tcp"].into_iter().find(|word| given == Some(word))
 }
 
 /// The name of a flow's controller, or nothing.
@@ -66,8 +68,9 @@ fn fill(flow: &mut Node, profile: &Node) {
     let controller = controller(flow).to_owned();
     // In the kernel this is CUBIC's own.
     let slow_start = if controller == "cubic" { "hystart" } else { "full" };
+    let name = word(profile).unwrap_or("linux-tcp");
     let TomlValue::Table(entries) = &mut flow.value else { return };
-    for (key, text) in LINUX.iter().copied().chain([("slow_start", slow_start), ("profile", "linux")]) {
+    for (key, text) in LINUX.iter().copied().chain([("slow_start", slow_start), ("profile", name)]) {
         if !entries.iter().any(|entry| entry.key == key) {
             let (origin, node) = (profile.origin, fragment(text, profile.origin));
             entries.push(TomlEntry { key: key.to_owned(), origin, node });

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use super::describe_sender;
 use crate::read::LONGEST_RUN;
 use crate::{
-    Flow, Hold, Hop, HostSettings, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf,
-    Start, Traffic,
+    Flow, Hold, Hop, HostSettings, Profile, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart,
+    Sockbuf, Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -193,8 +193,10 @@ fn flow(flow: &Flow) -> Value {
     if let Some(lead) = flow.lead {
         described["lead"] = lead.into();
     }
-    if flow.linux {
-        described["profile"] = "linux".into();
+    match flow.profile {
+        Profile::Plain => {}
+        Profile::LinuxTcp => described["profile"] = "linux-tcp".into(),
+        Profile::Linux => described["profile"] = "linux".into(),
     }
     if flow.integer_cwnd {
         described["whole_window"] = true.into();

@@ -249,15 +249,21 @@ fn flows_of_bbr_have_the_profile_of_linux_unless_one_is_set() {
     for controller in ["bbr", "{ kind = \"bbr3\" }"] {
         let bbr = ("flow.F1.controller", controller);
         let default = flow(&[bbr]);
-        assert_eq!((default.linux, default.recovery, default.initial_window), (true, Recovery::Rack, 10.0));
+        assert_eq!(
+            (default.profile.is_linux(), default.recovery, default.initial_window),
+            (true, Recovery::Rack, 10.0)
+        );
         assert_eq!(flow(&[bbr, ("flow.F1.recovery", "sack")]).recovery, Recovery::Sack);
         for plain in ["profile", "flow.F1.profile"] {
             let said = flow(&[bbr, (plain, "plain")]);
-            assert_eq!((said.linux, said.recovery, said.initial_window), (false, Recovery::Sack, 2.0));
+            assert_eq!(
+                (said.profile.is_linux(), said.recovery, said.initial_window),
+                (false, Recovery::Sack, 2.0)
+            );
         }
     }
     let reno = flow(&[]);
-    assert_eq!((reno.linux, reno.recovery), (false, Recovery::Sack));
+    assert_eq!((reno.profile.is_linux(), reno.recovery), (false, Recovery::Sack));
 }
 
 #[test]

@@ -254,7 +254,7 @@ mod tests {
             format!("[[flow]]\nname = \"F{number}\"\ncontroller = \"reno\"\n{more}\n")
         };
         let text = format!(
-            "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+            "profile = \"plain\"\nduration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              queue = {{ kind = \"droptail\", capacity = \"20 ms\" }}\n{}",
             flows.iter().enumerate().map(flow).collect::<String>()
         );

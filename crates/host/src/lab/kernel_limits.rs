@@ -135,7 +135,7 @@ mod tests {
 
     fn flow(more: &str) -> Flow {
         let text = format!(
-            "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+            "profile = \"plain\"\nduration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              queue = {{ kind = \"droptail\", capacity = \"20 ms\" }}\n[[flow]]\nname = \"F\"\n{more}\n"
         );
         read(&text, "test", &[]).expect("it is a scenario").base.flows[0].clone()

@@ -409,7 +409,7 @@ mod tests {
         // A flow that asks routers needs one.
         let queue = if flows.contains("\"xcp\"") { "xcp" } else { "droptail" };
         let text = format!(
-            "duration = \"10 s\"\npacket = \"1500 B\"\n[bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n\
+            "profile = \"plain\"\nduration = \"10 s\"\npacket = \"1500 B\"\n[bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n\
              queue = {{ kind = \"{queue}\", capacity = \"20 ms\" }}\n{flows}"
         );
         read(&text, "test", &[]).expect("it is a scenario").base

@@ -365,7 +365,7 @@ mod tests {
     use fairhaul_units::Rate;
 
     fn scenario() -> Scenario {
-        let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"80 Mbit/s\"\ndelay = \"10 ms\"\n\
+        let text = "profile = \"plain\"\nduration = \"1 s\"\n[bottleneck]\nrate = \"80 Mbit/s\"\ndelay = \"10 ms\"\n\
                     queue = { kind = \"droptail\", capacity = \"20 ms\" }\n\
                     [[flow]]\nname = \"F\"\nrtt = \"40 ms\"\ncontroller = \"reno\"\n";
         read(text, "test", &[]).expect("it is a scenario").base

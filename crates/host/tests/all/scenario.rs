@@ -11,7 +11,9 @@ use fairhaul_host::namespace::ip;
 use fairhaul_units::{Span, Time};
 
 fn scenario(text: &str) -> Scenario {
-    read(text, "test", &[]).expect("it is a scenario").base
+    let plain = [("profile".to_owned(), "plain".to_owned())];
+    let profile = if text.contains("profile") { &[][..] } else { &plain };
+    read(text, "test", profile).expect("it is a scenario").base
 }
 
 /// A run that counts, with its record.
@@ -364,7 +366,7 @@ fn every_acknowledgement_is_sampled() {
         title = "sawtooth"
         duration = "5 s"
         packet = "1500 B"
-        profile = "linux"
+        profile = "linux-tcp"
         [bottleneck]
         rate = "20 Mbit/s"
         delay = "2 ms"

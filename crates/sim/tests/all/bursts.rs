@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{run_text, within};
+use crate::support::{run_text, senders, within};
 use crate::wire::{Pipe, at, config};
 use fairhaul_experiment::{FlowRow, PacketWhat, Recovery, read};
 use fairhaul_sim::tcp::SenderConfig;
@@ -21,7 +21,9 @@ fn paced(more: &str) -> String {
 /// The longest queue of the bottleneck after 5 s in packets, the one that is sent included: from the
 /// one-way times, of which one packet takes 0.4 ms there.
 fn peak(more: &str) -> f64 {
-    let scenario = read(&paced(more), "test.toml", &[]).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+    let scenario = read(&paced(more), "test.toml", &senders(&paced(more)))
+        .unwrap_or_else(|mistakes| panic!("{mistakes}"))
+        .base;
     let (_, evidence) = run_traced(&scenario, 0, &Control::default()).expect("it runs");
     let sent: std::collections::HashMap<u64, f64> = evidence
         .rows
@@ -97,7 +99,8 @@ fn the_last_packets_do_not_wait_for_more() {
 #[test]
 fn bursts_are_lost_as_a_whole() {
     let text = paced("offload = \"8 packets\"\n");
-    let changes = [("bottleneck.loss".to_owned(), "{ offloaded_bursts = 0.02 }".to_owned())];
+    let mut changes = senders(&text);
+    changes.push(("bottleneck.loss".to_owned(), "{ offloaded_bursts = 0.02 }".to_owned()));
     let scenario = read(&text, "test.toml", &changes).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
     let (_, evidence) = run_traced(&scenario, 0, &Control::default()).expect("it runs");
     let numbers = |what| {
@@ -239,7 +242,8 @@ fn bursts_of_linux(qdisc: &str) -> Vec<(f64, usize)> {
          controller = \"reno\"\noverhead = \"0 s\"\noffload = \"auto\"\nmax_pacing_rate = \"50 Mbit/s\"\n\
          host = {{ qdisc = \"{qdisc}\" }}"
     );
-    let scenario = read(&text, "test.toml", &[]).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+    let scenario =
+        read(&text, "test.toml", &senders(&text)).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
     let (_, evidence) = run_traced(&scenario, 0, &Control::default()).expect("it runs");
     let rows = evidence.rows.iter().filter(|row| row.what == PacketWhat::Sent);
     let times: Vec<f64> = rows.map(|row| row.t_s).collect();

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use crate::support::senders;
 use cpu_time::ThreadTime;
 use fairhaul_experiment::{Scenario, read};
 use fairhaul_sim::{Control, RunError, run};
 
 fn scenario(text: &str) -> Scenario {
-    read(text, "test", &[]).expect("it is a scenario").base
+    read(text, "test", &senders(text)).expect("it is a scenario").base
 }
 
 fn dumbbell(duration: &str, bottleneck: &str, flows: &str) -> Scenario {
@@ -132,7 +133,7 @@ fn what_only_kernels_can_do_is_refused_before_anything_happens() {
         controller = "cdg"
         host = { qdisc = "cake" }
     "#;
-    let scenario = read(text, "test", &[]).expect("it is a scenario").base;
+    let scenario = read(text, "test", &senders(text)).expect("it is a scenario").base;
     let Err(RunError::Refused(requests)) = run(&scenario, &Control::default()) else { panic!("it runs") };
     assert_eq!(requests.len(), 4, "{requests:?}"); // controller, host, both directions of the link
     assert!(requests.iter().all(|request| request.ends_with("runs with --engine linux")), "{requests:?}");

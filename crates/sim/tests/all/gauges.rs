@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::support::{Run, run_text, within};
+use crate::support::{Run, run_text, senders, within};
 use fairhaul_experiment::{Record, Scenario, read};
 use fairhaul_sim::{Control, Simulation};
 use fairhaul_units::{Span, Time};
@@ -21,7 +21,7 @@ fn flow(controller: &str, more: &str) -> String {
 }
 
 fn scenario(text: &str) -> Arc<Scenario> {
-    Arc::new(read(text, "test.toml", &[]).expect("it is a scenario").base)
+    Arc::new(read(text, "test.toml", &senders(text)).expect("it is a scenario").base)
 }
 
 /// The first value at or after `from_s`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::reference::chain::Chain;
 use crate::reference::compare::difference;
 use crate::reference::draw;
+use crate::support::senders;
 use fairhaul_experiment::{Record, Scenario, read};
 use fairhaul_sim::{Control, Pause, RunError, Simulation, run};
 use fairhaul_units::{Span, Time};
@@ -74,7 +75,7 @@ fn two_flows(controller: &str) -> Scenario {
          flow = [{{ name = \"a\", controller = {controller}, rtt = \"60 ms\" }},\n\
                  {{ name = \"b\", controller = \"reno\", rtt = \"60 ms\" }}]\n"
     );
-    read(&text, "two.toml", &[]).expect("it is a scenario").base
+    read(&text, "two.toml", &senders(&text)).expect("it is a scenario").base
 }
 
 #[test]

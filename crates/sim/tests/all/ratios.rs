@@ -1,11 +1,12 @@
 //! Ratios in a record lie between zero and one, because both of their terms count the same packets over the same time.
 
+use crate::support::senders;
 use fairhaul_experiment::{Record, Scenario, read};
 use fairhaul_sim::{Control, run};
 
 fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
-    let set: Vec<(String, String)> =
-        set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+    let set: Vec<(String, String)> = senders(text).into_iter().chain(set).collect();
     read(text, "test", &set).expect("it is a scenario").base
 }
 
@@ -116,7 +117,7 @@ fn packets_are_dropped_and_marked_when_they_were_offered() {
         duration = "300 s"
         warmup = "100 s"
         packet = "1000 B"
-        profile = "linux"
+        profile = "linux-tcp"
         [bottleneck]
         rate = "48 kbit/s"
         delay = "1 ms"

@@ -1,6 +1,6 @@
 //! Links that change while a run lasts: what the record shows of rates, outages, delays and losses.
 
-use crate::support::{Run, run_text};
+use crate::support::{Run, run_text, senders};
 use fairhaul_experiment::{FlowRow, read};
 
 /// Datagrams of 1000 B at `rate` over 8 Mbit/s (1 ms a packet) and 10 ms, in a queue without limit; the
@@ -140,7 +140,7 @@ fn traced(name: &str, text: &str, keys: &str) -> Run {
          [[flow]]\nname = \"F\"\ntraffic = {{ kind = \"cbr\", rate = \"100 Mbit/s\" }}\noverhead = \"0 s\"\n"
     );
     let file = folder.join("traced.toml").display().to_string();
-    let study = read(&scenario, &file, &[]).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let study = read(&scenario, &file, &senders(&scenario)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let record = fairhaul_sim::run(&study.base, &fairhaul_sim::Control::default()).expect("the run ends");
     Run { scenario: study.base, record }
 }

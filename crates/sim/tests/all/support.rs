@@ -10,9 +10,17 @@ pub struct Run {
     pub record: Record,
 }
 
+/// The senders of a scenario that does not name them: ideal ones, those of BBR with the TCP of Linux.
+pub fn senders(text: &str) -> Vec<(String, String)> {
+    let profile = if text.contains("bbr") { "linux-tcp" } else { "plain" };
+    let is_named = text.contains("profile");
+    (!is_named).then(|| ("profile".to_owned(), profile.to_owned())).into_iter().collect()
+}
+
 /// Runs a scenario written as TOML.
 pub fn run_text(text: &str) -> Run {
-    let study = read(text, "test.toml", &[]).unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
+    let study =
+        read(text, "test.toml", &senders(text)).unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
     let record = run(&study.base, &Control::default()).expect("the engine keeps its invariants");
     Run { scenario: study.base, record }
 }

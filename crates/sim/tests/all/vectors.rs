@@ -1,5 +1,6 @@
 //! Connection vectors: what follows what, by hand.
 
+use crate::support::senders;
 use fairhaul_experiment::{TransferRow, read};
 use fairhaul_sim::{Control, run};
 
@@ -30,7 +31,7 @@ fn transfers(name: &str, file: &str, more: &str) -> Vec<TransferRow> {
         traffic = {{ kind = "answers", to = "requests" }}
         "#
     );
-    let study = read(&text, folder.join("site.toml").to_str().expect("a path in UTF-8"), &[]);
+    let study = read(&text, folder.join("site.toml").to_str().expect("a path in UTF-8"), &senders(&text));
     let scenario = study.expect("a scenario of the test").base;
     run(&scenario, &Control::default()).expect("the engine keeps its invariants").transfers
 }

@@ -153,7 +153,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
         raise ScenarioError(f"the objective {objective} needs rivals: give `rivals` from 1 on")
     box = kernel.for_lab(box) if confirm == "lab" else box
     # The hosts of the replay are those of Linux.
-    profile = "linux" if confirm and profile is None else profile
+    profile = "linux-tcp" if confirm and profile is None else profile
     attacked = _attacked(controller, box, profile)
     return Question(
         attacked=attacked,

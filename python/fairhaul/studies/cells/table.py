@@ -121,7 +121,7 @@ def _scenario(
         "duration": f"{WARMUP_S + measured_s} s",
         "warmup": f"{WARMUP_S} s",
         "packet": f"{PACKET} B",
-        "profile": "linux",
+        "profile": "linux-tcp",
         "bottleneck": {"queue": queue, **bottleneck},
         "flow": flows,
     }

@@ -9,13 +9,6 @@ pub(crate) enum Direction {
     Reverse,
 }
 
-/// What holds for the keys that a flow leaves out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Profile {
-    Plain,
-    Linux,
-}
-
 /// How long a receiver holds an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DelayedAck {
@@ -156,6 +149,8 @@ words! {
     "plain", "Every key has the default that is listed here." => Profile::Plain;
     "linux", "Keys that are not set have the values of Linux 6.18; see [the profile](profile.md)."
         => Profile::Linux;
+    "linux-tcp", "The same on ideal hosts: packets leave and arrive one by one, and buffers have no limit."
+        => Profile::LinuxTcp;
 }
 
 words! {

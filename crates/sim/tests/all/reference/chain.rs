@@ -2,8 +2,8 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Flow, Grain, Growth, Hold, Hop, HostPacing, HostSettings, OnTimeout, ReceiverClock, Recovery, Restart,
-    Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
+    Flow, Grain, Growth, Hold, Hop, HostPacing, HostSettings, OnTimeout, Profile, ReceiverClock, Recovery,
+    Restart, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -279,7 +279,7 @@ impl ChainFlow {
             undo: self.undo,
             delayed_ack: self.delayed_ack,
             integer_cwnd: self.integer_cwnd,
-            linux: false,
+            profile: Profile::Plain,
             rto: self.rto,
             sockbuf: self.sockbuf,
             clock: self.clock,
