@@ -107,8 +107,49 @@ def test_interrupts_that_are_moderated_leave_fewer_acknowledgements() -> None:
 
 @needs_linux
 @pytest.mark.parametrize(
+    "processor",
+    [
+        {"per_burst": "0 s", "per_kilobyte": "300 us", "per_packet": "0 s"},
+        {"per_burst": "0 s", "per_kilobyte": "0 s", "per_packet": "450 us"},
+    ],
+)
+def test_a_processor_limits_both_engines_alike(processor: dict[str, str]) -> None:
+    # 450 us for a packet of 1500 B are 26.7 Mbit/s, at the sender or at the receiver.
+    given = {"flow.far.start": "5.99 s", "flow.near.host": {"processor": processor}}
+    ours, theirs = (
+        50 * fairhaul.run(PATH, given, engine=engine).measures[0]["links"][0]["utilization"]
+        for engine in ("sim", "linux")
+    )
+    assert ours == pytest.approx(26.67, rel=0.02)
+    assert theirs == pytest.approx(ours, rel=0.02)
+
+
+@needs_linux
+def test_a_card_that_follows_the_traffic_interrupts_as_often_in_both_engines() -> None:
+    given = {
+        "bottleneck.rate": "1 Gbit/s",
+        "duration": "2 s",
+        "warmup": "1 s",
+        "bottleneck.queue.capacity": "1000 packets",
+        "flow.*.offload": "auto",
+        "flow.*.host.moderation": "ixgbe",
+    }
+    ours, theirs = (
+        sum(fairhaul.run(PATH, given, engine=engine).records[0].link_series["arrived"])
+        for engine in ("sim", "linux")
+    )
+    assert theirs == pytest.approx(ours, rel=0.05)
+
+
+@needs_linux
+@pytest.mark.parametrize(
     ("overrides", "text"),
     [
+        (
+            {"flow.near.host.kernel": "6.1"},
+            'host.kernel = "6.1": Linux 6.12.117 runs here; the engine linux has others with '
+            "--kernel 6.1",
+        ),
         (kernel("fqq"), 'queue.qdisc = "fqq": the kernel does not accept it; tc reports: Error: '),
         (kernel("netem delay 1ms"), "netem is no queue"),
         ({"flow.near.host.qdisc": "pfifo limi 3"}, 'host.qdisc = "pfifo limi 3"'),

@@ -27,6 +27,7 @@ pub use scenario::estimate::CostEstimate;
 pub use scenario::expectation::Expectation;
 pub use scenario::host::HostSettings;
 pub use scenario::kernel_only::RUNS_WITH;
+pub use scenario::kernel_release::KernelRelease;
 pub use scenario::plan::{NextTransfer, Transfer, plan, plan_while};
 pub use scenario::receiver_clock::ReceiverClock;
 pub use scenario::sender::{

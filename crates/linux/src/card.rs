@@ -1,18 +1,28 @@
-//! The network card of a host: sends packets one after the other at its line rate, and delivers what it receives with a
-//! random delay that keeps their order. Merging and moderation are the work of the kernel and of its device.
+//! The network card of a host and its processor: sends packets one after the other at its line rate, when the host has worked
+//! for them, and delivers what it receives with a random delay that keeps their order. Merging and a fixed moderation are the
+//! work of the kernel and of its device.
 
 use std::collections::VecDeque;
 
 use fairhaul_host::lab::host_settings::HostSettings;
-use fairhaul_units::{Bytes, Chance, Rate, Span, Time};
+use fairhaul_path::card::{Interrupts, Moderation, Noise, Processor};
+use fairhaul_units::{Bytes, Chance, Rate, Sending, Span, Time};
+
+/// The most bytes that a kernel merges: how many merges packets become is not known before it has done so.
+const LARGEST_MERGE: u64 = 65_536;
 
 /// See the module.
 pub struct Card {
     line_rate: Option<Rate>,
-    /// Until when it is sending.
+    sending: Option<Processor>,
+    receiving: Option<Processor>,
+    /// Until when the host works, and until when the card is sending.
+    works_until: Time,
     busy_until: Time,
-    noise: Span,
+    noise: Noise,
     chance: Chance,
+    /// The interrupts of a card whose interval follows the traffic, or whose host works.
+    interrupts: Option<Interrupts>,
     /// Packets that are delayed, in the order of delivery.
     delayed: VecDeque<(Time, Vec<u8>)>,
 }
@@ -20,51 +30,85 @@ pub struct Card {
 impl Card {
     /// The card of host number `host` with these settings; `seed`: that of the run.
     pub fn new(settings: &HostSettings, host: u64, seed: u64) -> Card {
+        let (rule, receiving) = (settings.moderation, settings.receiving);
+        let is_adaptive = matches!(rule, Moderation::Adaptive { .. });
+        // The device keeps to a fixed interval.
+        let rule = if is_adaptive { rule } else { Moderation::NONE };
         Card {
             line_rate: settings.line_rate,
+            sending: settings.sending,
+            receiving,
+            works_until: Time::ZERO,
             busy_until: Time::ZERO,
             noise: settings.noise,
             chance: Chance::stream(seed, "card", host),
+            interrupts: (is_adaptive || receiving.is_some()).then(|| Interrupts::new(rule)),
             delayed: VecDeque::new(),
         }
     }
 
-    /// Sends a packet of this size at `now` or as soon as the one before has left; returns when its last bit has left.
-    pub fn send(&mut self, size: Bytes, now: Time) -> Time {
-        let Some(rate) = self.line_rate else { return now };
-        self.busy_until = self.busy_until.max(now) + rate.on_wire(size);
+    /// Sends a packet of this size, the first of a burst or one that follows, at `now` or as soon as the host has worked for
+    /// it and the one before has left; returns when its last bit has left.
+    pub fn send(&mut self, size: Bytes, sending: Sending, now: Time) -> Time {
+        self.works_until = self.works_until.max(now);
+        if let Some(costs) = self.sending {
+            let begins = if sending.follows() { Span::ZERO } else { costs.burst };
+            self.works_until = self.works_until + begins + costs.copies(size.0);
+        }
+        let on_wire = self.line_rate.map_or(Span::ZERO, |rate| rate.on_wire(size));
+        self.busy_until = self.busy_until.max(self.works_until) + on_wire;
         self.busy_until
     }
 
     /// Whether it delays what it receives.
     pub fn delays(&self) -> bool {
-        self.noise > Span::ZERO
+        !self.noise.is_none() || self.interrupts.is_some()
     }
 
     /// Receives a packet at `now`, and delivers it later.
     pub fn receive(&mut self, packet: &[u8], now: Time) {
         let earliest = self.delayed.back().map_or(now, |last| last.0);
-        let at = earliest.max(now + self.chance.span(self.noise));
+        let at = earliest.max(now + self.noise.draw(&mut self.chance));
         self.delayed.push_back((at, packet.to_vec()));
     }
 
     /// When it delivers the next packet.
     pub fn next_at(&self) -> Option<Time> {
-        self.delayed.front().map(|next| next.0)
+        let ready = self.interrupts.as_ref().map_or(Time::ZERO, Interrupts::ready);
+        self.delayed.front().map(|next| next.0.max(ready))
     }
 
-    /// The next packet that is due at `now`.
-    pub fn due(&mut self, now: Time) -> Option<Vec<u8>> {
-        self.next_at().filter(|at| *at <= now)?;
-        self.delayed.pop_front().map(|next| next.1)
+    /// Delivers the packets that are due at `now`.
+    pub fn deliver(&mut self, now: Time, mut each: impl FnMut(&[u8])) {
+        if self.next_at().is_none_or(|at| at > now) {
+            return;
+        }
+        let (mut packets, mut bytes) = (0, 0);
+        while self.delayed.front().is_some_and(|next| next.0 <= now)
+            && let Some((_, packet)) = self.delayed.pop_front()
+        {
+            packets += 1;
+            bytes += length(&packet);
+            each(&packet);
+        }
+        if let Some(interrupts) = &mut self.interrupts {
+            let merges = bytes.div_ceil(LARGEST_MERGE);
+            let work = self.receiving.map_or(Span::ZERO, |costs| costs.takes(merges, packets, bytes));
+            interrupts.handed_over(now, packets, bytes, work);
+        }
     }
+}
+
+/// The length of an IP packet, of which only the headers may be there.
+fn length(packet: &[u8]) -> u64 {
+    packet.get(2..4).map_or(0, |length| u64::from(u16::from_be_bytes([length[0], length[1]])))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn card(line_rate: Option<Rate>, noise: Span) -> Card {
+    fn card(line_rate: Option<Rate>, noise: Noise) -> Card {
         Card::new(&HostSettings { line_rate, noise, ..HostSettings::default() }, 0, 1)
     }
 
@@ -72,33 +116,60 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
+    fn delivered(card: &mut Card, now: Time) -> Vec<u8> {
+        let mut delivered = Vec::new();
+        card.deliver(now, |packet| delivered.push(packet[0]));
+        delivered
+    }
+
     #[test]
     fn packets_leave_one_after_the_other_at_the_line_rate() {
         // 1500 B at 1 Gbit/s take 12 us.
-        let mut card = card(Rate::from_bps(1_000_000_000), Span::ZERO);
-        let left = [0, 0, 100].map(|us| card.send(Bytes(1500), at_us(us)));
+        let mut card = card(Rate::from_bps(1_000_000_000), Noise::NONE);
+        let left = [0, 0, 100].map(|us| card.send(Bytes(1500), Sending::First, at_us(us)));
         assert_eq!(left, [at_us(12), at_us(24), at_us(112)]);
     }
 
     #[test]
     fn without_a_line_rate_a_packet_leaves_at_once() {
-        assert_eq!(card(None, Span::ZERO).send(Bytes(1500), at_us(3)), at_us(3));
+        assert_eq!(card(None, Noise::NONE).send(Bytes(1500), Sending::First, at_us(3)), at_us(3));
+    }
+
+    #[test]
+    fn a_host_works_for_a_burst_before_it_leaves() {
+        let costs = Processor { burst: Span::from_us(8), kilobyte: Span::from_us(2), packet: Span::ZERO };
+        let mut card = Card { sending: Some(costs), ..card(None, Noise::NONE) };
+        let mut left = |us, sending| card.send(Bytes(1500), sending, at_us(us));
+        let (first, following) = (Sending::First, Sending::Following);
+        assert_eq!([left(0, first), left(0, following), left(1, first)], [11, 14, 25].map(at_us));
+        assert_eq!(left(100, first), at_us(111));
+    }
+
+    #[test]
+    fn a_host_that_works_for_what_it_has_received_takes_more_over_at_once() {
+        let costs = Processor { burst: Span::ZERO, kilobyte: Span::ZERO, packet: Span::from_us(10) };
+        let mut card = Card::new(&HostSettings { receiving: Some(costs), ..HostSettings::default() }, 0, 1);
+        (0..3u8).for_each(|number| card.receive(&[number], at_us(100 + 3 * u64::from(number))));
+        assert_eq!(delivered(&mut card, at_us(100)), [0]);
+        assert_eq!((card.next_at(), delivered(&mut card, at_us(110))), (Some(at_us(110)), vec![1, 2]));
+        card.receive(&[3], at_us(111));
+        assert_eq!((card.next_at(), delivered(&mut card, at_us(129))), (Some(at_us(130)), vec![]));
     }
 
     #[test]
     fn noise_delays_each_packet_by_less_than_its_range_and_keeps_the_order() {
-        let mut card = card(None, Span::from_us(50));
+        let mut card = card(None, Noise::Uniform(Span::from_us(50)));
         assert!(card.delays());
         (0..100u8).for_each(|number| card.receive(&[number], at_us(u64::from(number))));
-        let mut delivered = Vec::new();
-        let mut delays = Vec::new();
+        let (mut order, mut delays) = (Vec::new(), Vec::new());
         while let Some(at) = card.next_at() {
-            let packet = card.due(at).expect("it is due");
-            delays.push(at.since(at_us(packet[0].into())));
-            delivered.push(packet[0]);
-            assert_eq!(card.due(Time::ZERO), None, "nothing is due before its time");
+            assert!(delivered(&mut card, Time::ZERO).is_empty(), "nothing is due before its time");
+            for number in delivered(&mut card, at) {
+                delays.push(at.since(at_us(number.into())));
+                order.push(number);
+            }
         }
-        assert_eq!(delivered, Vec::from_iter(0..100));
+        assert_eq!(order, Vec::from_iter(0..100));
         assert!(delays.iter().all(|delay| *delay <= Span::from_us(50)), "{delays:?}");
         assert!(delays.iter().any(|delay| *delay > Span::from_us(40)), "{delays:?}");
     }

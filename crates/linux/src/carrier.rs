@@ -123,7 +123,7 @@ impl Carrier {
         let (Some(network), Some(card)) = (network, cards.get_mut(usize::from(host))) else { return now_ns };
         let mut left = now;
         split_packet(packet, segment, *has_payload, scratch, |packet, sending| {
-            left = card.send(Bytes(packet.len() as u64), now);
+            left = card.send(Bytes(packet.len() as u64), sending, now);
             network.accept_segment(host, packet, sending, left);
         });
         if left > now { wake_ns(*origin_ns, left) } else { now_ns }
@@ -156,9 +156,7 @@ impl Carrier {
             _ => hand(host, 0, packet),
         });
         for (host, card) in (0..).zip(cards.iter_mut()) {
-            while let Some(packet) = card.due(now) {
-                hand(host, 0, &packet);
-            }
+            card.deliver(now, |packet| hand(host, 0, packet));
         }
         network.hand_to_kernel(hand);
         let next = cards.iter().filter_map(Card::next_at).chain(network.next_at()).min();

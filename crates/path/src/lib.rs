@@ -9,6 +9,7 @@ struct Readme;
 
 mod backlog;
 mod buffered_link;
+pub mod card;
 pub mod count;
 pub mod impair;
 mod link;

@@ -54,6 +54,12 @@ impl Chance {
         -mean * libm::log(1.0 - self.unit())
     }
 
+    /// Normal with mean zero and variance one (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
+        radius * libm::cos(std::f64::consts::TAU * self.unit())
+    }
+
     /// Pareto of that mean and shape; the mean is finite for a shape above one.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         let least = mean * (shape - 1.0) / shape;

@@ -29,7 +29,7 @@ mod traffic;
 
 pub(crate) use expect::ExpectKeys;
 pub(crate) use flow::{DelayedAck, Direction};
-pub(crate) use host::{BufferSpec, HostKeys};
+pub(crate) use host::{BufferSpec, HostKeys, ProcessorKeys};
 pub(crate) use impair::{AggregateKeys, BucketKeys, LossKeys, LossSpec, ReorderKeys};
 pub(crate) use queue::QueueKeys;
 pub(crate) use schedule::{ChangeKeys, RateSpec, RateUnit, TraceKeys};

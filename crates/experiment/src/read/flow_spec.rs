@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use fairhaul_cc::{Controller, ControllerChoice};
+use fairhaul_path::card::{Moderation, Noise};
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::capacity_trace::Traces;
 use super::exchange::with_file;
 use super::field::Accepts;
-use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys};
+use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys, ProcessorKeys};
 use super::flow_names::indexed;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
@@ -52,6 +53,7 @@ impl<'a> FlowSpec<'a> {
         timeouts(keys, notes);
         check_sizes(keys, packet, notes);
         bursts(keys, packet, notes);
+        delays(keys, notes);
         if let Some(duration) = duration {
             in_time(keys, duration, notes);
         }
@@ -298,9 +300,11 @@ fn host(keys: &FlowKeys) -> Option<Arc<HostSettings>> {
     };
     if let Some(host) = &keys.host.value {
         settings.moderation = host.moderation.value;
-        settings.gro = host.gro.value.unwrap_or(!settings.moderation.is_zero());
+        settings.gro = host.gro.value.unwrap_or(settings.moderation != Moderation::NONE);
         settings.line_rate = host.line_rate.value;
         settings.noise = host.noise.value;
+        settings.processor = host.processor.value.as_ref().map(ProcessorKeys::costs);
+        settings.kernel = host.kernel.value;
         settings.qdisc = host.qdisc.value.clone();
         settings.sysctls = host.sysctl.value.clone().unwrap_or_default();
     }
@@ -322,6 +326,16 @@ fn bursts(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
         && size < packet
     {
         keys.offload.key.note(format!("{size} is less than one packet of {packet}"), notes);
+    }
+}
+
+/// One delay in a hundred is not shorter than half of them.
+fn delays(keys: &FlowKeys, notes: &mut Notes) {
+    if let Some(host) = &keys.host.value
+        && let Noise::LogNormal { median, p99 } = host.noise.value
+        && p99 < median
+    {
+        host.noise.key.note(format!("p99, {p99}, is less than the median, {median}"), notes);
     }
 }
 

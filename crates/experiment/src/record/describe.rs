@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use fairhaul_cc::{ControllerChoice, OwnValue};
+use fairhaul_path::card::{Moderation, Noise};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_path::{BucketRule, LinkSpec, Rates, Schedule};
@@ -15,8 +16,8 @@ use serde_json::{Map, Value, json};
 use super::describe_sender;
 use crate::read::LONGEST_RUN;
 use crate::{
-    Flow, Hold, Hop, HostSettings, Profile, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart,
-    Sockbuf, Start, Traffic,
+    Flow, Hold, Hop, HostSettings, KernelRelease, Profile, ReceiverClock, Recovery, Role, Rto, Scenario,
+    SizeLaw, SlowStart, Sockbuf, Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -235,8 +236,20 @@ fn host(settings: &HostSettings) -> Value {
     json!({
         "gro": settings.gro,
         "line_rate_bps": settings.line_rate.map(Rate::as_bps),
-        "moderation_s": settings.moderation.as_secs(),
-        "noise_s": settings.noise.as_secs(),
+        "moderation_s": match settings.moderation {
+            Moderation::Every(interval) => json!(interval.as_secs()),
+            Moderation::Adaptive { shortest } => json!({ "from_s": shortest.as_secs() }),
+        },
+        "noise_s": match settings.noise {
+            Noise::Uniform(longest) => json!(longest.as_secs()),
+            Noise::LogNormal { median, p99 } => json!({ "median": median.as_secs(), "p99": p99.as_secs() }),
+        },
+        "processor_s": settings.processor.map(|costs| json!({
+            "per_burst": costs.burst.as_secs(),
+            "per_kilobyte": costs.kilobyte.as_secs(),
+            "per_packet": costs.packet.as_secs(),
+        })),
+        "kernel": settings.kernel.map(KernelRelease::name),
         "qdisc": settings.qdisc,
         "sysctl": settings.sysctls,
         "send_buffer": settings.tunes_send_buffer.then_some("auto"),

@@ -2,19 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_units::{Rate, Span};
+use super::kernel_release::KernelRelease;
+use fairhaul_path::card::{Moderation, Noise, Processor};
+use fairhaul_units::Rate;
 
 /// See the module. By default a host has none of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostSettings {
     /// Whether the receiver merges consecutive packets that it takes over together (receive offload).
     pub gro: bool,
     /// The rate at which packets leave the sender's card.
     pub line_rate: Option<Rate>,
     /// The least time between two interrupts of the receiver's card.
-    pub moderation: Span,
-    /// The longest random delay of a delivery to the receiver; order is kept.
-    pub noise: Span,
+    pub moderation: Moderation,
+    /// The random delay of a delivery to the receiver; order is kept.
+    pub noise: Noise,
+    /// What packets cost the processors of both hosts; `None`: nothing.
+    pub processor: Option<Processor>,
+    /// The kernel of both hosts; `None`: the one that runs, and in the simulator the default.
+    pub kernel: Option<KernelRelease>,
     /// The queue discipline of the sender, in the words of `tc`.
     pub qdisc: Option<String>,
     /// Settings of the kernel at both hosts, by name.
@@ -25,6 +31,23 @@ pub struct HostSettings {
     pub tunes_receive_buffer: bool,
 }
 
+impl Default for HostSettings {
+    fn default() -> HostSettings {
+        HostSettings {
+            gro: false,
+            line_rate: None,
+            moderation: Moderation::NONE,
+            noise: Noise::NONE,
+            processor: None,
+            kernel: None,
+            qdisc: None,
+            sysctls: BTreeMap::new(),
+            tunes_send_buffer: false,
+            tunes_receive_buffer: false,
+        }
+    }
+}
+
 /// The names of the kernel's limits of socket buffers.
 pub(super) const TCP_RMEM: &str = "net.ipv4.tcp_rmem";
 pub(super) const TCP_WMEM: &str = "net.ipv4.tcp_wmem";
@@ -33,14 +56,20 @@ pub(super) const TCP_WMEM: &str = "net.ipv4.tcp_wmem";
 pub(super) const TSO_RTT_LOG: &str = "net.ipv4.tcp_tso_rtt_log";
 const RTT_LOG: u32 = 9;
 
-/// The limits within which Linux 6.12 sizes a socket buffer of TCP, bytes: the first size, and the largest.
-const RMEM: (u64, u64) = (131_072, 6_291_456);
+/// The first size of a receive buffer of TCP, bytes.
+const FIRST_RMEM: u64 = 131_072;
+/// The limits within which Linux sizes a send buffer of TCP, bytes: the first size, and the largest.
 const WMEM: (u64, u64) = (16_384, 4_194_304);
 
 impl HostSettings {
+    /// The kernel that is simulated.
+    pub fn release(&self) -> KernelRelease {
+        self.kernel.unwrap_or_default()
+    }
+
     /// The first and the largest size of a receive buffer that the kernel sizes, bytes.
     pub fn rmem(&self) -> (u64, u64) {
-        self.limits(TCP_RMEM).unwrap_or(RMEM)
+        self.limits(TCP_RMEM).unwrap_or((FIRST_RMEM, self.release().largest_rmem()))
     }
 
     /// The same of a send buffer.
@@ -50,7 +79,9 @@ impl HostSettings {
 
     /// Bursts on short paths are half as long for each further 2 to that power of microseconds of round trip.
     pub fn tso_rtt_log(&self) -> u32 {
-        self.number(TSO_RTT_LOG).unwrap_or(RTT_LOG)
+        // Zero leaves the term for short round trips out.
+        let usual = if self.release().sizes_by_round_trip() { RTT_LOG } else { 0 };
+        self.number(TSO_RTT_LOG).unwrap_or(usual)
     }
 
     /// A setting that the simulator follows and cannot read, and what it wants.

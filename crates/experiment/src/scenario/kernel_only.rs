@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_units::Span;
+use fairhaul_path::card::Moderation;
 
 use super::host::{TCP_RMEM, TCP_WMEM, TSO_RTT_LOG};
 use crate::{Flow, Hold, HostSettings, Scenario, Traffic};
@@ -63,8 +63,9 @@ impl HostSettings {
             (self.tunes_receive_buffer, "receive_buffer"),
             (self.gro, "host.gro"),
             (self.line_rate.is_some(), "host.line_rate"),
-            (self.moderation > Span::ZERO, "host.moderation"),
-            (self.noise > Span::ZERO, "host.noise"),
+            (self.moderation != Moderation::NONE, "host.moderation"),
+            (!self.noise.is_none(), "host.noise"),
+            (self.processor.is_some(), "host.processor"),
             (self.qdisc.is_some(), "host.qdisc"),
             (!self.sysctls.is_empty(), "host.sysctl"),
         ];

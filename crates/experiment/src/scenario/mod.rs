@@ -8,6 +8,7 @@ pub(crate) mod expectation;
 pub(crate) mod grain;
 pub(crate) mod host;
 pub(crate) mod kernel_only;
+pub(crate) mod kernel_release;
 pub(crate) mod plan;
 pub(crate) mod receiver_clock;
 pub(crate) mod sender;

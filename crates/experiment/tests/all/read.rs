@@ -2,10 +2,11 @@
 
 use fairhaul_cc::words::{BicVariant, CubicVariant};
 use fairhaul_experiment::{
-    Flow, Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe,
-    drawn, plan, read,
+    Flow, Hold, Hop, KernelRelease, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic,
+    Variant, describe, drawn, plan, read,
 };
 use fairhaul_path::BucketRule;
+use fairhaul_path::card::{Moderation, Noise, Processor};
 use fairhaul_path::impair::{
     AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
 };
@@ -328,6 +329,29 @@ host = { gro = false, moderation = "0 s" }
 "#;
 
 #[test]
+fn hosts_have_a_driver_a_law_of_delays_a_processor_and_a_kernel() {
+    let set = [
+        ("flow.F2.host.moderation", "ixgbe"),
+        ("flow.F2.host.noise", "{ median = \"5 us\", p99 = \"50 us\" }"),
+        ("flow.F2.host.processor", "{ per_burst = \"2 us\" }"),
+        ("flow.F2.host.kernel", "\"6.1\""),
+    ];
+    let scenario = base(KERNEL, &set);
+    let host = scenario.flows[1].host.as_deref().expect("it is set");
+    assert_eq!(host.moderation, Moderation::Adaptive { shortest: Span::from_us(10) });
+    assert_eq!(host.noise, Noise::LogNormal { median: Span::from_us(5), p99: Span::from_us(50) });
+    let ns = |ns: u64| Span::from_us(ns) / 1000;
+    assert_eq!(host.processor, Some(Processor { burst: ns(2000), kilobyte: ns(200), packet: ns(300) }));
+    assert_eq!(host.kernel, Some(KernelRelease::Linux6));
+    // The card of a driver merges unless it says otherwise, and another kernel has other limits.
+    assert!(!host.gro && host.rmem().1 == 6 << 20 && host.tso_rtt_log() == 9);
+    let older = base(KERNEL, &[("flow.F2.host.kernel", "\"5.15\"")]);
+    assert_eq!(older.flows[1].host.as_deref().map(|host| host.tso_rtt_log()), Some(0));
+    let wrong = mistakes(KERNEL, &[("flow.F2.host.noise", "{ median = \"5 us\", p99 = \"4 us\" }")]);
+    assert!(wrong.contains("p99, 4 us, is less than the median, 5 us"), "{wrong}");
+}
+
+#[test]
 fn keys_that_only_kernels_carry_out_arrive() {
     let scenario = base(KERNEL, &[("flow.F1.host.sysctl.net.ipv4.tcp_ecn", "1")]);
     let (flow, link) = (&scenario.flows[0], &scenario.links[1]);
@@ -336,7 +360,10 @@ fn keys_that_only_kernels_carry_out_arrive() {
     assert_eq!((flow.send_buffer, host.tunes_send_buffer, host.tunes_receive_buffer), (None, true, true));
     // What waits for an interrupt is merged.
     assert!(host.gro);
-    assert_eq!((host.moderation, host.noise), (Span::from_us(50), Span::from_us(20)));
+    assert_eq!(
+        (host.moderation, host.noise),
+        (Moderation::Every(Span::from_us(50)), Noise::Uniform(Span::from_us(20)))
+    );
     assert_eq!((host.line_rate, host.qdisc.as_deref()), (Rate::from_bps(10_000_000_000), Some("fq")));
     let sysctls: Vec<(&str, &str)> = host.sysctls.iter().map(|(name, value)| (&**name, &**value)).collect();
     assert_eq!(sysctls, [("net.ipv4.tcp_ecn", "1"), ("net.ipv4.tcp_rmem", "4096 131072 6291456")]);

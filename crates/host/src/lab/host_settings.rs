@@ -9,7 +9,8 @@ use std::process::Stdio;
 
 use fairhaul_experiment::{Flow, HostPacing};
 use fairhaul_path::LinkSpec;
-use fairhaul_units::{Rate, Span, hint};
+use fairhaul_path::card::{Moderation, Noise, Processor};
+use fairhaul_units::{Rate, hint};
 
 use super::interface::set;
 use crate::error::{Error, Result};
@@ -34,9 +35,13 @@ pub struct HostSettings {
     /// The rate at which packets leave its card.
     pub line_rate: Option<Rate>,
     /// The least time between two interrupts of its card.
-    pub moderation: Span,
-    /// The longest random delay of a delivery to it; order is kept.
-    pub noise: Span,
+    pub moderation: Moderation,
+    /// The random delay of a delivery to it; order is kept.
+    pub noise: Noise,
+    /// What the data that it sends cost its processor.
+    pub sending: Option<Processor>,
+    /// What the data that it receives cost its processor.
+    pub receiving: Option<Processor>,
     /// Its queue discipline, in the words of `tc`.
     pub qdisc: Option<String>,
     /// Settings of its kernel, by name.
@@ -54,8 +59,10 @@ impl Default for HostSettings {
             burst: 1,
             merges: false,
             line_rate: None,
-            moderation: Span::ZERO,
-            noise: Span::ZERO,
+            moderation: Moderation::NONE,
+            noise: Noise::NONE,
+            sending: None,
+            receiving: None,
             qdisc: None,
             sysctls: BTreeMap::new(),
             tunes_send_buffers: false,
@@ -72,6 +79,7 @@ impl HostSettings {
         let Some(host) = flow.host.as_deref() else { return sends };
         HostSettings {
             line_rate: host.line_rate,
+            sending: host.processor,
             qdisc: host.qdisc.clone().or(sends.qdisc),
             sysctls: host.sysctls.clone(),
             tunes_send_buffers: host.tunes_send_buffer,
@@ -86,6 +94,7 @@ impl HostSettings {
             merges: host.gro,
             moderation: host.moderation,
             noise: host.noise,
+            receiving: host.processor,
             sysctls: host.sysctls.clone(),
             tunes_receive_buffers: host.tunes_receive_buffer,
             ..HostSettings::default()
@@ -248,6 +257,7 @@ pub fn check(hosts: &[HostSettings], links: &[LinkSpec]) -> Result<()> {
 mod tests {
     use super::*;
     use fairhaul_experiment::read;
+    use fairhaul_units::Span;
 
     fn flows(flows: &[&str]) -> Vec<Flow> {
         let flow = |(number, more): (usize, &&str)| {
@@ -290,7 +300,11 @@ mod tests {
         let (plain_receiver, plain_sender, ..) = of(0);
         let (receiver, sender, receives, _) = of(1);
         assert!(receiver != plain_receiver && sender == plain_sender);
-        assert!(receives.merges && receives.moderation == Span::from_us(50) && receives.line_rate.is_none());
+        assert!(
+            receives.merges
+                && receives.moderation == Moderation::Every(Span::from_us(50))
+                && receives.line_rate.is_none()
+        );
         let (receiver, sender, _, sends) = of(2);
         assert!(receiver == plain_receiver && sender != plain_sender);
         assert_eq!((sends.burst, sends.qdisc.as_deref()), (Flow::BURSTS_OF_KERNEL, Some("fq")));

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-use fairhaul_experiment::{Flow, RUNS_WITH};
+use fairhaul_experiment::{Flow, KernelRelease, RUNS_WITH};
 use fairhaul_units::{Bytes, Parameter, Value, hint};
 
 use super::flow_controller::{KernelNames, datagrams, identity, kernel_name};
 use super::simulated_path::SimulatedPath;
-use crate::ports::{capabilities, congestion};
+use crate::ports::{capabilities, congestion, probe};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -40,7 +40,12 @@ impl KernelLimits {
 
     /// The requests of a flow that they do not allow.
     pub fn refusals(&self, flow: &Flow, kernel_names: &KernelNames) -> Vec<String> {
-        self.controller(flow, kernel_names).err().into_iter().chain(self.buffers(flow)).collect()
+        let of_controller = self.controller(flow, kernel_names).err();
+        of_controller
+            .into_iter()
+            .chain(self.buffers(flow))
+            .chain(other_kernel(flow, &probe::release()))
+            .collect()
     }
 
     fn buffers(&self, flow: &Flow) -> Vec<String> {
@@ -126,6 +131,18 @@ fn limit(name: &str) -> io::Result<Bytes> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Bytes(u64::MAX)),
         Err(error) => Err(error),
     }
+}
+
+/// Says that a flow has hosts of another kernel than the one of that version, which runs.
+fn other_kernel(flow: &Flow, version: &str) -> Option<String> {
+    let wanted = flow.host.as_deref()?.kernel?;
+    let runs = KernelRelease::of_version(version).is_some_and(|runs| runs == wanted);
+    let name = wanted.name();
+    (!runs).then(|| {
+        format!(
+            "host.kernel = \"{name}\": Linux {version} runs here; the engine linux has others with --kernel {name}"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use fairhaul_experiment::{PacketTrace, Record};
+use fairhaul_path::card::Moderation;
 use fairhaul_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +66,11 @@ impl SimulatedPath {
             merges: settings.merges.into(),
             splits: (settings.burst > 1).into(),
             unused: 0,
-            moderation_ns: settings.moderation.as_ps() / 1000,
+            moderation_ns: match settings.moderation {
+                Moderation::Every(interval) => interval.as_ps() / 1000,
+                // Its card does it.
+                Moderation::Adaptive { .. } => 0,
+            },
         };
         simulated::make(&*self.control, &asked)
     }

@@ -14,6 +14,7 @@ use super::Connection;
 use crate::network::Network;
 use crate::queued_packet::data_at_link;
 use crate::route::{Leg, LegEnd, RingLane, Route};
+use crate::tcp::SendCard;
 
 /// The time from packet to packet of a burst, on the path of a connection.
 #[derive(Clone, Debug)]
@@ -44,8 +45,7 @@ impl Spacings {
 
     /// That of full packets at the card of the sender of `flow`.
     pub(super) fn of_card(flow: &Flow) -> Span {
-        let line_rate = flow.host.as_ref().and_then(|host| host.line_rate);
-        line_rate.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet))
+        SendCard::of(flow).map_or(Span::ZERO, |card| card.spacing(flow.packet))
     }
 
     /// At the sender.

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use fairhaul_experiment::{Flow, Traffic};
+use fairhaul_path::card::{Interrupts, Moderation, Noise, Processor};
 use fairhaul_units::{Chance, Data, Span, Time};
 
 use super::time_stamps;
@@ -20,11 +21,10 @@ const POLLS: u8 = 5;
 /// See the module.
 #[derive(Clone)]
 pub struct Card {
-    /// The least time between two interrupts, and when the next one may be.
-    moderation: Span,
-    ready: Time,
-    /// The longest random delay of a packet before it is in the ring; and that of the last burst, whose packets share it.
-    noise: Span,
+    interrupts: Interrupts,
+    processor: Option<Processor>,
+    /// The random delay of a packet before it is in the ring; and that of the last burst, whose packets share it.
+    noise: Noise,
     delay: Span,
     chance: Chance,
     merges: bool,
@@ -45,10 +45,10 @@ impl Card {
     /// `None`: its host has none that does anything.
     pub fn of(flow: &Flow, serial: u32, seed: u64, spacing: Span) -> Option<Card> {
         let host = flow.host.as_deref()?;
-        let acts = host.gro || !host.moderation.is_zero() || !host.noise.is_zero();
-        acts.then(|| Card {
-            moderation: host.moderation,
-            ready: Time::ZERO,
+        let is_idle = host.moderation == Moderation::NONE && host.noise.is_none() && host.processor.is_none();
+        (host.gro || !is_idle).then(|| Card {
+            interrupts: Interrupts::new(host.moderation),
+            processor: host.processor,
             noise: host.noise,
             delay: Span::ZERO,
             chance: Chance::stream(seed, "card", serial.into()),
@@ -60,7 +60,7 @@ impl Card {
 
     /// When its next interrupt is.
     pub fn due(&self) -> Time {
-        self.ring.front().map_or(Time::NEVER, |first| first.at.max(self.ready))
+        self.ring.front().map_or(Time::NEVER, |first| first.at.max(self.interrupts.ready()))
     }
 
     /// Whether nothing waits in it.
@@ -71,9 +71,9 @@ impl Card {
     /// A packet arrives at `now`, or the first of a burst.
     pub fn arrive(&mut self, data: Data, now: Time) {
         let mut at = now;
-        if !self.noise.is_zero() {
+        if !self.noise.is_none() {
             if !data.sending.follows() {
-                self.delay = self.chance.span(self.noise);
+                self.delay = self.noise.draw(&mut self.chance);
             }
             at = now + self.delay;
         }
@@ -91,7 +91,13 @@ impl Card {
     /// The interrupt that is due: calls `each` with what it hands over, in order, and whether more follows.
     pub fn interrupt(&mut self, mut each: impl FnMut(Data, bool)) {
         let due = self.due();
-        self.ready = due + self.moderation;
+        let (mut packets, mut bytes, mut merges) = (0, 0, 0);
+        let mut each = |data: Data, more| {
+            packets += u64::from(data.packets.max(1));
+            bytes += u64::from(data.size);
+            merges += 1;
+            each(data, more);
+        };
         let mut poll = Poll { merged: None, merges: self.merges, left: POLL, polls: 0 };
         while let Some(&waiting) = self.ring.front().filter(|waiting| waiting.at <= due) {
             let all = waiting.data.packets.max(1);
@@ -110,6 +116,8 @@ impl Card {
             self.ring[0] = rest;
         }
         poll.merged.into_iter().for_each(|data| each(data, false));
+        let work = self.processor.map_or(Span::ZERO, |costs| costs.takes(merges, packets, bytes));
+        self.interrupts.handed_over(due, packets, bytes, work);
     }
 
     /// What waits in it, bytes.
@@ -195,9 +203,16 @@ mod tests {
     use fairhaul_units::{Ecn, Sending};
 
     fn card(moderation: Span, noise: Span) -> Card {
-        let (chance, ready, spacing) = (Chance::stream(1, "card", 0), Time::ZERO, Span::from_us(10));
-        let (delay, ring) = (Span::ZERO, VecDeque::new());
-        Card { moderation, ready, noise, delay, chance, merges: true, spacing, ring }
+        Card {
+            interrupts: Interrupts::new(Moderation::Every(moderation)),
+            processor: None,
+            noise: Noise::Uniform(noise),
+            delay: Span::ZERO,
+            chance: Chance::stream(1, "card", 0),
+            merges: true,
+            spacing: Span::from_us(10),
+            ring: VecDeque::new(),
+        }
     }
 
     fn at(us: u64) -> Time {
@@ -267,6 +282,18 @@ mod tests {
             (!more).then_some(read)
         });
         assert_eq!(handed.collect::<Vec<_>>(), [320, 640, 700]);
+    }
+
+    /// A host that works for 30 us on a packet takes the next ones over together.
+    #[test]
+    fn a_busy_host_takes_more_over_at_once() {
+        let costs = Processor { burst: Span::from_us(20), kilobyte: Span::ZERO, packet: Span::from_us(10) };
+        let mut card = Card { processor: Some(costs), ..card(Span::ZERO, Span::ZERO) };
+        (0..3).for_each(|number| card.arrive(data(number), at(100 + 10 * number)));
+        assert_eq!((card.due(), handed_over(&mut card)), (at(100), vec![(0, 1, false)]));
+        assert_eq!((card.due(), handed_over(&mut card)), (at(130), vec![(1, 2, false)]));
+        card.arrive(data(3), at(140));
+        assert_eq!(card.due(), at(170));
     }
 
     #[test]

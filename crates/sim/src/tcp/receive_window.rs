@@ -78,7 +78,11 @@ impl ReceiveWindow {
         let threshold = first as f64 * FIRST_PART;
         Some(Box::new(ReceiveWindow {
             segment,
-            part: payload_part(flow.packet.0, segment as u64),
+            part: if host.release().halves_receive_buffer() {
+                FIRST_PART
+            } else {
+                payload_part(flow.packet.0, segment as u64)
+            },
             held: held_part(flow.packet.0) * segment,
             buffer: first as f64,
             most: most as f64,

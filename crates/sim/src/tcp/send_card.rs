@@ -1,36 +1,121 @@
-//! The card of a sender: packets leave it one after the other, at its rate.
+//! The processor and the card of a sender: the host works for one burst after the other, and their packets leave one after the
+//! other, at the rate of the card.
 
-use fairhaul_units::{Bytes, Rate, Time};
+use fairhaul_experiment::{Flow, KernelRelease};
+use fairhaul_path::card::Processor;
+use fairhaul_units::{Bytes, Data, Rate, Span, Time};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct SendCard {
-    rate: Rate,
-    /// Until when it is sending.
+    rate: Option<Rate>,
+    processor: Option<Processor>,
+    kernel: KernelRelease,
+    /// Until when the host works, and until when the card is sending.
+    works_until: Time,
     busy_until: Time,
 }
 
 impl SendCard {
-    /// An idle card of that rate.
-    pub fn new(rate: Rate) -> SendCard {
-        SendCard { rate, busy_until: Time::ZERO }
+    /// The card of the sender of a flow; `None`: its host has no limit.
+    pub fn of(flow: &Flow) -> Option<SendCard> {
+        let host = flow.host.as_deref()?;
+        let (rate, processor, kernel) = (host.line_rate, host.processor, host.release());
+        let is_limit = rate.is_some() || processor.is_some();
+        is_limit.then_some(SendCard {
+            rate,
+            processor,
+            kernel,
+            works_until: Time::ZERO,
+            busy_until: Time::ZERO,
+        })
     }
 
-    /// `packets` of `size` bytes each are handed over at `now`: when the last bit of the first has left, and when that of the
-    /// last.
-    pub fn send(&mut self, size: u32, packets: u8, now: Time) -> (Time, Time) {
-        let on_wire = self.rate.on_wire(Bytes(size.into()));
-        let first = self.busy_until.max(now) + on_wire;
-        self.busy_until = first + on_wire * u64::from(packets.saturating_sub(1));
+    /// Packets of a burst, or those after its first one, are handed over at `now`: when the last bit of the first has left,
+    /// and when that of the last.
+    pub fn send(&mut self, data: &Data, now: Time) -> (Time, Time) {
+        let size = data.packet_size().into();
+        let later = u64::from(data.packets.max(1) - 1);
+        let (copies, on_wire) = (self.copies(size), self.on_wire(size));
+        let begins =
+            self.processor.filter(|_| !data.sending.follows()).map_or(Span::ZERO, |costs| costs.burst);
+        let worked = self.works_until.max(now) + begins + copies;
+        let first = self.busy_until.max(worked) + on_wire;
+        self.works_until = worked + copies * later;
+        self.busy_until = first + copies.max(on_wire) * later;
         (first, self.busy_until)
     }
 
-    /// Whether no more than `most` bytes wait in it at `now`; if more do, until when.
-    pub fn has_room(&self, most: u64, now: Time) -> Result<(), Time> {
-        let spare = self.rate.on_wire(Bytes(most));
+    /// The time from packet to packet of a burst.
+    pub fn spacing(&self, size: Bytes) -> Span {
+        self.copies(size.0).max(self.on_wire(size.0))
+    }
+
+    /// Whether no more than `limit` bytes wait in it at `now`, and no more than the kernel allows a socket, which may be one
+    /// that `paces`; if more do, until when.
+    pub fn has_room(&self, limit: u64, paces: bool, now: Time) -> Result<(), Time> {
+        let (most, holds_for_paced) = self.kernel.most_at_card();
+        let spare = self.on_wire(if paces && !holds_for_paced { limit } else { limit.min(most) });
         if self.busy_until > now + spare {
             return Err(Time::from_ps(self.busy_until.as_ps() - spare.as_ps()));
         }
         Ok(())
+    }
+
+    fn on_wire(&self, bytes: u64) -> Span {
+        self.rate.map_or(Span::ZERO, |rate| rate.on_wire(Bytes(bytes)))
+    }
+
+    fn copies(&self, bytes: u64) -> Span {
+        self.processor.map_or(Span::ZERO, |costs| costs.copies(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_units::{Ecn, Sending};
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn card(rate_bps: u64, processor: Option<Processor>) -> SendCard {
+        let (rate, kernel) = (Rate::from_bps(rate_bps), KernelRelease::default());
+        SendCard { rate, processor, kernel, works_until: Time::ZERO, busy_until: Time::ZERO }
+    }
+
+    /// When the first and the last of packets of 1500 B leave.
+    fn sent(card: &mut SendCard, packets: u8, sending: Sending, now: u64) -> (Time, Time) {
+        let size = 1500 * u32::from(packets);
+        let (ecn, cwr, congestion) = (Ecn::Capable, false, None);
+        let data = Data { number: 0, stamped: us(now), size, packets, sending, ecn, cwr, congestion };
+        card.send(&data, us(now))
+    }
+
+    #[test]
+    fn packets_leave_one_after_the_other_at_the_rate_of_the_card() {
+        let mut card = card(1_000_000_000, None);
+        // 1500 B at 1 Gbit/s take 12 us.
+        assert_eq!(sent(&mut card, 3, Sending::Whole, 0), (us(12), us(36)));
+        assert_eq!(sent(&mut card, 1, Sending::First, 10), (us(48), us(48)));
+        let room = |at| card.has_room(1500, true, us(at));
+        assert_eq!((room(30), room(36)), (Err(us(36)), Ok(())));
+    }
+
+    /// A burst costs 40 us, and each packet of 1500 B another 3: the first leaves after 43 us and its 12 us at the card.
+    #[test]
+    fn a_host_works_for_a_burst_before_its_packets_leave() {
+        let costs = Processor { burst: Span::from_us(40), kilobyte: Span::from_us(2), packet: Span::ZERO };
+        let both = |card: SendCard| {
+            let (mut whole, mut single) = (card, card);
+            let (first, last) = sent(&mut whole, 3, Sending::Whole, 100);
+            let one = sent(&mut single, 1, Sending::First, 100).0;
+            let [_, three] = [0, 0].map(|_| sent(&mut single, 1, Sending::Following, 100).1);
+            assert_eq!((first, last, whole.spacing(Bytes(1500))), (one, three, (three.since(one)) / 2));
+            (first, last)
+        };
+        assert_eq!(both(card(1_000_000_000, Some(costs))), (us(155), us(179)));
+        assert_eq!(both(SendCard { rate: None, ..card(1, Some(costs)) }), (us(143), us(149)));
     }
 }

@@ -96,7 +96,7 @@ impl SenderConfig {
             line: flow.line(),
             offload: packets_of_skb(flow),
             segmentation: Segmentation::of(flow),
-            card: flow.host.as_ref().and_then(|host| host.line_rate).map(SendCard::new),
+            card: SendCard::of(flow),
             undo: flow.undo,
             clock: Some(flow.clock).filter(|clock| !clock.is_exact()),
             buffers: BufferLimits::of(flow, payload),

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use fairhaul_experiment::{Hold, HostSettings, PacketRow, PacketWhat};
+use fairhaul_path::card::{Moderation, Noise};
 use fairhaul_path::impair::Impairments;
 use fairhaul_path::queue::Capacity;
 use fairhaul_sim::tcp::Card;
@@ -67,8 +68,8 @@ fn every_packet_that_is_sent_arrives_once_and_in_order_or_is_dropped() {
 fn card(moderation: u64, noise: u64, spacing: u64) -> Card {
     let settings = HostSettings {
         gro: true,
-        moderation: Span::from_us(moderation),
-        noise: Span::from_us(noise),
+        moderation: Moderation::Every(Span::from_us(moderation)),
+        noise: Noise::Uniform(Span::from_us(noise)),
         ..HostSettings::default()
     };
     let kernel = Some(Hold::Adaptive { quick: 16 });

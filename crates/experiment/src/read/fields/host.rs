@@ -1,6 +1,9 @@
 //! The keys of the hosts of a flow.
 
+use fairhaul_path::card::{Moderation, Noise, Processor};
+
 use super::*;
+use crate::KernelRelease;
 
 /// A socket buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,65 @@ words! {
     "auto", "The kernel sizes it." => BufferSpec::Auto;
 }
 
+either! {
+    Moderation;
+    every: Time<0, SECOND> => Moderation::Every(every);
+    word: Drivers => word;
+}
+
+/// The words for the moderation of a card.
+pub(super) struct Drivers;
+
+words! {
+    Drivers => Moderation, "kind";
+    "ixgbe", "82599 and X540: it follows the traffic, from 10 to 126 us."
+        => Moderation::Adaptive { shortest: Span::from_us(10) };
+    "i40e", "X710 and XL710: it follows the traffic by the same rule, from 2 to 126 us."
+        => Moderation::Adaptive { shortest: Span::from_us(2) };
+    "bnxt", "10 us." => Moderation::Every(Span::from_us(10));
+    "virtio_net", "An interrupt for each packet." => Moderation::NONE;
+}
+
+words! {
+    KernelRelease => KernelRelease, "kind";
+    "5.15", "4.18 to 5.17: the size of bursts does not depend on the round trip, and half of a receive buffer is payload."
+        => KernelRelease::Linux5;
+    "6.1", "5.18 to 6.5: half of a receive buffer is payload." => KernelRelease::Linux6;
+    "6.12", "6.6 to 6.15." => KernelRelease::Linux6_6;
+    "6.18", "6.16 and later, with at least 4 GB of memory: `tcp_rmem` up to 32 MiB, and up to 4 MiB wait at a card."
+        => KernelRelease::Linux6_16;
+}
+
+either! {
+    Noise;
+    range: Overhead => Noise::Uniform(range);
+    law: LogNormalKeys => Noise::LogNormal { median: law.median.value?, p99: law.p99.value? };
+}
+
+table! {
+    LogNormalKeys: "{ median = …, p99 = … }",
+        "A log-normal delay, as the time until a busy host gets to what has arrived.";
+    median: Time<1, SECOND> = required, "Half of the delays are shorter.";
+    p99: Time<1, SECOND> = required, "One delay in a hundred is longer; at least the median.";
+}
+
+table! {
+    ProcessorKeys: "{ per_burst = …, per_kilobyte = …, per_packet = … }",
+        "The time that a host works, with a processor for each flow; without a key the cost that measurements of large          machines give. A burst leaves when the host has worked for it, and the card of the receiver interrupts again when          it has taken over what came before.";
+    per_burst: Time<0, SECOND> = default("\"1.1 us\""),
+        "For what passes the host as one: a burst that leaves, or packets that were merged.";
+    per_kilobyte: Time<0, SECOND> = default("\"0.2 us\""), "For 1000 bytes, which are copied.";
+    per_packet: Time<0, SECOND> = default("\"0.3 us\""), "For each packet that arrives.";
+}
+
+impl ProcessorKeys {
+    /// The costs that it says.
+    pub(crate) fn costs(&self) -> Processor {
+        let (burst, kilobyte) = (self.per_burst.value, self.per_kilobyte.value);
+        Processor { burst, kilobyte, packet: self.per_packet.value }
+    }
+}
+
 impl BufferSpec {
     /// Its size, if the scenario sets one.
     pub(crate) fn bytes(self) -> Option<Bytes> {
@@ -42,11 +104,14 @@ table! {
          acknowledges them together.";
     line_rate: Rate = in_words("no limit"),
         "Rate of the sender's card: it splits a burst into packets, which leave one after the other at this rate.";
-    moderation: Time<0, SECOND> = default("\"0 s\""),
+    moderation: Moderation = default("\"0 s\""),
         "Interrupt moderation: the least time between two interrupts of the receiver's card, which collects packets \
-         until it may interrupt.";
-    noise: Overhead = default("\"0 s\""),
+         until it may interrupt; or a driver, which stands for its default.";
+    noise: Noise = default("\"0 s\""),
         "Random delay of each delivery to the receiver, which keeps packets in order.";
+    processor: ProcessorKeys = in_words("no limit"), "What packets cost the processors of both hosts.";
+    kernel: KernelRelease = in_words("\"6.12\" in the simulator, and in a kernel the one that runs"),
+        "The Linux of both hosts. With the engine `linux` it must be that of `--kernel`.";
     qdisc: Qdisc = in_words("`pfifo_fast`, the kernel's own default"),
         "Queue discipline of the sender, as `tc qdisc add dev … root` takes it: `fq`, `fq_codel`, `pfifo_fast`, …";
     sysctl: Sysctls = in_words("those of the kernel"),

@@ -42,8 +42,7 @@ impl<C: Controller + Clone> Sender<C> {
     fn pass_host(&mut self, data: &Data, now: Time) -> Time {
         let departs = self.fq.as_ref().map_or(now, |fq| fq.departs().max(now));
         let card = self.config.card.as_mut();
-        let (first, last) = card
-            .map_or((departs, departs), |card| card.send(data.packet_size(), data.packets.max(1), departs));
+        let (first, last) = card.map_or((departs, departs), |card| card.send(data, departs));
         if let Some(fq) = &mut self.fq {
             fq.has_left(last);
         }

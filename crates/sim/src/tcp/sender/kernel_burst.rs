@@ -10,8 +10,6 @@ use crate::tcp::segmentation::{PARTS_OF_SECOND, Segmentation};
 const SOON: Span = Span::from_ms(1);
 /// It does not wait where that part of the window may leave (tcp_tso_win_divisor).
 const LEAST_PARTS: u64 = 3;
-/// What an unpaced sender may keep at its host (tcp_limit_output_bytes).
-const MOST_UNPACED: u64 = 1 << 20;
 
 /// What may leave now, packets.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +87,7 @@ impl<C: Controller + Clone> Sender<C> {
         let packet = u64::from(self.config.packet);
         let of_rate = (rate * packet as f64 / PARTS_OF_SECOND) as u64;
         let limit = of_rate.max(2 * burst * packet);
-        card.has_room(if self.spreads() { limit } else { limit.min(MOST_UNPACED) }, now)
+        card.has_room(limit, self.spreads(), now)
     }
 
     /// The rate by which the kernel sizes bursts, packets/s, also where nothing paces [LINUX, tcp_update_pacing_rate].

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use fairhaul_cc::entries;
 use fairhaul_experiment::{
-    Flow, Grain, Growth, Hold, HostPacing, HostSettings, ReceiverClock, Recovery, Restart, Rto, SizeLaw,
-    SlowStart, Sockbuf, Start, Traffic, WebPages,
+    Flow, Grain, Growth, Hold, HostPacing, HostSettings, KernelRelease, ReceiverClock, Recovery, Restart,
+    Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
+use fairhaul_path::card::{Moderation, Noise, Processor};
 use fairhaul_path::impair::{
     AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
 };
@@ -568,6 +569,17 @@ fn bursts() -> impl Strategy<Value = u64> {
     prop_oneof![3 => Just(1u64), 1 => 2u64..70, 1 => Just(Flow::BURSTS_OF_KERNEL)]
 }
 
+fn moderations() -> impl Strategy<Value = Moderation> {
+    let fixed = select(vec![0u64, 10, 126, 1000, 5000]).prop_map(|us| Moderation::Every(Span::from_us(us)));
+    prop_oneof![4 => fixed, 1 => Just(Moderation::Adaptive { shortest: Span::from_us(10) })]
+}
+
+fn noises() -> impl Strategy<Value = Noise> {
+    let uniform = select(vec![0u64, 50, 3000]).prop_map(|us| Noise::Uniform(Span::from_us(us)));
+    let law = Noise::LogNormal { median: Span::from_us(20), p99: Span::from_us(900) };
+    prop_oneof![4 => uniform, 1 => Just(law)]
+}
+
 /// Hosts of a kernel; intervals of a card from none to several packets of a link of 8 Mbit/s.
 fn hosts() -> impl Strategy<Value = Option<HostSettings>> {
     let limits = |name: &str| {
@@ -578,22 +590,37 @@ fn hosts() -> impl Strategy<Value = Option<HostSettings>> {
     };
     let settings = (
         any::<bool>(),
-        select(vec![0u64, 10, 126, 1000, 5000]),
-        select(vec![0u64, 50, 3000]),
+        moderations(),
+        noises(),
+        prop::option::weighted(0.3, (0u64..2000, 0u64..400, 0u64..500)),
         prop::option::of(1_000u64..200_000),
         (any::<bool>(), any::<bool>()),
         (limits("net.ipv4.tcp_rmem"), limits("net.ipv4.tcp_wmem")),
+        prop::option::of(select(vec![
+            KernelRelease::Linux5,
+            KernelRelease::Linux6,
+            KernelRelease::Linux6_6,
+            KernelRelease::Linux6_16,
+        ])),
     );
     let settings =
-        settings.prop_map(|(gro, moderation, noise, line_kbps, tunes, (rmem, wmem))| HostSettings {
-            gro,
-            line_rate: line_kbps.and_then(|kbps| Rate::from_bps(1000 * kbps)),
-            moderation: Span::from_us(moderation),
-            noise: Span::from_us(noise),
-            qdisc: None,
-            sysctls: rmem.into_iter().chain(wmem).collect(),
-            tunes_send_buffer: tunes.0,
-            tunes_receive_buffer: tunes.1,
+        settings.prop_map(|(gro, moderation, noise, work, line_kbps, tunes, (rmem, wmem), kernel)| {
+            HostSettings {
+                gro,
+                line_rate: line_kbps.and_then(|kbps| Rate::from_bps(1000 * kbps)),
+                moderation,
+                noise,
+                processor: work.map(|(burst, kilobyte, packet)| Processor {
+                    burst: Span::from_us(burst),
+                    kilobyte: Span::from_us(kilobyte),
+                    packet: Span::from_us(packet),
+                }),
+                kernel,
+                qdisc: None,
+                sysctls: rmem.into_iter().chain(wmem).collect(),
+                tunes_send_buffer: tunes.0,
+                tunes_receive_buffer: tunes.1,
+            }
         });
     prop_oneof![2 => Just(None), 1 => settings.prop_map(Some)]
 }

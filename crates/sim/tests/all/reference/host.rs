@@ -70,7 +70,6 @@ impl Host {
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
             .with_window(ReceiveWindow::of(flow));
-        let line_rate = flow.host.as_ref().and_then(|host| host.line_rate);
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -107,7 +106,7 @@ impl Host {
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             took: Span::ZERO,
             next_launch: Time::ZERO,
-            spacing: line_rate.map_or(Span::ZERO, |rate| rate.on_wire(flow.packet)),
+            spacing: SendCard::of(flow).map_or(Span::ZERO, |card| card.spacing(flow.packet)),
             paced: None,
             end: None,
         };
@@ -529,7 +528,7 @@ fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
             packets => packets,
         },
         segmentation: Segmentation::of(flow),
-        card: flow.host.as_ref().and_then(|host| host.line_rate).map(SendCard::new),
+        card: SendCard::of(flow),
         undo: flow.undo,
         clock: Some(flow.clock),
         buffers: BufferLimits::of(flow, payload),
