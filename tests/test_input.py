@@ -18,19 +18,19 @@ from .conftest import SMALL, Fairhaul
 
 # The text in the scenario, its replacement, the line, and a word of the message.
 WRONG = {
-    "syntax": ('rate  = "10 Mbit/s"', "rate  = 10 Mbit/s", 7, "TOML"),
-    "key": ("rtt        =", "rrt        =", 13, "rtt"),
-    "table": ("[bottleneck]", "[bottelneck]", 6, "bottleneck"),
-    "unit": ('"10 Mbit/s"', '"10 Mbits"', 7, "Mbit/s"),
+    "syntax": ('rate  = "10 Mbit/s"', "rate  = 10 Mbit/s", 8, "TOML"),
+    "key": ("rtt        =", "rrt        =", 14, "rtt"),
+    "table": ("[bottleneck]", "[bottelneck]", 7, "bottleneck"),
+    "unit": ('"10 Mbit/s"', '"10 Mbits"', 8, "Mbit/s"),
     "bare number": ('"20 s"', "20", 3, "duration"),
-    "word": ('controller = "reno"', 'controller = "renno"', 14, "reno"),
-    "queue": ('kind = "droptail"', 'kind = "fifo"', 9, "droptail"),
-    "zero rate": ('"10 Mbit/s"', '"0 Mbit/s"', 7, "rate"),
+    "word": ('controller = "reno"', 'controller = "renno"', 15, "reno"),
+    "queue": ('kind = "droptail"', 'kind = "fifo"', 10, "droptail"),
+    "zero rate": ('"10 Mbit/s"', '"0 Mbit/s"', 8, "rate"),
     "negative time": ('"5 s"', '"-5 s"', 4, "warmup"),
     "warm-up without end": ('"5 s"', '"50 s"', 4, "warmup"),
-    "queue without room": ('capacity = "20 ms"', 'capacity = "0 packets"', 9, "packet"),
-    "round trip too short": ('"40 ms"', '"4 ms"', 13, "rtt"),
-    "name twice": ('"far"', '"near"', 17, "near"),
+    "queue without room": ('capacity = "20 ms"', 'capacity = "0 packets"', 10, "packet"),
+    "round trip too short": ('"40 ms"', '"4 ms"', 14, "rtt"),
+    "name twice": ('"far"', '"near"', 18, "near"),
     "seed": ("seed     = 1", "seed     = -1", 2, "seed"),
 }
 
@@ -92,7 +92,7 @@ def test_all_mistakes_of_all_files_are_reported_at_once(small: Path, fairhaul: F
     lines = done.stderr.splitlines()
     assert done.returncode == 2
     assert [line.partition(": ")[0] for line in lines] == [
-        *(f"{small}:{n}" for n in (3, 12, 18)),
+        *(f"{small}:{n}" for n in (3, 13, 19)),
         "missing.toml",
     ]
 

@@ -106,10 +106,11 @@ def test_a_profile_is_for_files_that_name_none(
         (run,) = of["runs"]
         return {flow["profile"] for flow in run["flows"]}
 
-    assert profiles(SCENARIO) == {"plain"}
-    assert profiles(SCENARIO, "--profile", "linux") == {"linux"}
-    assert profiles('profile = "plain"\n' + SCENARIO, "--profile", "linux") == {"plain"}
-    assert profiles(SCENARIO, "--profile", "linux", "--set", "profile=plain") == {"plain"}
+    bare = SCENARIO.replace('profile = "plain"\n', "")
+    assert profiles(bare) == {"plain"}
+    assert profiles(bare, "--profile", "linux") == {"linux"}
+    assert profiles(SCENARIO, "--profile", "linux") == {"plain"}
+    assert profiles(bare, "--profile", "linux", "--set", "profile=plain") == {"plain"}
     assert cli.status_of(["run", str(file), "--profile", "linus"]) == 2
     assert "linus" in capsys.readouterr().err
 
