@@ -19,7 +19,7 @@ import fairhaul as package
 from fairhaul import _core
 from fairhaul.record.columns import columns_of
 from fairhaul.record.integrity import digest, digest_of_meta
-from fairhaul.record.record import TABLES
+from fairhaul.record.record import TABLES, read_record, write_files
 from fairhaul.record.series import series
 
 from .conftest import SMALL
@@ -42,6 +42,29 @@ def test_polars_takes_the_columns_of_the_engine_without_a_copy() -> None:
         assert numbers or not len(one)
         for name in numbers:
             assert _address(one[name]) == _address(other[name]), name
+
+
+def test_a_record_that_is_interrupted_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = package.run(SMALL).records[0]
+    write = Path.write_text
+
+    def interrupted(path: Path, text: str, **how: Any) -> None:
+        write(path, text[:10], **how)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_files(record, tmp_path / "run")
+    assert not (tmp_path / "run/meta.json").exists()
+    # The same run, made again, leaves nothing of the first.
+    monkeypatch.undo()
+    write_files(record, tmp_path / "run")
+    assert {
+        file.name for file in (tmp_path / "run").iterdir() if file.name.startswith(".")
+    } == set()
+    assert read_record(tmp_path / "run").meta["seed"] == record.meta["seed"]
 
 
 def test_any_arrow_library_reads_a_record() -> None:

@@ -99,13 +99,13 @@ fn is_of_this_user(process: u32) -> bool {
 }
 
 /// Whether the process that started a process, by its environment, is no longer its parent; false if the
-/// environment does not name one.
+/// environment does not name one, or the process has ended and has no parent.
 fn is_orphan(environment: &str, parent: Option<u32>) -> bool {
     let started = environment.split('\0').find_map(|variable| {
         let (name, value) = variable.split_once('=')?;
         value.parse().ok().filter(|_| name == variables::PARENT)
     });
-    started.is_some() && started != parent
+    started.is_some() && parent.is_some() && started != parent
 }
 
 /// A file of the kernel about a process; empty if the process has ended.
@@ -198,6 +198,7 @@ mod tests {
         let environment = "HOME=/root\0FAIRHAUL_PARENT=17\0";
         assert!(!is_orphan(environment, Some(17)) && is_orphan(environment, Some(1)));
         assert!(!is_orphan("HOME=/root\0", Some(1)), "nobody has said who its parent was");
+        assert!(!is_orphan(environment, None), "it has ended since its environment was read");
     }
 
     #[test]
