@@ -5,20 +5,13 @@
 use std::collections::VecDeque;
 
 use fairhaul_host::lab::host_settings::HostSettings;
-use fairhaul_path::card::{Interrupts, Moderation, Noise, Processor};
-use fairhaul_units::{Bytes, Chance, Rate, Sending, Span, Time};
-
-/// The most bytes that a kernel merges: how many merges packets become is not known before it has done so.
-const LARGEST_MERGE: u64 = 65_536;
+use fairhaul_path::card::{Interrupts, LARGEST_MERGE, Moderation, Noise, Processor, SendCard};
+use fairhaul_units::{Bytes, Chance, Sending, Span, Time};
 
 /// See the module.
 pub struct Card {
-    line_rate: Option<Rate>,
-    sending: Option<Processor>,
+    sending: SendCard,
     receiving: Option<Processor>,
-    /// Until when the host works, and until when the card is sending.
-    works_until: Time,
-    busy_until: Time,
     noise: Noise,
     chance: Chance,
     /// The interrupts of a card whose interval follows the traffic, or whose host works.
@@ -35,11 +28,8 @@ impl Card {
         // The device keeps to a fixed interval.
         let rule = if is_adaptive { rule } else { Moderation::NONE };
         Card {
-            line_rate: settings.line_rate,
-            sending: settings.sending,
+            sending: SendCard::new(settings.line_rate, settings.sending),
             receiving,
-            works_until: Time::ZERO,
-            busy_until: Time::ZERO,
             noise: settings.noise,
             chance: Chance::stream(seed, "card", host),
             interrupts: (is_adaptive || receiving.is_some()).then(|| Interrupts::new(rule)),
@@ -50,14 +40,7 @@ impl Card {
     /// Sends a packet of this size, the first of a burst or one that follows, at `now` or as soon as the host has worked for
     /// it and the one before has left; returns when its last bit has left.
     pub fn send(&mut self, size: Bytes, sending: Sending, now: Time) -> Time {
-        self.works_until = self.works_until.max(now);
-        if let Some(costs) = self.sending {
-            let begins = if sending.follows() { Span::ZERO } else { costs.burst };
-            self.works_until = self.works_until + begins + costs.copies(size.0);
-        }
-        let on_wire = self.line_rate.map_or(Span::ZERO, |rate| rate.on_wire(size));
-        self.busy_until = self.busy_until.max(self.works_until) + on_wire;
-        self.busy_until
+        self.sending.send(size, 1, sending.follows(), now).1
     }
 
     /// Whether it delays what it receives.
@@ -88,25 +71,30 @@ impl Card {
             && let Some((_, packet)) = self.delayed.pop_front()
         {
             packets += 1;
-            bytes += length(&packet);
+            bytes += u64::from(length(&packet));
             each(&packet);
         }
         if let Some(interrupts) = &mut self.interrupts {
-            let merges = bytes.div_ceil(LARGEST_MERGE);
+            // How many merges packets become is not known before the kernel has made them.
+            let merges = bytes.div_ceil(LARGEST_MERGE.into());
             let work = self.receiving.map_or(Span::ZERO, |costs| costs.takes(merges, packets, bytes));
             interrupts.handed_over(now, packets, bytes, work);
         }
     }
 }
 
-/// The length of an IP packet, of which only the headers may be there.
-fn length(packet: &[u8]) -> u64 {
-    packet.get(2..4).map_or(0, |length| u64::from(u16::from_be_bytes([length[0], length[1]])))
+/// The length of an IP packet, of which only the headers may be there: they say it.
+pub(super) fn length(packet: &[u8]) -> u32 {
+    match *packet {
+        [_, _, high, low, ..] => u16::from_be_bytes([high, low]).into(),
+        _ => packet.len() as u32,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_units::Rate;
 
     fn card(line_rate: Option<Rate>, noise: Noise) -> Card {
         Card::new(&HostSettings { line_rate, noise, ..HostSettings::default() }, 0, 1)
@@ -138,7 +126,7 @@ mod tests {
     #[test]
     fn a_host_works_for_a_burst_before_it_leaves() {
         let costs = Processor { burst: Span::from_us(8), kilobyte: Span::from_us(2), packet: Span::ZERO };
-        let mut card = Card { sending: Some(costs), ..card(None, Noise::NONE) };
+        let mut card = Card::new(&HostSettings { sending: Some(costs), ..HostSettings::default() }, 0, 1);
         let mut left = |us, sending| card.send(Bytes(1500), sending, at_us(us));
         let (first, following) = (Sending::First, Sending::Following);
         assert_eq!([left(0, first), left(0, following), left(1, first)], [11, 14, 25].map(at_us));

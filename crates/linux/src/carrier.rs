@@ -13,7 +13,7 @@ use fairhaul_host::linux::SimulatedNetwork;
 use fairhaul_host::variables;
 use fairhaul_units::{Bytes, Time};
 
-use super::card::Card;
+use super::card::{Card, length};
 use super::outputs::file;
 
 /// The texts of `enum fairhaul_text`.
@@ -169,12 +169,8 @@ impl Carrier {
         self.taken += 1;
         let end = self.due.get(self.taken).map_or(self.bytes.len(), |next| next.begin);
         let bytes = &self.bytes[begin..end];
-        let length = match *bytes {
-            // The length of an IP packet is in its header.
-            [_, _, high, low, ..] if !self.has_payload => u32::from(u16::from_be_bytes([high, low])),
-            _ => bytes.len() as u32,
-        };
-        Some((device, mark, length, bytes))
+        let whole = if self.has_payload { bytes.len() as u32 } else { length(bytes) };
+        Some((device, mark, whole, bytes))
     }
 
     /// A text for the process of the hosts. Reading the network's result ends the network.

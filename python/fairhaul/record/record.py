@@ -219,7 +219,8 @@ def write_files(record: Record, directory: Path, key: str | None = None) -> None
     meta = {**kept, "schema": SCHEMA} | ({} if key is None else {"key": key})
     digests["meta"] = digest_of_meta(meta)
     text = json.dumps({**meta, "digests": digests}, indent=2, allow_nan=False) + "\n"
-    # The record is complete when it is there, so it is there whole.
+    # The record is complete when it is there, so it is there whole. A run that is made again after
+    # a kill takes the same draft.
     draft = directory / f".{META}.draft"
     draft.write_text(text, encoding="utf-8")
     draft.replace(directory / META)

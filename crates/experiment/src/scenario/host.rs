@@ -7,7 +7,7 @@ use fairhaul_path::card::{Moderation, Noise, Processor};
 use fairhaul_units::Rate;
 
 /// See the module. By default a host has none of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostSettings {
     /// Whether the receiver merges consecutive packets that it takes over together (receive offload).
     pub gro: bool,
@@ -29,23 +29,6 @@ pub struct HostSettings {
     pub tunes_send_buffer: bool,
     /// The same for the receive buffer.
     pub tunes_receive_buffer: bool,
-}
-
-impl Default for HostSettings {
-    fn default() -> HostSettings {
-        HostSettings {
-            gro: false,
-            line_rate: None,
-            moderation: Moderation::NONE,
-            noise: Noise::NONE,
-            processor: None,
-            kernel: None,
-            qdisc: None,
-            sysctls: BTreeMap::new(),
-            tunes_send_buffer: false,
-            tunes_receive_buffer: false,
-        }
-    }
 }
 
 /// The names of the kernel's limits of socket buffers.

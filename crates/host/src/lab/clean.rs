@@ -105,7 +105,7 @@ fn is_orphan(environment: &str, parent: Option<u32>) -> bool {
         let (name, value) = variable.split_once('=')?;
         value.parse().ok().filter(|_| name == variables::PARENT)
     });
-    started.is_some() && parent.is_some() && started != parent
+    started.zip(parent).is_some_and(|(started, parent): (u32, u32)| started != parent)
 }
 
 /// A file of the kernel about a process; empty if the process has ended.

@@ -41,11 +41,7 @@ impl KernelLimits {
     /// The requests of a flow that they do not allow.
     pub fn refusals(&self, flow: &Flow, kernel_names: &KernelNames) -> Vec<String> {
         let of_controller = self.controller(flow, kernel_names).err();
-        of_controller
-            .into_iter()
-            .chain(self.buffers(flow))
-            .chain(other_kernel(flow, &probe::release()))
-            .collect()
+        of_controller.into_iter().chain(self.buffers(flow)).chain(other_kernel(flow)).collect()
     }
 
     fn buffers(&self, flow: &Flow) -> Vec<String> {
@@ -133,10 +129,11 @@ fn limit(name: &str) -> io::Result<Bytes> {
     }
 }
 
-/// Says that a flow has hosts of another kernel than the one of that version, which runs.
-fn other_kernel(flow: &Flow, version: &str) -> Option<String> {
+/// Says that a flow has hosts of another kernel than the one that runs.
+fn other_kernel(flow: &Flow) -> Option<String> {
     let wanted = flow.host.as_deref()?.kernel?;
-    let runs = KernelRelease::of_version(version).is_some_and(|runs| runs == wanted);
+    let version = probe::release();
+    let runs = KernelRelease::of_version(&version).is_some_and(|runs| runs == wanted);
     let name = wanted.name();
     (!runs).then(|| {
         format!(

@@ -19,6 +19,12 @@ impl Moderation {
     pub const NONE: Moderation = Moderation::Every(Span::ZERO);
 }
 
+impl Default for Moderation {
+    fn default() -> Moderation {
+        Moderation::NONE
+    }
+}
+
 /// The interval with which an adaptive card begins, its upper bound, and its step upwards [LINUX, ixgbe].
 const FIRST: Span = Span::from_us(50);
 const LONGEST: Span = Span::from_us(126);
@@ -64,9 +70,8 @@ impl Interrupts {
     /// fewer than 48 packets, half as long from 96 on, and for fewer than four packets by their size.
     fn adapted(&self, packets: u64, bytes: u64) -> Span {
         match packets {
-            0 => (self.interval + STEP).min(LONGEST),
             1..4 if bytes < 9000 => by_size(bytes / packets),
-            1..48 => (self.interval + STEP).min(LONGEST),
+            ..48 => (self.interval + STEP).min(LONGEST),
             48..96 => self.interval,
             _ => self.interval / 2,
         }

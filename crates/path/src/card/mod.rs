@@ -4,7 +4,12 @@
 mod interrupts;
 mod noise;
 mod processor;
+mod send_card;
 
 pub use interrupts::{Interrupts, Moderation};
 pub use noise::Noise;
 pub use processor::Processor;
+pub use send_card::SendCard;
+
+/// The most bytes of what a receiver merges, headers included [LINUX, GRO_LEGACY_MAX_SIZE].
+pub const LARGEST_MERGE: u32 = 65_536;

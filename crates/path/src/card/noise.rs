@@ -19,6 +19,12 @@ pub enum Noise {
     },
 }
 
+impl Default for Noise {
+    fn default() -> Noise {
+        Noise::NONE
+    }
+}
+
 impl Noise {
     /// No delay.
     pub const NONE: Noise = Noise::Uniform(Span::ZERO);

@@ -6,13 +6,11 @@
 use std::collections::VecDeque;
 
 use fairhaul_experiment::{Flow, Traffic};
-use fairhaul_path::card::{Interrupts, Moderation, Noise, Processor};
+use fairhaul_path::card::{Interrupts, LARGEST_MERGE, Moderation, Noise, Processor};
 use fairhaul_units::{Chance, Data, Span, Time};
 
 use super::time_stamps;
 
-/// The most bytes of a merge, headers included [LINUX, GRO_LEGACY_MAX_SIZE].
-const LARGEST_MERGE: u32 = 65_536;
 /// Packets that one poll takes (NAPI_POLL_WEIGHT); what follows is merged anew, as with a clock of fewer than 1000 Hz.
 const POLL: u8 = 64;
 /// Polls after which programs get the processor if more is there (netdev_budget of 300 packets): what has come is read.

@@ -1,88 +1,57 @@
-//! The processor and the card of a sender: the host works for one burst after the other, and their packets leave one after the
-//! other, at the rate of the card.
+//! The card of a sender, before which no more waits than its kernel lets a socket keep there.
 
 use fairhaul_experiment::{Flow, KernelRelease};
-use fairhaul_path::card::Processor;
-use fairhaul_units::{Bytes, Data, Rate, Span, Time};
+use fairhaul_path::card;
+use fairhaul_units::{Bytes, Data, Span, Time};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct SendCard {
-    rate: Option<Rate>,
-    processor: Option<Processor>,
+    card: card::SendCard,
     kernel: KernelRelease,
-    /// Until when the host works, and until when the card is sending.
-    works_until: Time,
-    busy_until: Time,
 }
 
 impl SendCard {
     /// The card of the sender of a flow; `None`: its host has no limit.
     pub fn of(flow: &Flow) -> Option<SendCard> {
         let host = flow.host.as_deref()?;
-        let (rate, processor, kernel) = (host.line_rate, host.processor, host.release());
-        let is_limit = rate.is_some() || processor.is_some();
-        is_limit.then_some(SendCard {
-            rate,
-            processor,
-            kernel,
-            works_until: Time::ZERO,
-            busy_until: Time::ZERO,
-        })
+        let is_limit = host.line_rate.is_some() || host.processor.is_some();
+        let card = card::SendCard::new(host.line_rate, host.processor);
+        is_limit.then_some(SendCard { card, kernel: host.release() })
     }
 
     /// Packets of a burst, or those after its first one, are handed over at `now`: when the last bit of the first has left,
     /// and when that of the last.
     pub fn send(&mut self, data: &Data, now: Time) -> (Time, Time) {
-        let size = data.packet_size().into();
-        let later = u64::from(data.packets.max(1) - 1);
-        let (copies, on_wire) = (self.copies(size), self.on_wire(size));
-        let begins =
-            self.processor.filter(|_| !data.sending.follows()).map_or(Span::ZERO, |costs| costs.burst);
-        let worked = self.works_until.max(now) + begins + copies;
-        let first = self.busy_until.max(worked) + on_wire;
-        self.works_until = worked + copies * later;
-        self.busy_until = first + copies.max(on_wire) * later;
-        (first, self.busy_until)
+        let (size, packets) = (Bytes(data.packet_size().into()), data.packets.max(1).into());
+        self.card.send(size, packets, data.sending.follows(), now)
     }
 
     /// The time from packet to packet of a burst.
     pub fn spacing(&self, size: Bytes) -> Span {
-        self.copies(size.0).max(self.on_wire(size.0))
+        self.card.spacing(size)
     }
 
     /// Whether no more than `limit` bytes wait in it at `now`, and no more than the kernel allows a socket, which may be one
     /// that `paces`; if more do, until when.
     pub fn has_room(&self, limit: u64, paces: bool, now: Time) -> Result<(), Time> {
         let (most, holds_for_paced) = self.kernel.most_at_card();
-        let spare = self.on_wire(if paces && !holds_for_paced { limit } else { limit.min(most) });
-        if self.busy_until > now + spare {
-            return Err(Time::from_ps(self.busy_until.as_ps() - spare.as_ps()));
-        }
-        Ok(())
-    }
-
-    fn on_wire(&self, bytes: u64) -> Span {
-        self.rate.map_or(Span::ZERO, |rate| rate.on_wire(Bytes(bytes)))
-    }
-
-    fn copies(&self, bytes: u64) -> Span {
-        self.processor.map_or(Span::ZERO, |costs| costs.copies(bytes))
+        self.card.has_room(Bytes(if paces && !holds_for_paced { limit } else { limit.min(most) }), now)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairhaul_units::{Ecn, Sending};
+    use fairhaul_path::card::Processor;
+    use fairhaul_units::{Ecn, Rate, Sending, Span};
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
 
-    fn card(rate_bps: u64, processor: Option<Processor>) -> SendCard {
-        let (rate, kernel) = (Rate::from_bps(rate_bps), KernelRelease::default());
-        SendCard { rate, processor, kernel, works_until: Time::ZERO, busy_until: Time::ZERO }
+    fn card(rate: Option<Rate>, processor: Option<Processor>) -> SendCard {
+        SendCard { card: card::SendCard::new(rate, processor), kernel: KernelRelease::default() }
     }
 
     /// When the first and the last of packets of 1500 B leave.
@@ -95,7 +64,7 @@ mod tests {
 
     #[test]
     fn packets_leave_one_after_the_other_at_the_rate_of_the_card() {
-        let mut card = card(1_000_000_000, None);
+        let mut card = card(Rate::from_bps(1_000_000_000), None);
         // 1500 B at 1 Gbit/s take 12 us.
         assert_eq!(sent(&mut card, 3, Sending::Whole, 0), (us(12), us(36)));
         assert_eq!(sent(&mut card, 1, Sending::First, 10), (us(48), us(48)));
@@ -115,7 +84,7 @@ mod tests {
             assert_eq!((first, last, whole.spacing(Bytes(1500))), (one, three, (three.since(one)) / 2));
             (first, last)
         };
-        assert_eq!(both(card(1_000_000_000, Some(costs))), (us(155), us(179)));
-        assert_eq!(both(SendCard { rate: None, ..card(1, Some(costs)) }), (us(143), us(149)));
+        assert_eq!(both(card(Rate::from_bps(1_000_000_000), Some(costs))), (us(155), us(179)));
+        assert_eq!(both(card(None, Some(costs))), (us(143), us(149)));
     }
 }

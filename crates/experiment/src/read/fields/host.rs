@@ -70,7 +70,9 @@ table! {
 
 table! {
     ProcessorKeys: "{ per_burst = …, per_kilobyte = …, per_packet = … }",
-        "The time that a host works, with a processor for each flow; without a key the cost that measurements of large          machines give. A burst leaves when the host has worked for it, and the card of the receiver interrupts again when          it has taken over what came before.";
+        "The time that a host works, with a processor for each flow; without a key the cost that measurements of large \
+         machines give. A burst leaves when the host has worked for it, and the card of the receiver interrupts again \
+         when it has taken over what came before.";
     per_burst: Time<0, SECOND> = default("\"1.1 us\""),
         "For what passes the host as one: a burst that leaves, or packets that were merged.";
     per_kilobyte: Time<0, SECOND> = default("\"0.2 us\""), "For 1000 bytes, which are copied.";
