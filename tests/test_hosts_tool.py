@@ -9,10 +9,10 @@ import numpy as np
 
 from fairhaul.scenario.read import read_one
 from tests.linux_program import needs_linux
-from tools.hosts.cells import MOST_BYTES, Cell, drawn
+from tools.hosts.cells import LAB_MBPS, MOST_BYTES, Cell, cells_of, drawn
 from tools.hosts.comparison import Compared, counts, markdown
 from tools.hosts.figures import bursts
-from tools.hosts.work import Length, compared
+from tools.hosts.work import Measurement, compared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +38,16 @@ def test_cells_repeat_and_are_within_the_bounds() -> None:
     assert all(len(set(cell.controllers)) == len(cell.controllers) for cell in cells)
     for cell in cells[:20]:
         read_one(cell.scenario())
+
+
+def test_the_lab_judges_cells_that_it_carries_without_noise_of_their_own() -> None:
+    cells = cells_of("lab", 0, 10, 7)
+    assert len(cells) == 10
+    assert all(cell.rate_mbps <= LAB_MBPS for cell in cells)
+    assert cells_of("linux", 3, 2, 7) == [drawn(3, 7), drawn(4, 7)]
+    large = replace(CELL, large_buffers=True).scenario(real_time=True)["flow"][0]
+    assert large["host"] == {"moderation": "0 us"}
+    assert "send_buffer" not in large
 
 
 def test_the_measured_time_depends_on_the_rate_and_has_20_round_trips() -> None:
@@ -81,7 +91,7 @@ def test_means_may_differ_by_a_twentieth_and_the_largest_burst_not_at_all() -> N
 
 @needs_linux
 def test_a_cell_runs_on_both_engines_and_is_kept(tmp_path: Path) -> None:
-    length = Length(seeds=1, most_packets=1000)
+    length = Measurement(seeds=1, most_packets=1000)
     [one] = compared([CELL], length, tmp_path)
     assert isinstance(one, Compared)
     assert {each.quantity for each in one.differences} == {

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from fairhaul.files import files
-from tools.hosts.cells import drawn
+from fairhaul.scenario.engines import Engine
+from tools.hosts.cells import cells_of
 from tools.hosts.comparison import Compared, counts, markdown
-from tools.hosts.work import Length, compared
+from tools.hosts.work import Measurement, compared
 
 
 @click.command()
@@ -24,26 +25,32 @@ from tools.hosts.work import Length, compared
     type=click.IntRange(min=1),
     help="Shorten runs to the time in which the link carries this number, for a first look.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["linux", "lab"]),
+    default="linux",
+    show_default=True,
+    help="The kernel that judges; in the lab only rates that it carries, and no packet traces.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), help="Number of runs at a time.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/hosts"))
 def main(
-    count: int,
-    first: int,
-    seed: int,
     seeds: int,
     most_packets: int | None,
+    engine: Engine,
     jobs: int | None,
     out: Path,
+    **of_cells: int,
 ) -> None:
-    """Draw cells, run them in the simulator and in Linux, and write hosts.json and hosts.md.
+    """Draw cells, run them in the simulator and with a kernel, and write hosts.json and hosts.md.
 
     The store in the folder `--out` keeps each run, so that the same command goes on where an
     interrupted one ended. The exit status is 1 where less than 95 % of all comparisons agree.
     """
-    cells = [drawn(number, seed) for number in range(first, first + count)]
+    cells = cells_of(engine, **of_cells)
     done: list[Compared] = []
-    length = Length(seeds=seeds, most_packets=most_packets)
-    for one in compared(cells, length, out / "store", jobs):
+    measurement = Measurement(seeds=seeds, most_packets=most_packets, judge=engine)
+    for one in compared(cells, measurement, out / "store", jobs):
         if isinstance(one, str):
             click.echo(f"failed   {one}")
             continue
@@ -54,7 +61,7 @@ def main(
     for name, (agree, number) in found.items():
         click.echo(f"{name}: {agree} of {number}")
     agree, number = found["all comparisons"]
-    sys.exit(0 if number and len(done) == count and agree >= 0.95 * number else 1)
+    sys.exit(0 if number and len(done) == len(cells) and agree >= 0.95 * number else 1)
 
 
 def _write(out: Path, done: list[Compared]) -> None:

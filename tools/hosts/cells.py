@@ -5,10 +5,14 @@ docs/hosts.md states the distribution that they are drawn from.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairhaul.scenario.engines import Engine
 
 RATE_MBPS = (20.0, 100_000.0)
 RTT_MS = (1.0, 100.0)
@@ -34,6 +38,9 @@ LARGE: Mapping[str, str] = {
     "net.ipv4.tcp_rmem": "4096 131072 536870912",
     "net.ipv4.tcp_wmem": "4096 16384 536870912",
 }
+
+# What the lab carries in real time.
+LAB_MBPS = 1_000.0
 
 # The time that is measured, below each rate.
 MEASURED_S = ((1_000.0, 30.0), (10_000.0, 10.0), (float("inf"), 2.0))
@@ -82,13 +89,23 @@ class Cell:
         measured_s = max(measured_s, least_s)
         return round(max(measured_s / 3, least_s), 6), round(measured_s, 6)
 
-    def scenario(self, most_packets: int | None = None) -> dict[str, Any]:
-        """Give the scenario, which is the same for both engines."""
+    def scenario(
+        self, most_packets: int | None = None, *, real_time: bool = False
+    ) -> dict[str, Any]:
+        """Give the scenario, which is the same for both engines.
+
+        In real time chance is the machine's, and large buffers are those without a limit.
+        """
         before_s, measured_s = self.times_s(most_packets)
-        host: dict[str, Any] = {"noise": NOISE, "moderation": f"{self.moderation_us} us"}
+        host: dict[str, Any] = {"moderation": f"{self.moderation_us} us"}
+        if not real_time:
+            host["noise"] = NOISE
         if self.fq:
             host["qdisc"] = "fq"
-        if self.large_buffers:
+        buffers = {"send_buffer": "auto", "receive_buffer": "auto"}
+        if self.large_buffers and real_time:
+            buffers = {}
+        elif self.large_buffers:
             host["sysctl"] = dict(LARGE)
         flows = [
             {
@@ -98,8 +115,7 @@ class Cell:
                 "start": f"uniform 0 s..{self.rtt_ms:g} ms",
                 "overhead": "0 s",
                 "offload": "auto",
-                "send_buffer": "auto",
-                "receive_buffer": "auto",
+                **buffers,
                 "host": host,
             }
             for index, controller in enumerate(self.controllers)
@@ -138,6 +154,14 @@ def drawn(number: int, seed: int) -> Cell:
         moderation_us=random.choice(MODERATIONS_US),
         large_buffers=random.random() < 0.5,
     )
+
+
+def cells_of(engine: Engine, first: int, count: int, seed: int) -> list[Cell]:
+    """Draw `count` cells from number `first` on, of the lab those with a rate that it carries."""
+    cells = (drawn(number, seed) for number in itertools.count(first))
+    if engine == "lab":
+        cells = (cell for cell in cells if cell.rate_mbps <= LAB_MBPS)
+    return list(itertools.islice(cells, count))
 
 
 def _log_uniform(random: Random, bounds: tuple[float, float]) -> float:

@@ -1,7 +1,7 @@
 """The runs of the cells on both engines, and the store that keeps what they gave.
 
-A run in Linux is kept whatever the simulator is built from: only its program, `fairhaul-host`, the
-scenario and the code of `figures.py` address it.
+A run with a kernel is kept whatever the simulator is built from: only its program, `fairhaul-host`,
+the scenario and the code of `figures.py` address it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from fairhaul import RunError
 from fairhaul.jobs.store import Job, build_of, jobs_of
 from fairhaul.jobs.store.sources import digest, file_of
 from fairhaul.jobs.values import Running
+from fairhaul.measures.types import is_valid
 from fairhaul.runs.runs import for_each
+from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.read import read_one
 from tools.hosts.comparison import Compared
 from tools.hosts.figures import figures_of
@@ -31,44 +33,65 @@ TRACED = "1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Length:
+class Measurement:
     """How often and how long a cell is measured; by default as docs/hosts.md states."""
 
     seeds: int = 3
     most_packets: int | None = None
+    judge: Engine = "linux"
+    """The engine with a kernel."""
 
 
 def compared(
-    cells: Sequence[Cell], length: Length, out: Path, jobs: int | None = None
+    cells: Sequence[Cell],
+    measurement: Measurement,
+    out: Path,
+    jobs: int | None = None,
 ) -> Iterator[Compared | str]:
     """Run the cells one after the other, or take them from the store; a sentence if one fails."""
+    engines: tuple[Engine, Engine] = ("sim", measurement.judge)
+    real_time = FACTS[measurement.judge].real_time
     with Running(out=out).opened() as opened:
         for cell in cells:
+            scenario = read_one(cell.scenario(measurement.most_packets, real_time=real_time))
+            about = {"cell": cell.name}
             try:
-                sim, linux = (_runs(cell, length, engine, opened, jobs) for engine in ENGINES)
+                sim, linux = (
+                    _figures(
+                        jobs_of(scenario, measurement.seeds, engine, OF, _build(engine), about),
+                        engine,
+                        opened,
+                        jobs,
+                    )
+                    for engine in engines
+                )
             except RunError as error:
                 yield f"{cell.name}: {error}"
             else:
                 yield Compared(cell=cell, sim=sim, linux=linux)
 
 
-ENGINES: tuple[Engine, Engine] = ("sim", "linux")
+def _build(engine: Engine) -> str:
+    return digest([file_of(figures_of)]) if FACTS[engine].kernel else build_of(figures_of)
 
 
-def _runs(
-    cell: Cell, length: Length, engine: Engine, opened: Running, jobs: int | None
-) -> list[Any]:
-    own = digest([file_of(figures_of)]) if engine == "linux" else build_of(figures_of)
-    scenario = read_one(cell.scenario(length.most_packets))
-    plan = jobs_of(scenario, length.seeds, engine, OF, own, {"cell": cell.name})
+def _figures(plan: Sequence[Job], engine: Engine, opened: Running, jobs: int | None) -> list[Any]:
+    """Give the figures of the runs that are valid."""
     found = opened.kept([job.key for job in plan])
-    left: list[Job] = [job for job in plan if job.key not in found]
+    left = [job for job in plan if job.key not in found]
+    invalid: set[str] = set()
 
     def keep(index: int, record: Record) -> None:
         job = left[index]
+        if not is_valid(record.meta):
+            invalid.update(record.meta["trust"]["reasons"])
+            return
         found[job.key] = figures_of(job.scenario, record)
         if opened.writer is not None:
             opened.writer.keep(job, record.meta, found[job.key])
 
-    for_each([job.scenario for job in left], keep, jobs=jobs, engine=engine, trace=TRACED)
-    return [found[job.key] for job in plan]
+    trace = None if FACTS[engine].real_time else TRACED
+    for_each([job.scenario for job in left], keep, jobs=jobs, engine=engine, trace=trace)
+    if not found:
+        raise RunError(f"no run is valid: {'; '.join(sorted(invalid))}")
+    return [found[job.key] for job in plan if job.key in found]

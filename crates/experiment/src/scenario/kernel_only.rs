@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_path::card::Moderation;
-
 use super::host::{TCP_RMEM, TCP_WMEM, TSO_RTT_LOG};
 use crate::{Flow, Hold, HostSettings, Scenario, Traffic};
 
@@ -17,10 +15,23 @@ const SIMULATED_QDISCS: [&str; 3] = ["fq", "fq_codel", "pfifo_fast"];
 const SIMULATED_SYSCTLS: [&str; 3] = [TCP_RMEM, TSO_RTT_LOG, TCP_WMEM];
 
 impl Flow {
-    /// The keys that set its hosts, as paths from the flow.
-    pub fn host_keys(&self) -> Vec<&'static str> {
-        let bursts = (self.offload == Flow::BURSTS_OF_KERNEL).then_some("offload");
-        bursts.into_iter().chain(self.host.iter().flat_map(|host| host.keys())).collect()
+    /// What the hosts of the lab do not do, as paths from the flow. They have the bursts and buffers of the kernel, merge
+    /// packets at a tick of their own, and pace by a socket option.
+    pub fn beyond_lab(&self) -> Vec<&'static str> {
+        let Some(host) = self.host.as_deref() else { return Vec::new() };
+        let keys = [
+            (host.line_rate.is_some(), "host.line_rate"),
+            (!host.noise.is_none(), "host.noise"),
+            (host.processor.is_some(), "host.processor"),
+            (host.has_unknown_qdisc(), "host.qdisc"),
+            (!host.sysctls.is_empty(), "host.sysctl"),
+        ];
+        keys.into_iter().filter_map(|(is_set, key)| is_set.then_some(key)).collect()
+    }
+
+    /// Whether its kernel chooses how much it hands over at once, or merges what arrives.
+    pub fn has_bursts_of_kernel(&self) -> bool {
+        self.offload == Flow::BURSTS_OF_KERNEL || self.host.as_ref().is_some_and(|host| host.gro)
     }
 
     /// Whether it needs a controller that only kernels have.
@@ -38,8 +49,7 @@ impl Flow {
             "host.gro: in the simulator a receiver that merges packets needs delayed_ack = \"adaptive\""
                 .to_owned()
         });
-        let qdisc = host.qdisc.as_ref().filter(|qdisc| !SIMULATED_QDISCS.contains(&qdisc.as_str()));
-        let qdisc = qdisc.map(|_| {
+        let qdisc = host.has_unknown_qdisc().then(|| {
             let known = SIMULATED_QDISCS.join(", ");
             format!("host.qdisc: the simulator's hosts have {known}; this {RUNS_WITH}")
         });
@@ -56,20 +66,9 @@ impl Flow {
 }
 
 impl HostSettings {
-    /// The keys that set it, as paths from the flow.
-    fn keys(&self) -> impl Iterator<Item = &'static str> {
-        let set = [
-            (self.tunes_send_buffer, "send_buffer"),
-            (self.tunes_receive_buffer, "receive_buffer"),
-            (self.gro, "host.gro"),
-            (self.line_rate.is_some(), "host.line_rate"),
-            (self.moderation != Moderation::NONE, "host.moderation"),
-            (!self.noise.is_none(), "host.noise"),
-            (self.processor.is_some(), "host.processor"),
-            (self.qdisc.is_some(), "host.qdisc"),
-            (!self.sysctls.is_empty(), "host.sysctl"),
-        ];
-        set.into_iter().filter_map(|(is_set, key)| is_set.then_some(key))
+    /// Whether the queue discipline of the sender is none that only holds packets, or paces.
+    fn has_unknown_qdisc(&self) -> bool {
+        self.qdisc.as_ref().is_some_and(|qdisc| !SIMULATED_QDISCS.contains(&qdisc.as_str()))
     }
 }
 

@@ -26,6 +26,7 @@ pub mod observe;
 pub mod offload;
 mod packet_numbers;
 pub mod plan;
+mod planned_transfers;
 mod port_parameters;
 pub mod processors;
 mod queued_packet;

@@ -8,21 +8,21 @@
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::{
-    Flow, Growth, Hold, Hop, HostPacing, OnTimeout, RUNS_WITH, Restart, Scenario, SlowStart, Source, Traffic,
+    Flow, Growth, Hold, Hop, HostPacing, OnTimeout, RUNS_WITH, Restart, Scenario, SlowStart, Traffic,
 };
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
-use super::flow_controller::{KernelNames, datagrams, kernel_name};
-use super::host_settings::{Hosts, paced_by_queue};
+use super::flow_controller::KernelNames;
+use super::host_settings::Hosts;
 use super::kernel_limits::KernelLimits;
 use super::kernel_queue::MOST_QUEUES;
 use super::layout::{FlowPath, Layout, Metrics, Mode};
+use super::planned_transfers::{pace_by_sockets, transfers};
 use super::processors;
 use super::simulated_path::SimulatedPath;
-use super::socket::SocketOptions;
-use super::traffic::{LabTransfer, Workload};
+use super::traffic::LabTransfer;
 use crate::error::{Context, Error, Result};
 
 /// The bounds of `TCP_MAXSEG`, from `linux/tcp.h`.
@@ -101,8 +101,11 @@ fn plan_within(limits: &KernelLimits, scenario: &Scenario, kernel_names: &Kernel
     }
     refusals.none(limits)?;
     let connections = planned.iter().map(|transfer| transfer.flow).collect();
-    let layout = layout(scenario, connections, mode(scenario)?);
-    let transfers = transfers(scenario, &planned, kernel_names, &layout.routes);
+    let mut layout = layout(scenario, connections, mode(scenario)?);
+    let mut transfers = transfers(scenario, &planned, kernel_names, &layout.routes);
+    if !limits.sets_hosts {
+        pace_by_sockets(scenario, &mut layout, &mut transfers);
+    }
     Ok(Plan { layout, transfers })
 }
 
@@ -154,46 +157,6 @@ fn layout_around(scenario: &Scenario, number: u32, mode: Mode) -> Layout {
         seed: scenario.seed,
         mtu: flow.packet,
         mode,
-    }
-}
-
-fn transfers(
-    scenario: &Scenario,
-    planned: &[fairhaul_experiment::Transfer],
-    kernel_names: &KernelNames,
-    routes: &[FlowPath],
-) -> Vec<LabTransfer> {
-    // Connections that share a transfer start together.
-    let first = |flow: u32| planned.partition_point(|transfer| transfer.flow < flow) as u32;
-    let transfer = |(connection, transfer): (u32, &fairhaul_experiment::Transfer)| {
-        let flow = &scenario.flows[transfer.flow as usize];
-        LabTransfer {
-            connection,
-            from: routes[transfer.flow as usize].from,
-            to: routes[transfer.flow as usize].to,
-            start: transfer.start,
-            workload: workload(scenario, transfer, flow.lead.map_or(connection, first)),
-            options: SocketOptions {
-                controller: kernel_name(flow, kernel_names).into(),
-                segment: flow.packet - HEADER,
-                send_buffer: flow.send_buffer,
-                receive_buffer: flow.receive_buffer,
-                max_pacing_rate: flow.max_pacing_rate,
-            },
-        }
-    };
-    (0..).zip(planned).map(transfer).collect()
-}
-
-/// The data of a transfer; `lead`: the first of the connections that share it.
-fn workload(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: u32) -> Workload {
-    let flow = &scenario.flows[transfer.flow as usize];
-    let source = Source::of(scenario, transfer.flow, transfer.start);
-    match (source, transfer.size) {
-        (Some(source), _) if datagrams(flow) => Workload::Datagrams(source),
-        (Some(source), _) => Workload::AppLimited(source),
-        (None, Some(size)) => Workload::Size { size, lead },
-        (None, None) => Workload::Endless,
     }
 }
 
@@ -311,8 +274,11 @@ fn mode(scenario: &Scenario) -> Result<Mode> {
     exact_most().map(|most| mode_within(scenario, most))
 }
 
-/// How hosts of the lab do: individually, unless links admit more data than that.
+/// How hosts of the lab do: individually, unless their kernel chooses, or links admit more data than that.
 fn mode_within(scenario: &Scenario, most: ExactLimits) -> Mode {
+    if scenario.flows.iter().any(Flow::has_bursts_of_kernel) {
+        return Mode::Fast;
+    }
     // The smallest packet of the flows that a link limits.
     let mut slowest = BTreeMap::new();
     for flow in &scenario.flows {
@@ -338,9 +304,7 @@ struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 
 impl Refusals {
     fn of_flow(&mut self, flow: &Flow, kernel_names: &KernelNames, limits: &KernelLimits) {
-        let keys = flow.host_keys();
-        let paces = paced_by_queue(flow) && !keys.contains(&"host.qdisc");
-        let keys: Vec<&str> = keys.into_iter().chain(paces.then_some("pacing")).collect();
+        let keys = flow.beyond_lab();
         let hosts = (!keys.is_empty() && !limits.sets_hosts).then(|| {
             format!("{}: the hosts of the lab have no such settings; this {RUNS_WITH}", keys.join(", "))
         });
@@ -399,6 +363,7 @@ impl Refusals {
 mod tests {
     use super::super::flow_controller::identity;
     use super::super::host_settings::HostSettings;
+    use super::super::traffic::Workload;
     use super::*;
     use fairhaul_experiment::read;
     use fairhaul_path::BucketRule;
@@ -496,7 +461,8 @@ mod tests {
     #[test]
     fn settings_of_hosts_and_queues_of_the_kernel_are_refused_in_the_lab_and_planned_where_hosts_have_them() {
         let text = flow(
-            "controller = \"reno\"\noffload = \"auto\"\npacket = \"9000 B\"\nhost = { gro = true, qdisc = \"fq\" }",
+            "controller = \"reno\"\noffload = \"auto\"\npacket = \"9000 B\"\n\
+             host = { gro = true, qdisc = \"fq\", line_rate = \"1 Gbit/s\" }",
         );
         let mut scenario = scenario(&text);
         let planned = |scenario: &Scenario, sets_hosts| {
@@ -509,8 +475,7 @@ mod tests {
         assert_eq!(
             refusal,
             "the lab cannot run this scenario:\n\
-             flow \"F\": offload, host.gro, host.qdisc: the hosts of the lab have no such settings; this runs with \
-             --engine linux\n\
+             flow \"F\": host.line_rate: the hosts of the lab have no such settings; this runs with --engine linux\n\
              link \"bottleneck\": queue = \"fq_codel limit 100\": the lab has no queues of the kernel; this runs with \
              --engine linux"
         );
