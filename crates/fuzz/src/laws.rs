@@ -207,7 +207,7 @@ fn last_rate(link: &LinkSpec) -> f64 {
 /// The time from which every link is good enough for any sender; `None` if some never are, or if that is unknown.
 fn sound_from(scenario: &Scenario) -> Option<Time> {
     let known = ["droptail", "codel", "fq_codel", "pie"];
-    let kept = |rule: &LossRule| matches!(rule, LossRule::Probability(p) if *p <= 0.01);
+    let kept = |rule: &LossRule| matches!(rule, LossRule::Probability(p) | LossRule::Spaced(p) if *p <= 0.01);
     let mut from = Time::ZERO;
     for link in &scenario.links {
         let queue = &link.queue;

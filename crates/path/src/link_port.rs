@@ -108,14 +108,18 @@ impl<T: Packet> LinkPort<T> {
     }
 
     /// Whether bursts of packets of `size` bytes that come with that `spacing` can pass as one: nothing is decided packet by
-    /// packet but whether there is room.
+    /// packet but whether there is room, and whether one of them is lost.
     pub fn carries_bursts(&mut self, size: u32, spacing: Span) -> bool {
         let LinkModel::OnArrival(link) = &mut self.model else { return false };
-        !self.does_more && link.carries_bursts(size, spacing)
+        let only_loses = || {
+            self.loss.as_ref().is_some_and(Loss::is_spaced) && self.impaired.is_none() && !self.counts_bytes
+        };
+        (!self.does_more || only_loses()) && link.carries_bursts(size, spacing)
     }
 
     /// Offers a burst, which it [carries](LinkPort::carries_bursts), of packets like `packet`, the first of them at `now`: how
-    /// the first leaves, and the others right behind it. `None`: little room is left, so each is to be offered at its time.
+    /// the first leaves, and the others right behind it. `None`: little room is left, or one will be lost, so each is to be
+    /// offered at its time.
     pub fn offer_burst(
         &mut self,
         packet: &LinkPacket,
@@ -124,7 +128,13 @@ impl<T: Packet> LinkPort<T> {
         ledger: &mut impl LinkLedger,
     ) -> Option<Departure> {
         let LinkModel::OnArrival(link) = &mut self.model else { return None };
+        if self.loss.as_ref().is_some_and(|loss| loss.spared() < u64::from(burst.packets)) {
+            return None;
+        }
         let first = link.offer_burst(packet, burst, now)?;
+        if let Some(loss) = &mut self.loss {
+            loss.pass(burst.packets);
+        }
         self.passed += u64::from(burst.packets);
         if !ledger.enqueued_together(self.number, packet.size, burst, now) {
             burst.times(now).for_each(|at| ledger.enqueued(self.number, packet.size, at));

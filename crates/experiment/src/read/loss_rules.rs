@@ -8,6 +8,7 @@ use fairhaul_units::Time;
 use super::fields::{FlowKeys, LossKeys, LossSpec};
 use super::flow_names::flow_names;
 use super::mistake::{Notes, clip, way_out};
+use super::quantities::BurstSpec;
 use super::reader::{Key, KeyedOption};
 
 /// Which of the two keys of a model of bursts are given.
@@ -23,7 +24,10 @@ pub(super) fn loss_rule(
     notes: &mut Notes,
 ) -> Option<LossRule> {
     let keys = match of.value.as_ref()? {
-        LossSpec::Probability(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
+        LossSpec::Probability(p) => {
+            let rule = if flows.iter().any(has_bursts) { LossRule::Spaced } else { LossRule::Probability };
+            return (*p > 0.0).then(|| rule(*p));
+        }
         LossSpec::Rule(keys) => keys,
     };
     let states = [keys.loss_good.key, keys.loss_bad.key];
@@ -74,6 +78,11 @@ pub(super) fn loss_rule(
             None
         }
     }
+}
+
+/// Whether a flow hands over several packets at once.
+fn has_bursts(flow: &FlowKeys) -> bool {
+    flow.offload.value != BurstSpec::Packets(1)
 }
 
 /// Keys that belong to another form of loss.

@@ -141,7 +141,7 @@ fn impairments(impair: &Impairments) -> Value {
 
 fn loss(rule: &LossRule) -> Value {
     match rule {
-        LossRule::Probability(p) => json!({ "probability": p }),
+        LossRule::Probability(p) | LossRule::Spaced(p) => json!({ "probability": p }),
         LossRule::Offloaded(p) => json!({ "offloaded_bursts": p }),
         LossRule::Every(n) => json!({ "every": n }),
         LossRule::At { times, flows } => {

@@ -26,6 +26,12 @@ const ROW_PACKETS: f64 = 0.5;
 /// What each link behind the first of a path takes, in packets: the events of a packet and of its acknowledgement there.
 /// Measured with 1 to 1000 flows over 2 to 40 links: 0.2 to 1 packets.
 const LINK_PACKETS: f64 = 0.5;
+/// What a packet takes at least as a part of a burst that is simulated as one, in packets alone; its burst takes the rest of a
+/// packet once. Measured with H1 and H2 of `make bench`, which take a third and a quarter of that.
+const OF_BURST: f64 = 0.1;
+/// The largest burst of a Linux host, bytes, and the part of a second of its rate that one is (tcp_tso_autosize).
+const LARGEST_BURST: f64 = 65_536.0;
+const BURSTS_PER_S: f64 = 1024.0;
 /// The longest time between two retransmissions of a packet that does not arrive, seconds.
 const LONGEST_RTO_S: f64 = 60.0;
 
@@ -59,7 +65,7 @@ impl CostEstimate {
         let bins = scenario.grid().len();
         let rows = (scenario.flows.len() + scenario.links.len()) as u64 * bins as u64;
         let flows = scenario.flows.len() as u64;
-        let Sent { packets, behind, in_vain } = sent(scenario);
+        let Sent { packets, work, behind, in_vain } = sent(scenario);
         let waiting: f64 = scenario.flows.iter().map(|flow| ahead(flow, scenario)).sum();
         // Each controller of a user has a copy while a loss event may be spurious.
         let of_users: f64 = scenario.flows.iter().map(|flow| 2.0 * flow.controller.memory() as f64).sum();
@@ -78,7 +84,7 @@ impl CostEstimate {
             waiting,
             in_flight,
             bytes,
-            seconds: (packets
+            seconds: (work
                 + behind * LINK_PACKETS
                 + in_vain
                 + transfers * TRANSFER_PACKETS
@@ -92,6 +98,8 @@ impl CostEstimate {
 struct Sent {
     /// Packets that links let through, and those of constant rates.
     packets: f64,
+    /// What simulating these takes, in packets that are simulated one by one.
+    work: f64,
     /// What the links behind the first of each path carry, copies included.
     behind: f64,
     /// Retransmissions of connections that a link starves: each goes on until the end.
@@ -105,7 +113,7 @@ fn sent(scenario: &Scenario) -> Sent {
     let room = |link: &LinkSpec| link.passes(Time::ZERO, end);
     let rooms: Vec<f64> = scenario.links.iter().map(room).collect();
     let mut left = rooms.clone();
-    let (mut packets, mut behind, mut in_vain) = (0.0, 0.0, 0.0);
+    let (mut packets, mut work, mut behind, mut in_vain) = (0.0, 0.0, 0.0, 0.0);
     for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
         let (asked, size) = (demand(flow, scenario), flow.packet.0 as f64);
         let bytes = match (&flow.traffic, bottleneck) {
@@ -118,9 +126,24 @@ fn sent(scenario: &Scenario) -> Sent {
             }
         };
         packets += bytes / size;
+        let share = bytes / scenario.duration.as_secs() / scenario.flows.len() as f64;
+        work += bytes / size * work_of_packet(flow, share, scenario);
         behind += (carried(flow, bytes, scenario, &rooms) - bytes).max(0.0) / size;
     }
-    Sent { packets, behind, in_vain }
+    Sent { packets, work, behind, in_vain }
+}
+
+/// What simulating a packet of a flow that sends `bytes_per_s` takes, in packets that are simulated one by one.
+fn work_of_packet(flow: &Flow, bytes_per_s: f64, scenario: &Scenario) -> f64 {
+    if flow.offload <= 1 || scenario.why_single_packets(flow).is_some() {
+        return 1.0;
+    }
+    let burst = if flow.offload == Flow::BURSTS_OF_KERNEL {
+        (bytes_per_s / BURSTS_PER_S).min(LARGEST_BURST) / flow.packet.0 as f64
+    } else {
+        flow.offload as f64
+    };
+    OF_BURST + (1.0 - OF_BURST) / burst.max(1.0)
 }
 
 /// The bytes that all links of a flow's path carry of `bytes` that it sends: a link that duplicates packets multiplies what
@@ -275,6 +298,23 @@ mod tests {
         let estimate = CostEstimate::of(&read(&text, "test", &[]).expect("it is a scenario").base);
         let expected = 10_000.0 + 0.5 * 20_000.0 + 10.0 + estimate.rows as f64 * 0.5;
         assert!((estimate.seconds / 3e-7 - expected).abs() < 20.0, "{}", estimate.seconds / 3e-7);
+    }
+
+    /// 10 Gbit/s for two flows are bursts of 64 KiB, 43.7 packets: a tenth of a packet each, and a 43.7th of the rest. A queue
+    /// that decides about each packet takes the whole.
+    #[test]
+    fn packets_of_bursts_take_a_part() {
+        let flows = "[[flow]]\nname = \"b\"\ncontroller = \"cubic\"\ncount = 2\noffload = \"auto\"\n";
+        let fast = |queue: &str| {
+            let queue = format!("queue = {{ kind = \"{queue}\", capacity = \"1 bdp\" }}");
+            let link = format!("[bottleneck]\nrate = \"10 Gbit/s\"\ndelay = \"10 ms\"\n{queue}\n");
+            let text =
+                format!("duration = \"10 s\"\npacket = \"1500 B\"\nprofile = \"linux\"\n{link}{flows}");
+            let estimate = CostEstimate::of(&read(&text, "test", &[]).expect("it is a scenario").base);
+            estimate.seconds / 3e-7 / estimate.packets
+        };
+        assert!((fast("droptail") - 0.1206).abs() < 0.001, "{}", fast("droptail"));
+        assert!((fast("codel") - 1.0).abs() < 0.001, "{}", fast("codel"));
     }
 
     /// 8 Mbit/s for the 20 ms that the link takes both ways are 20 packets, and flows of 200 ms have ten times that.

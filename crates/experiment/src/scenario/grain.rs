@@ -2,6 +2,7 @@
 //! differs is in `docs/grain.md`.
 
 use fairhaul_path::LinkSpec;
+use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 
 use crate::{Flow, Grain, Hop, Recovery, Scenario};
@@ -25,9 +26,11 @@ impl Scenario {
     }
 }
 
-/// Whether more happens to a packet at `link` than that it waits, and is dropped where the queue is full.
+/// Whether more happens to a packet at `link` than that it waits, is dropped where the queue is full, and may be lost with a
+/// probability.
 fn decides_by_packet(link: &LinkSpec) -> bool {
+    let loses_by_packet = link.loss.as_ref().is_some_and(|rule| !matches!(rule, LossRule::Spaced(_)));
     let does_more =
-        link.loss.is_some() || !link.impair.is_none() || link.shaper.is_some() || !link.schedule.is_none();
+        loses_by_packet || !link.impair.is_none() || link.shaper.is_some() || !link.schedule.is_none();
     does_more || link.queue.entry.name != "droptail" || link.mark != Capacity::Unlimited
 }

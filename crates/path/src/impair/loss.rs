@@ -14,6 +14,9 @@ use crate::packet::LinkPacket;
 pub enum LossRule {
     /// Each with this probability.
     Probability(f64),
+    /// The same, drawn as how many packets pass until the next that is lost, so that a burst passes as one where it has
+    /// none of these.
+    Spaced(f64),
     /// Every N-th that crosses the link; N is at least 1.
     Every(u64),
     /// Of each flow in `flows`, the first to be sent at or after each of `times`.
@@ -62,6 +65,8 @@ pub struct Loss {
     rule: LossRule,
     chance: Chance,
     seen: u64,
+    /// For `Spaced`: how many packets pass before the next that is lost.
+    spared: u64,
     /// For `At`: how many instants each flow of the rule has paid for.
     paid: Vec<usize>,
     /// For `Bursts`: whether the last packet found the state bad.
@@ -90,8 +95,9 @@ impl Loss {
             LossRule::TimedBursts(bursts) => Some(LinkState::new(bursts, now, chance.split("states"))),
             _ => None,
         };
+        let spared = if let LossRule::Spaced(p) = rule { until_lost(p, &mut chance) } else { 0 };
         let (paid, lost, changes) = (vec![0; flows], BTreeSet::new(), VecDeque::new());
-        Loss { rule, chance, seen: 0, paid, bad, state, lost, changes }
+        Loss { rule, chance, seen: 0, spared, paid, bad, state, lost, changes }
     }
 
     /// The same, and from each of these times on, which ascend, another rule.
@@ -109,6 +115,21 @@ impl Loss {
         self.paid.fill(passed);
     }
 
+    /// Whether it says of several packets at once that it loses none of them.
+    pub fn is_spaced(&self) -> bool {
+        matches!(self.rule, LossRule::Spaced(_)) && self.changes.is_empty()
+    }
+
+    /// How many packets it passes before it loses the next, where it [is spaced](Loss::is_spaced).
+    pub fn spared(&self) -> u64 {
+        self.spared
+    }
+
+    /// Lets that many packets pass, which are [spared](Loss::spared).
+    pub fn pass(&mut self, packets: u8) {
+        self.spared -= u64::from(packets);
+    }
+
     /// Whether the packet that reaches the link at `now` is lost.
     pub fn loses(&mut self, packet: &LinkPacket, now: Time) -> bool {
         while self.changes.front().is_some_and(|change| change.0 <= now) {
@@ -118,6 +139,11 @@ impl Loss {
         }
         match &self.rule {
             LossRule::Probability(p) => self.chance.hits(*p),
+            LossRule::Spaced(p) => {
+                let lost = self.spared == 0;
+                self.spared = if lost { until_lost(*p, &mut self.chance) } else { self.spared - 1 };
+                lost
+            }
             LossRule::Every(n) => {
                 self.seen += 1;
                 self.seen.is_multiple_of(*n)
@@ -152,6 +178,11 @@ impl Loss {
     }
 }
 
+/// How many packets pass before one is lost, where each is with probability `p`: a geometric number.
+fn until_lost(p: f64, chance: &mut Chance) -> u64 {
+    (chance.exponential(1.0) / -libm::log1p(-p)) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +205,21 @@ mod tests {
         let mut loss = loss(LossRule::Every(3));
         let lost: Vec<bool> = (0..6).map(|_| loss.loses(&packet(0), Time::ZERO)).collect();
         assert_eq!(lost, [false, false, true, false, false, true]);
+    }
+
+    /// Of gaps with mean 9 and standard deviation 9.5, 10,000 have a mean within 0.3, and a tenth is zero.
+    #[test]
+    fn spaced_losses_are_as_far_apart_as_independent_ones() {
+        let mut chance = Chance::stream(3, "loss", 0);
+        let gaps: Vec<u64> = (0..10_000).map(|_| until_lost(0.1, &mut chance)).collect();
+        let mean = gaps.iter().sum::<u64>() as f64 / 1e4;
+        let none = gaps.iter().filter(|gap| **gap == 0).count();
+        assert!((mean - 9.0).abs() < 0.3 && (900..1100).contains(&none), "{mean} {none}");
+        assert_eq!(until_lost(1.0, &mut chance), 0);
+        let mut spaced = loss(LossRule::Spaced(0.1));
+        let spared = spaced.spared();
+        spaced.pass(spared as u8);
+        assert!(spaced.loses(&packet(0), Time::ZERO));
     }
 
     #[test]

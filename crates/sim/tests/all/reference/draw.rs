@@ -71,10 +71,16 @@ fn fast_links() -> impl Strategy<Value = ChainLink> {
     ];
     let rate = prop_oneof![select(vec![100_000u64, 200_000]), 50_000u64..400_000];
     let delay = prop_oneof![Just(5000u64), 0u64..30_000].prop_map(Span::from_us);
-    (rate, delay, capacity.clone(), capacity).prop_map(|(kbps, delay, capacity, back_capacity)| ChainLink {
-        back_capacity,
-        ..ChainLink::new(kbps, delay, capacity)
-    })
+    let probability = (select(vec![1e-4, 1e-3, 1e-2]), 1f64..10.0).prop_map(|(scale, part)| scale * part);
+    let loss = prop_oneof![3 => Just(None), 1 => probability.prop_map(|p| Some(LossRule::Spaced(p)))];
+    (rate, delay, (capacity.clone(), capacity), (loss.clone(), loss)).prop_map(
+        |(kbps, delay, (capacity, back_capacity), (loss, back_loss))| ChainLink {
+            back_capacity,
+            loss,
+            back_loss,
+            ..ChainLink::new(kbps, delay, capacity)
+        },
+    )
 }
 
 /// A flow of hosts that make bursts.
@@ -422,6 +428,7 @@ fn losses() -> impl Strategy<Value = Option<LossRule>> {
         1 => bursts,
         1 => timed,
         1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Probability(p))),
+        1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Spaced(p))),
         1 => (2u64..300).prop_map(|n| Some(LossRule::Every(n))),
         1 => (0.0005f64..0.1).prop_map(|p| Some(LossRule::Offloaded(p))),
         1 => at.prop_map(move |(ms, flows)| {

@@ -413,15 +413,29 @@ impl Host {
         }
         self.sender.launched(data.packets, data.stamped);
         let (serial, content) = (self.serial, DataOrAck::Data(data));
-        let packet =
-            Packet { serial, hop: 0, offered: now, content, place: Place::Alone, spacing: Span::ZERO };
+        let packet = Packet {
+            serial,
+            hop: 0,
+            offered: now,
+            content,
+            place: Place::Alone,
+            spacing: Span::ZERO,
+            is_doomed: false,
+        };
         shared.calendar.add(leaves, Event::Arrival(packet));
     }
 
     fn reply(&mut self, ack: Ack, now: Time, shared: &mut Shared) {
         let (serial, content) = (self.serial, DataOrAck::Ack(ack));
-        let packet =
-            Packet { serial, hop: 0, offered: now, content, place: Place::Alone, spacing: Span::ZERO };
+        let packet = Packet {
+            serial,
+            hop: 0,
+            offered: now,
+            content,
+            place: Place::Alone,
+            spacing: Span::ZERO,
+            is_doomed: false,
+        };
         shared.calendar.add(now, Event::Arrival(packet));
     }
 

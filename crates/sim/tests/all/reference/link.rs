@@ -175,6 +175,7 @@ impl Link {
             let begins = starts(&mut self.shaper_ahead, size(&packet), self.empty_at.max(now));
             self.empty_at = self.sent(size(&packet), begins);
         }
+        packet.is_doomed = self.is_steady && self.draws_loss(&packet, 0, now);
         self.queue.push_back(packet);
         if self.queue.len() == 1 {
             self.send_first(now, me, calendar);
@@ -192,8 +193,12 @@ impl Link {
         self.rate.on_wire(Bytes(size))
     }
 
-    /// Whether there is room for a burst, and for two others of the largest size besides.
-    pub fn has_room_for(&self, burst: &Data) -> bool {
+    /// Whether none of the packets of a burst will be lost, and there is room for it and for two others of the largest size.
+    pub fn takes_whole(&self, burst: &Data) -> bool {
+        let spared = self.loss.as_ref().map_or(u64::MAX, Loss::spared);
+        if spared < burst.packets.into() {
+            return false;
+        }
         let single = u64::from(burst.size) / u64::from(burst.packets);
         let packets = self.packets() + u64::from(burst.packets) + 2 * 65_536 / single;
         self.holds(packets, self.bytes() + u64::from(burst.size) + 2 * 65_536)
@@ -211,6 +216,7 @@ impl Link {
         ledger: &mut Ledger,
     ) {
         let is_idle = self.queue.is_empty();
+        self.loss.iter_mut().for_each(|loss| loss.pass(burst.packets));
         for (place, data) in (0..).zip(burst.each()) {
             let at = now + packet.spacing * place;
             ledger.note(at, Fact::Offered { link: me, refused: false });
@@ -343,8 +349,12 @@ impl Link {
         (packet, dropped)
     }
 
-    /// Whether a packet that has been sent is lost.
+    /// Whether a packet that has been sent is lost. Where bursts may pass, that was drawn when it came.
     pub fn loses(&mut self, packet: &Packet, flow: u32, now: Time) -> bool {
+        if self.is_steady { packet.is_doomed } else { self.draws_loss(packet, flow, now) }
+    }
+
+    fn draws_loss(&mut self, packet: &Packet, flow: u32, now: Time) -> bool {
         match &mut self.loss {
             Some(loss) if may_lose(packet, self.loses_acks) => {
                 while let Some((at, rule)) =
@@ -469,7 +479,9 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
 /// See [`Link::is_steady`].
 fn is_steady(scenario: &Scenario, index: usize) -> bool {
     let spec = &scenario.links[index];
-    let is_plain = spec.loss.is_none() && spec.impair.is_none() && spec.shaper.is_none();
+    let is_plain = matches!(spec.loss, None | Some(LossRule::Spaced(_)))
+        && spec.impair.is_none()
+        && spec.shaper.is_none();
     let is_droptail = spec.queue.entry.name == "droptail" && spec.mark == Capacity::Unlimited;
     is_plain && is_droptail && spec.schedule.is_none() && !scenario.counts_bytes()
 }

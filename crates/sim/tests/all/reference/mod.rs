@@ -46,6 +46,8 @@ pub struct Packet {
     pub place: Place,
     /// Of a burst: the time from packet to packet where it is.
     pub spacing: Span,
+    /// Whether the link at which it waits will lose it, where that is known when it comes.
+    pub is_doomed: bool,
 }
 
 /// The place of a packet in a burst while it waits at a link.
@@ -135,7 +137,7 @@ fn arrive(mut packet: Packet, now: Time, hosts: &mut [Option<Host>], shared: &mu
         let Shared { calendar, ledger, links, .. } = shared;
         match next {
             Some(link) if !links[link].recorded => {}
-            Some(link) if links[link].carries_bursts(&data, spacing) && links[link].has_room_for(&data) => {
+            Some(link) if links[link].carries_bursts(&data, spacing) && links[link].takes_whole(&data) => {
                 return links[link].offer_burst(&packet, &data, now, link, calendar, ledger);
             }
             None if host.has_card() => {}
