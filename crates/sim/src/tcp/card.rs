@@ -21,9 +21,8 @@ const POLLS: u8 = 5;
 pub struct Card {
     interrupts: Interrupts,
     processor: Option<Processor>,
-    /// The random delay of a packet before it is in the ring; and that of the last burst, whose packets share it.
+    /// The random delay of a packet before it is in the ring.
     noise: Noise,
-    delay: Span,
     chance: Chance,
     merges: bool,
     /// The time from packet to packet of a burst.
@@ -48,7 +47,6 @@ impl Card {
             interrupts: Interrupts::new(host.moderation),
             processor: host.processor,
             noise: host.noise,
-            delay: Span::ZERO,
             chance: Chance::stream(seed, "card", serial.into()),
             merges: host.gro && !matches!(flow.traffic, Traffic::Cbr { .. }),
             spacing,
@@ -66,14 +64,17 @@ impl Card {
         self.ring.is_empty()
     }
 
-    /// A packet arrives at `now`, or the first of a burst.
+    /// A packet arrives at `now`, or the first of a burst. Each has a delay of its own.
     pub fn arrive(&mut self, data: Data, now: Time) {
+        if data.packets > 1 && !self.noise.is_none() {
+            for (place, one) in (0..).zip(data.each()) {
+                self.arrive(one, now + self.spacing * place);
+            }
+            return;
+        }
         let mut at = now;
         if !self.noise.is_none() {
-            if !data.sending.follows() {
-                self.delay = self.noise.draw(&mut self.chance);
-            }
-            at = now + self.delay;
+            at = now + self.noise.draw(&mut self.chance);
         }
         // The order is kept, also behind the last packet of a burst.
         let last =
@@ -205,7 +206,6 @@ mod tests {
             interrupts: Interrupts::new(Moderation::Every(moderation)),
             processor: None,
             noise: Noise::Uniform(noise),
-            delay: Span::ZERO,
             chance: Chance::stream(1, "card", 0),
             merges: true,
             spacing: Span::from_us(10),
@@ -228,6 +228,19 @@ mod tests {
             cwr: false,
             congestion: None,
         }
+    }
+
+    /// A burst is in the ring as its packets are that arrive one by one, 10 us apart.
+    #[test]
+    fn each_packet_of_a_burst_is_delayed_by_itself() {
+        let mut alone = card(Span::ZERO, Span::from_us(50));
+        let mut together = alone.clone();
+        let burst = Data { packets: 3, size: 4500, sending: Sending::Whole, ..data(0) };
+        together.arrive(burst, at(100));
+        (0..).zip(burst.each()).for_each(|(place, data)| alone.arrive(data, at(100 + 10 * place)));
+        let times = |card: &Card| card.ring.iter().map(|waiting| waiting.at).collect::<Vec<_>>();
+        assert_eq!((times(&together), together.ring.len()), (times(&alone), 3));
+        assert!(times(&alone).is_sorted());
     }
 
     /// First number and count of what an interrupt hands over, and whether more follows.
