@@ -3,6 +3,7 @@
 use fairhaul_experiment::{Flow, Limit, Sockbuf};
 use fairhaul_units::Bytes;
 
+use super::program::Program;
 use super::segmentation::packets_of_skb;
 use super::send_tuning::{SendTuning, in_memory};
 
@@ -21,10 +22,9 @@ pub struct BufferLimits {
     end: u64,
     /// Packets with lower numbers fit into the window that the receiver offers.
     offered: u64,
-    /// From which packet on payload lies in full blocks; `None`: in those of the program's calls.
-    origin: Option<u64>,
-    /// How the send buffer grows, where its kernel sizes it.
+    /// How the send buffer grows, where its kernel sizes it, and what the program does that fills it.
     tuning: Option<SendTuning>,
+    program: Program,
 }
 
 impl BufferLimits {
@@ -40,23 +40,21 @@ impl BufferLimits {
             (Sockbuf::Linux, Some(asked)) => in_memory(2 * asked.0, payload, packets_of_skb(flow)),
             (_, buffer) => (fits(buffer), fits(buffer)),
         };
-        let tuning = SendTuning::of(flow);
-        let (full, refill) = tuning.map_or((full, refill), |tuning| tuning.packets());
-        BufferLimits::new(full, refill, fits(flow.receive_buffer)).with_tuning(tuning)
+        BufferLimits::new(full, refill, fits(flow.receive_buffer)).with_tuning(SendTuning::of(flow))
     }
 
     fn new(full: u64, refill: u64, window: u64) -> BufferLimits {
         let (written, end, offered) = (0, 0, u64::MAX);
-        let (origin, tuning) = (Some(0), None);
-        let mut limits = BufferLimits { full, refill, window, written, end, offered, origin, tuning };
-        limits.acknowledged(0, 0);
+        let (tuning, program) = (None, Program::IDLE);
+        let mut limits = BufferLimits { full, refill, window, written, end, offered, tuning, program };
+        limits.acknowledged(0);
         limits
     }
 
     fn with_tuning(mut self, tuning: Option<SendTuning>) -> BufferLimits {
         if let Some(tuning) = tuning {
-            (self.tuning, self.written) = (Some(tuning), tuning.written(self.full, self.origin));
-            self.acknowledged(0, 0);
+            (self.tuning, self.program, self.written, self.end) =
+                (Some(tuning), Program::new(tuning.segment()), 0, 0);
         }
         self
     }
@@ -77,9 +75,39 @@ impl BufferLimits {
         una.saturating_add(self.window).min(self.offered)
     }
 
-    /// From which packet on payload lies in full blocks; `None`: in those of the program's calls.
-    pub fn origin(&self) -> Option<u64> {
-        self.origin
+    /// The packet at which a block of payload begins.
+    pub fn origin(&self) -> u64 {
+        self.program.origin()
+    }
+
+    /// Whether the program that fills the send buffer goes on as soon as the kernel has sent what it can.
+    #[inline(always)]
+    pub fn is_written_to(&self) -> bool {
+        self.program.runs()
+    }
+
+    /// The last packet that ends a call of the program and is not full, and the bytes that it lacks.
+    #[inline(always)]
+    pub fn short(&self) -> Option<(u64, u32)> {
+        self.program.short()
+    }
+
+    /// Whether another packet than full ones may be sent: all of the last one is acknowledged [LINUX, tcp_minshall_check].
+    pub fn may_be_short(&self, una: u64) -> bool {
+        self.short().is_none_or(|(number, _)| number < una)
+    }
+
+    /// The program writes the rest of its call, whose last bytes leave at once if they `may_leave`, or what else the buffer
+    /// has room for; all packets below `una` are acknowledged, and those below `next` are sent, in a number of `bursts`.
+    #[inline(never)]
+    pub fn write(&mut self, (una, next, bursts): (u64, u64, u64), to_end_of_call: bool, may_leave: bool) {
+        let (Some(tuning), program) = (self.tuning, &mut self.program) else { return };
+        program.begin(next);
+        let end = program.end_of_block(tuning.largest());
+        let full =
+            tuning.filled(end, program.memory_if_written_to(end, (una, next, bursts), tuning.largest()));
+        self.written = program.write(full, to_end_of_call, may_leave);
+        self.end = self.written.min(self.window_end(una));
     }
 
     /// The receiver offers room for the packets below that number.
@@ -92,11 +120,15 @@ impl BufferLimits {
     /// The window is `cwnd` packets: a send buffer that its kernel sizes grows with it.
     #[inline(always)]
     pub fn tune(&mut self, cwnd: f64) {
-        if let Some(tuning) = &mut self.tuning
-            && tuning.expand(cwnd)
-        {
-            (self.full, self.refill) = tuning.packets();
+        if let Some(tuning) = &mut self.tuning {
+            tuning.expand(cwnd);
         }
+    }
+
+    /// Whether the kernel sizes the send buffer.
+    #[inline(always)]
+    pub fn tunes_send_buffer(&self) -> bool {
+        self.tuning.is_some()
     }
 
     /// Whether the kernel sizes a buffer.
@@ -109,26 +141,30 @@ impl BufferLimits {
         if self.end < self.written { Limit::ReceiveWindow } else { Limit::SendBuffer }
     }
 
-    /// All packets below `una` are acknowledged, and the window allows those below `allowed`. Where every packet fits,
-    /// that changes nothing.
+    /// All packets below `una` are acknowledged. Where every packet fits, that changes nothing.
     #[inline(always)]
-    pub fn acknowledged(&mut self, una: u64, allowed: u64) {
+    pub fn acknowledged(&mut self, una: u64) {
         if self.end != u64::MAX {
-            self.move_to(una, allowed);
+            self.move_to(una);
         }
     }
 
+    /// The same where the kernel sizes the buffer, and the packets below `next` are sent, in a number of `bursts`.
     #[inline(never)]
-    fn move_to(&mut self, una: u64, allowed: u64) {
-        if self.written - una <= self.refill {
-            let full = una.saturating_add(self.full);
-            // What a call leaves over is sent before the next one where the window allows all of it.
-            match self.origin {
-                Some(_) if allowed >= full => self.origin = None,
-                None if allowed < full => self.origin = Some(self.written),
-                _ => {}
-            }
-            self.written = self.tuning.map_or(full, |tuning| tuning.written(full, self.origin));
+    pub fn freed(&mut self, una: u64, next: u64, bursts: u64) {
+        self.program.begin(next);
+        if let Some(tuning) = &self.tuning
+            && tuning.wakes(self.program.memory(una, next, bursts, tuning.largest()))
+        {
+            self.program.wake();
+        }
+        self.end = self.written.min(self.window_end(una));
+    }
+
+    #[inline(never)]
+    fn move_to(&mut self, una: u64) {
+        if self.tuning.is_none() && self.written - una <= self.refill {
+            self.written = una.saturating_add(self.full);
         }
         self.end = self.written.min(self.window_end(una));
     }
@@ -143,7 +179,7 @@ mod tests {
         for (window, ends) in [(u64::MAX, [10, 11, 20]), (4, [4, 5, 14])] {
             let mut limits = BufferLimits::new(10, 10, window);
             let after = |una| {
-                limits.acknowledged(una, una);
+                limits.acknowledged(una);
                 limits.end()
             };
             assert_eq!([0, 1, 10].map(after), ends);
@@ -156,7 +192,7 @@ mod tests {
     fn memory_is_filled_again_once_a_third_is_free() {
         let mut limits = BufferLimits::new(57, 37, u64::MAX);
         for (una, end) in [(0, 57), (19, 57), (20, 77), (39, 77), (40, 97)] {
-            limits.acknowledged(una, una);
+            limits.acknowledged(una);
             assert_eq!(limits.end(), end, "{una}");
         }
     }

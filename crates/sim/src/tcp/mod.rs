@@ -11,6 +11,7 @@ mod hystart_pp;
 mod kernel_timer;
 mod loss_detector;
 mod pacer;
+mod program;
 mod prr;
 mod rate_sampler;
 mod receive_window;

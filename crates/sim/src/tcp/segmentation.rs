@@ -21,7 +21,7 @@ const LARGEST_BURST: u64 = 65_536 - 257;
 pub(super) const SKB_OVERHEAD: u64 = 832;
 
 /// What a program hands over with one call, bytes.
-const WRITE: u64 = 1 << 18;
+pub(super) const CALL: u64 = 1 << 18;
 
 /// Payload of a packet of `flow` in the kernel, whose segments have time stamps.
 pub(super) fn segment_of_linux(flow: &Flow) -> u64 {
@@ -37,9 +37,8 @@ pub(super) fn packets_of_skb(flow: &Flow) -> u64 {
     }
 }
 
-/// In what blocks of memory payload lies that waits to be sent. A block is as large as a burst may be; but what the last
-/// bytes of a call of the program begin is sent without waiting for the next call, where the window allows it, and the
-/// next call begins another block [LINUX, tcp_sendmsg_locked].
+/// In what blocks of memory payload lies that waits to be sent. A block is as large as a burst may be [LINUX,
+/// tcp_sendmsg_locked].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blocks {
     segment: u64,
@@ -58,24 +57,20 @@ impl Blocks {
         Blocks { segment, largest }
     }
 
-    /// The first packet behind the block that holds packet `number`, where all blocks from `origin` on are full; `None`:
-    /// where each call ends one. Its last bytes, which fill no packet, are part of the next.
-    pub fn end_of(&self, number: u64, origin: Option<u64>) -> u64 {
-        let (first, behind) = origin.map_or_else(|| self.call_of(number), |origin| (origin, u64::MAX));
-        let past = number.saturating_sub(first) / self.largest;
-        first.saturating_add((past + 1) * self.largest).min(behind)
+    /// Payload of a packet, bytes.
+    pub fn segment(&self) -> u64 {
+        self.segment
     }
 
-    /// The first packet of the call that fills packet `number`, and the one behind the last.
-    fn call_of(&self, number: u64) -> (u64, u64) {
-        let call = (number + 1).saturating_mul(self.segment).div_ceil(WRITE) - 1;
-        (call * WRITE / self.segment, (call + 1) * WRITE / self.segment)
+    /// The first packet behind the block that holds packet `number`, where one begins at `origin`.
+    pub fn end_of(&self, number: u64, origin: u64) -> u64 {
+        let past = number.saturating_sub(origin) / self.largest;
+        origin.saturating_add((past + 1) * self.largest)
     }
 
-    /// What a packet takes of memory, with its part of what its block takes, bytes.
-    pub fn memory_of_packet(&self) -> f64 {
-        let blocks = (WRITE / self.segment).div_ceil(self.largest).max(1);
-        self.segment as f64 * (1.0 + (blocks * SKB_OVERHEAD) as f64 / WRITE as f64)
+    /// Packets of a block.
+    pub fn largest(&self) -> u64 {
+        self.largest
     }
 }
 
@@ -157,16 +152,10 @@ mod tests {
         assert_eq!([of(1e4, 40_000), of(100.0, 100), of(100.0, 600), of(100.0, 3_000)], [45, 45, 30, 9]);
     }
 
-    /// 262144 B are 181 packets and 56 B: four blocks of 45, and one packet. After 26 calls these are a packet more, and the
-    /// last block has two: 26 * 262144 = 4707 * 1448 + 8.
     #[test]
-    fn a_block_ends_with_a_burst_or_with_the_last_packet_of_a_call() {
-        let ends = [0, 44, 45, 179, 180, 181, 4705, 4706].map(|number| BLOCKS.end_of(number, None));
-        assert_eq!(ends, [45, 45, 90, 180, 181, 226, 4707, 4707]);
-        let full = [181, 225, 226].map(|number| BLOCKS.end_of(number, Some(181)));
-        assert_eq!(full, [226, 226, 271]);
-        assert_eq!((25 * WRITE / 1448, 26 * WRITE / 1448), (4525, 4707));
-        // Five blocks take 4160 B beside 262144 B of payload.
-        assert!((BLOCKS.memory_of_packet() - 1448.0 * (1.0 + 4160.0 / 262_144.0)).abs() < 1e-9);
+    fn blocks_are_as_large_as_a_burst_may_be() {
+        let ends = [0, 44, 45, 180, 181].map(|number| BLOCKS.end_of(number, 0));
+        assert_eq!(ends, [45, 45, 90, 225, 225]);
+        assert_eq!([181, 225, 226].map(|number| BLOCKS.end_of(number, 181)), [226, 226, 271]);
     }
 }

@@ -42,26 +42,40 @@ impl SendTuning {
         Some(tuning)
     }
 
-    /// The window is `cwnd` packets; whether the buffer grows.
-    pub fn expand(&mut self, cwnd: f64) -> bool {
+    /// A buffer of that many bytes, for packets of 1448 B.
+    #[cfg(test)]
+    pub fn of_size(size: u64) -> SendTuning {
+        let blocks = Blocks::of_packets(1448, 45);
+        SendTuning { blocks, each: 2304, windows: WINDOWS, size, most: 4_194_304 }
+    }
+
+    /// The window is `cwnd` packets.
+    pub fn expand(&mut self, cwnd: f64) {
         let wanted = self.windows * (cwnd as u64).max(LEAST_WINDOW) * self.each;
-        let before = self.size;
         self.size = self.size.max(wanted.min(self.most));
-        self.size > before
     }
 
-    /// How many packets fill it, and at how many it is filled again: a program that waits is woken when what is free is half
-    /// of what is used [LINUX, sk_stream_write_space].
-    pub fn packets(&self) -> (u64, u64) {
-        let (size, each) = (self.size as f64, self.blocks.memory_of_packet());
-        let full = (size / each).ceil() as u64;
-        (full, ((size * 2.0 / 3.0 / each) as u64).min(full - 1))
+    /// Up to which packet a program fills it that has written to the end of a block, at packet `end`, with which `memory` bytes
+    /// of it are used: another block is let in as long as it is not full [LINUX, sk_stream_memory_free].
+    pub fn filled(&self, end: u64, memory: u64) -> u64 {
+        let of_block = self.blocks.largest() * self.blocks.segment() + SKB_OVERHEAD;
+        end.saturating_add(self.size.saturating_sub(memory).div_ceil(of_block) * self.blocks.largest())
     }
 
-    /// The program writes until the packets below `number` fill it: below which one it has written then, where blocks
-    /// begin at `origin`. One block more is let in as long as the buffer is not full [LINUX, sk_stream_memory_free].
-    pub fn written(&self, number: u64, origin: Option<u64>) -> u64 {
-        self.blocks.end_of(number - 1, origin)
+    /// Whether a program that waits is woken when `memory` bytes are used: what is free is half of that [LINUX,
+    /// sk_stream_write_space].
+    pub fn wakes(&self, memory: u64) -> bool {
+        memory < self.size && self.size - memory >= memory / 2
+    }
+
+    /// Packets of a block.
+    pub fn largest(&self) -> u64 {
+        self.blocks.largest()
+    }
+
+    /// Payload of a packet, bytes.
+    pub fn segment(&self) -> u64 {
+        self.blocks.segment()
     }
 }
 
@@ -87,19 +101,15 @@ mod tests {
     }
 
     fn tuning(size: u64) -> SendTuning {
-        let blocks = Blocks::of_packets(1448, 45);
-        SendTuning { blocks, each: 2304, windows: WINDOWS, size, most: 4_194_304 }
+        SendTuning::of_size(size)
     }
 
-    /// A packet takes 1471 B of 4 MiB, so that 2852 fill it, and 1900 are two thirds. It was filled up to packet 2881, the
-    /// end of a block; when all below 980 is acknowledged, the packets below 3832 would fill it, which lie in a block up to
-    /// 3846.
+    /// 4 MiB less 4000000 B are 194304 B, which three blocks of 65160 + 832 B fill. Two thirds of 4 MiB are 2796202.7 B.
     #[test]
-    fn a_buffer_is_filled_up_to_the_end_of_a_block() {
+    fn a_buffer_is_filled_with_whole_blocks_and_again_when_a_third_is_free() {
         let tuning = tuning(4_194_304);
-        assert_eq!(tuning.packets(), (2852, 1900));
-        assert_eq!((tuning.written(2852, None), tuning.written(980 + 2852, None)), (2895, 3846));
-        assert_eq!(tuning.written(980 + 2852, Some(2880)), 3870);
+        assert_eq!((tuning.filled(100, 4_000_000), tuning.filled(100, 4_194_304)), (235, 100));
+        assert_eq!([2_796_202, 2_796_204].map(|memory| tuning.wakes(memory)), [true, false]);
     }
 
     /// 4 MiB are reached at a window of 911 packets of 2304 B, twice.

@@ -28,8 +28,10 @@ mod undo_linux;
 mod usage;
 mod validation;
 
+use std::collections::VecDeque;
+
 use departure::RetransmittedBurst;
-use fairhaul_cc::{Cause, Congestion, Controller, Needs, Window};
+use fairhaul_cc::{Controller, Needs, Window};
 use fairhaul_experiment::{Limit, OnTimeout, Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time};
 use frto::Frto;
@@ -97,6 +99,8 @@ pub struct Sender<C> {
     retransmitted: RetransmittedBurst,
     /// A burst that the kernel sizes waits for another acknowledgement.
     defers: bool,
+    /// The packets behind each burst that is not acknowledged, where the kernel sizes the send buffer.
+    bursts: VecDeque<u64>,
     /// Whether the window alone says when new data leave, one packet at a time.
     is_unpaced: bool,
 
@@ -164,6 +168,7 @@ impl<C: Controller + Clone> Sender<C> {
                 host_pacing::depth(config.pacing, config.rto == Rto::Linux),
             ),
             defers: false,
+            bursts: VecDeque::new(),
             board: Scoreboard::default(),
             detector: LossDetector::new(config.recovery, config.min_rto, config.rto == Rto::Linux),
             rtt: match config.rto {
@@ -282,6 +287,7 @@ impl<C: Controller + Clone> Sender<C> {
                     congestion: None,
                 })
             }
+            _ if self.config.buffers.is_written_to() => self.poll_written(now),
             _ => self.poll_data(now),
         }
     }
@@ -390,9 +396,5 @@ impl<C: Controller + Clone> Sender<C> {
             let recovering = self.state != CaState::Open && ack.next < self.recover;
             self.detector.find_losses(&mut self.board, recovering, &self.rtt, now);
         }
-    }
-
-    fn congestion(&self, cause: Cause, now: Time) -> Congestion {
-        Congestion { cause, now, in_flight: self.board.outstanding() as f64, srtt: self.rtt.smoothed() }
     }
 }

@@ -133,15 +133,24 @@ impl SenderConfig {
     pub fn bytes_between(&self, from: u64, to: u64) -> u64 {
         match self.size {
             Some(_) => self.bytes_before(to) - self.bytes_before(from),
-            None => (to - from) * self.payload().0,
+            None => (to - from) * self.payload().0 - self.lacking(from, to),
         }
     }
 
-    /// Size of that packet on the wire: every packet is full but the last.
+    /// What a packet lacks that ends a call of the program, if it is one of these.
+    #[inline(always)]
+    fn lacking(&self, from: u64, to: u64) -> u64 {
+        match self.buffers.short() {
+            Some((number, lacks)) if (from..to).contains(&number) => lacks.into(),
+            _ => 0,
+        }
+    }
+
+    /// Size of that packet on the wire: every packet is full but the last of the transfer, and the last ones of calls of the program.
     pub fn packet_size(&self, number: u64) -> u32 {
         match self.size {
             Some(_) => self.bytes_between(number, number + 1) as u32 + self.headers,
-            None => self.packet,
+            None => self.packet - self.lacking(number, number + 1) as u32,
         }
     }
 

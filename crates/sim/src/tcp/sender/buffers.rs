@@ -1,9 +1,12 @@
 //! What an acknowledgement means for the buffers of both sockets.
 
-use fairhaul_cc::{Controller, Pacing};
-use fairhaul_units::Ack;
+//
+// Differs from [LINUX]: what a call of the program leaves over is part of the next packet in a transfer that ends.
 
-use super::Sender;
+use fairhaul_cc::Controller;
+use fairhaul_units::{Ack, Time};
+
+use super::{Poll, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
     /// The receiver says what it has room for, if it does; and what may wait in the queue discipline has perhaps changed.
@@ -18,11 +21,61 @@ impl<C: Controller + Clone> Sender<C> {
     /// More is acknowledged: what the send buffer holds may grow, and moves on.
     #[inline(always)]
     pub(super) fn free_buffer(&mut self) {
+        if self.config.buffers.tunes_send_buffer() {
+            return self.free_tuned_buffer();
+        }
+        self.config.buffers.acknowledged(self.board.una());
+    }
+
+    #[inline(never)]
+    fn free_tuned_buffer(&mut self) {
+        let (una, next) = (self.board.una(), self.board.next());
+        while self.bursts.front().is_some_and(|&end| end <= una) {
+            self.bursts.pop_front();
+        }
         self.config.buffers.tune(self.window.cwnd);
-        // What waits for its departure holds back what a call of the program leaves over [LINUX, tcp_should_autocork].
-        let free = (self.window.cwnd as u64).saturating_sub(self.board.in_flight());
-        let waits = self.fq.is_some() || matches!(self.pacing(), Pacing::Even(_));
-        let allowed = if waits { 0 } else { self.board.next() + free };
-        self.config.buffers.acknowledged(self.board.una(), allowed);
+        self.config.buffers.freed(una, next, self.unacknowledged_bursts());
+    }
+
+    /// A burst of new data is handed over.
+    #[inline(always)]
+    pub(super) fn note_burst(&mut self, packets: u64) {
+        if self.config.buffers.tunes_send_buffer() {
+            self.bursts.push_back(self.board.next() + packets);
+        }
+    }
+
+    /// How many bursts are not acknowledged; where the kernel does not size them, all are as large as they may be.
+    fn unacknowledged_bursts(&self) -> u64 {
+        match self.config.segmentation {
+            Some(_) => self.bursts.len() as u64,
+            None => self.board.outstanding().div_ceil(self.config.offload),
+        }
+    }
+
+    /// What leaves while the program writes: it goes on when all that it has written is sent, or cannot be.
+    #[inline(never)]
+    pub(super) fn poll_written(&mut self, now: Time) -> Poll {
+        if self.board.next() >= self.config.buffers.written() {
+            self.write(true, now);
+        }
+        let poll = self.poll_data(now);
+        if matches!(poll, Poll::Send(_)) || !self.config.buffers.is_written_to() {
+            return poll;
+        }
+        self.write(false, now);
+        self.poll_data(now)
+    }
+
+    /// The program writes to the end of its call, or until the buffer is full. What waits for its departure holds back what
+    /// the call leaves over [LINUX, tcp_should_autocork].
+    fn write(&mut self, to_end_of_call: bool, now: Time) {
+        let (una, next) = (self.board.una(), self.board.next());
+        let is_endless = (self.total, self.ready) == (u64::MAX, u64::MAX);
+        let at_card = self.config.card.is_some_and(|card| card.has_room(0, false, now).is_err());
+        let waits = at_card || self.fq.as_ref().is_some_and(|fq| !fq.is_empty(now));
+        let may_leave = is_endless && self.config.buffers.may_be_short(una);
+        let sent = (una, next, self.unacknowledged_bursts());
+        self.config.buffers.write(sent, to_end_of_call && !waits, may_leave);
     }
 }

@@ -27,7 +27,7 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(never)]
     pub(super) fn burst(&mut self, now: Time) -> Option<(u64, Sending)> {
         if let Some(segmentation) = self.config.segmentation.filter(|_| self.pacer.burst() == 0) {
-            return self.kernel_burst(segmentation, now).map(|packets| (packets, Sending::First));
+            return self.kernel_burst(segmentation, now).map(|packets| (packets, self.sending(packets)));
         }
         if self.config.segmentation.is_none() && self.state != CaState::Open {
             return Some((1, Sending::First)); // recovery fills holes at once
@@ -58,5 +58,11 @@ impl<C: Controller + Clone> Sender<C> {
             return None;
         }
         Some((room.clamp(1, self.config.offload), Sending::First))
+    }
+    /// How the first packet of a burst of `packets` leaves: one that ends a call of the program says so, also alone (PSH).
+    fn sending(&self, packets: u64) -> Sending {
+        let first = self.board.next();
+        let ends_call = packets == 1 && self.config.buffers.short().is_some_and(|short| short.0 == first);
+        if ends_call { Sending::Whole } else { Sending::First }
     }
 }

@@ -1,7 +1,7 @@
 //! A congestion window of whole packets [LINUX, tcp_cong_avoid_ai]: the fraction earned of the next packet is kept
 //! apart (`snd_cwnd_cnt`), and lost with a reduction.
 
-use fairhaul_cc::{AckEvent, Cause, Controller, Window};
+use fairhaul_cc::{AckEvent, Cause, Congestion, Controller, Window};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::Time;
 
@@ -28,6 +28,10 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(never)]
     pub(super) fn whole_window(&self) -> Window {
         Window { cwnd: self.window.cwnd.floor(), ..self.window }
+    }
+
+    pub(super) fn congestion(&self, cause: Cause, now: Time) -> Congestion {
+        Congestion { cause, now, in_flight: self.board.outstanding() as f64, srtt: self.rtt.smoothed() }
     }
 
     /// Reports congestion to the controller.

@@ -39,7 +39,7 @@ impl<C: Controller + Clone> Sender<C> {
         // A block takes from the next one what a burst lacks [LINUX, tcp_grow_skb].
         let (blocks, origin) = (segmentation.blocks, buffers.origin());
         let end = blocks.end_of(next, origin);
-        let grown = if end - next < quota && origin.is_some() { blocks.end_of(end, origin) } else { end };
+        let grown = if end - next < quota { blocks.end_of(end, origin) } else { end };
         let block = (end - next).max(quota.min(grown - next)).min(queued);
         let room = Room { most, free, offered, block, is_last: block == queued };
         self.defers = self.waits_for_more(room, cwnd, now);

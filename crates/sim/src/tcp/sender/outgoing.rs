@@ -160,7 +160,7 @@ impl<C: Controller + Clone> Sender<C> {
         let last = self.board.next() + left - 1;
         let alike = if self.config.packet_size(last) == first { left } else { left - 1 };
         let packets = alike.clamp(1, u8::MAX.into());
-        let ends = packets == left && (sending.follows() || left > 1);
+        let ends = packets == left && (sending.follows() || left > 1 || sending == Sending::Whole);
         let sending = match (sending.follows(), ends) {
             (false, true) => Sending::Whole,
             (false, false) => Sending::First,
@@ -255,6 +255,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Err(Poll::Hold(until));
         }
         if is_first {
+            self.note_burst(burst);
             self.hand_to_fq(burst, now);
         }
         let (packets, sending) =

@@ -25,6 +25,7 @@ impl<C: Controller + Clone> Sender<C> {
     pub fn memory(&self) -> u64 {
         let rates = self.rates.as_ref().map_or(0, |rates| rates.memory());
         let waiting = self.fq.as_ref().map_or(0, |fq| fq.size());
+        let waiting = waiting + (self.bursts.capacity() * size_of::<u64>()) as u64;
         (self.detector.memory() + rates) as u64 + waiting
     }
 

@@ -31,6 +31,8 @@ pub struct Host {
     more_headers: u64,
     size: Option<u64>,
     in_order: u64,
+    /// Packets of an endless transfer that are not full, and the bytes that they lack.
+    short: Vec<(u64, u64)>,
     /// The first of the flows that share the transfer, and the payload that this one has claimed.
     lead: Option<u32>,
     claimed: u64,
@@ -87,6 +89,7 @@ impl Host {
             more_headers: flow.headers().0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
+            short: Vec::new(),
             lead: flow.lead.filter(|_| transfer.size.is_some()),
             claimed: 0,
             source: Source::of(scenario, transfer.flow, transfer.start)
@@ -353,6 +356,7 @@ impl Host {
             match self.sender.poll(now) {
                 Poll::Send(data) => {
                     self.claim(&data, shared);
+                    self.note_short(&data);
                     self.launch(data, now, shared);
                 }
                 Poll::Hold(until) => break self.await_pacer(until, shared),
@@ -376,6 +380,13 @@ impl Host {
             let most = self.claimed + shared.unclaimed[&lead];
             self.sender.set_size(most);
             self.size = Some(most);
+        }
+    }
+
+    fn note_short(&mut self, data: &Data) {
+        let lacks = (self.payload + HEADER.0 + self.more_headers).saturating_sub(data.packet_size().into());
+        if self.size.is_none() && !data.opens() && !data.retransmitted() && lacks > 0 {
+            self.short.push((data.number, lacks));
         }
     }
 
@@ -488,7 +499,8 @@ impl Host {
 
     /// The payload of all packets before that number.
     fn bytes_before(&self, number: u64) -> u64 {
-        let bytes = number * self.payload;
+        let short = self.short.iter().filter(|short| short.0 < number);
+        let bytes = number * self.payload - short.map(|short| short.1).sum::<u64>();
         self.size.map_or(bytes, |size| size.min(bytes))
     }
 }
