@@ -16,6 +16,7 @@ mod prr;
 mod rate_sampler;
 mod receive_window;
 mod receiver;
+mod receiver_rtt;
 mod rtt;
 mod runs;
 mod scoreboard;

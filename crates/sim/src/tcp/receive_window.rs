@@ -3,15 +3,14 @@
 //!
 //! All numbers are bytes of payload, but those of packets.
 //
-// Differs from [LINUX]: the application reads at once; the part of the buffer that is payload is that of a full packet,
-// also where packets are merged; and the receiver's round-trip time is that of the opening, and how much longer packets take since then, so
-// that it misses what acknowledgements wait in queues.
+// Differs from [LINUX]: the application reads as soon as the interrupt is over, the part of the buffer that is payload is that
+// of a full packet, also where the first packets were merged, and a packet in which the window ends is a full one.
 
 use fairhaul_experiment::Flow;
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Data, Time};
 
+use super::receiver_rtt::ReceiverRtt;
 use super::segmentation::segment_of_linux;
-use super::time_stamps;
 
 /// A packet takes half a page of memory if it fits, with room for headers before it and what describes it; a longer one
 /// has only its headers there, and is in pages.
@@ -33,8 +32,6 @@ const LARGEST: f64 = 65_535.0 * 16_384.0;
 const FIRST_PACKETS: f64 = 10.0;
 /// Packets that a window has above what was read (tcp_rcv_space_adjust).
 const CUSHION: f64 = 16.0;
-/// A new sample of the round trip moves the smoothed one by one part of this (tcp_rcv_rtt_update).
-const RTT_PARTS: f64 = 8.0;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -55,18 +52,37 @@ pub struct ReceiveWindow {
     read: f64,
     since: Time,
     from: u64,
-    /// The smoothed round-trip time of the receiver, seconds; none before the first packet.
-    rtt: Option<f64>,
-    /// How long the first packet took, and the round trip that it ended.
-    first: Option<(Span, Span)>,
-    /// When the connection was opened.
-    opened: Time,
+    /// The round-trip time of the receiver.
+    rtt: ReceiverRtt,
+    /// Whether a packet has shown what part of it is payload.
+    is_measured: bool,
+    /// When something last happened.
+    now: Time,
+    /// The first packet behind what is read first, and of an interrupt that hands over more the time when that begins.
+    read_first: Option<u64>,
     /// Packets below may be sent: what was offered is never taken back.
     edge: u64,
     /// The window that the last acknowledgement offered, and the end of what was, in bytes; and the unit of windows.
     offered: f64,
     offered_below: f64,
     unit: f64,
+}
+
+/// Packets that arrive together.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// How many they are, the number of the packet behind them, and whether they are full.
+    pub packets: u8,
+    /// See there.
+    pub end: u64,
+    /// See there.
+    pub is_full: bool,
+    /// When they left, and now.
+    pub stamped: Time,
+    /// See there.
+    pub now: Time,
+    /// Whether the same interrupt hands over more.
+    pub more: bool,
 }
 
 impl ReceiveWindow {
@@ -90,9 +106,10 @@ impl ReceiveWindow {
             read: threshold.min(FIRST_PACKETS * segment),
             since: Time::ZERO,
             from: 0,
-            rtt: None,
-            first: None,
-            opened: Time::ZERO,
+            rtt: ReceiverRtt::default(),
+            is_measured: false,
+            now: Time::ZERO,
+            read_first: None,
             edge: (threshold / segment) as u64,
             offered: threshold,
             offered_below: threshold,
@@ -102,21 +119,38 @@ impl ReceiveWindow {
 
     /// The connection is opened at `now`.
     pub fn opens(&mut self, now: Time) {
-        (self.opened, self.since) = (now, now);
+        (self.now, self.since) = (now, now);
+        self.rtt.opens(now);
     }
 
-    /// `packets` arrive at `now` that left at `stamped`; all below `next` is in order then, and `beyond` packets wait
+    /// An acknowledgement that was delayed leaves at `now`.
+    pub fn releases(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// Packets arrive, and all below `next` is in order then; `unread` packets wait to be read, these included, and `beyond`
     /// beyond a gap. Whether what may be offered has grown.
-    pub fn arrive(&mut self, packets: u8, stamped: Time, now: Time, next: u64, beyond: u64) -> bool {
-        self.sample(now.since(stamped), now);
-        let room = self.full() - beyond as f64 * self.held - self.threshold;
+    pub fn arrive(&mut self, arrival: Arrival, next: u64, unread: u64, beyond: u64) -> bool {
+        let Arrival { packets, end, is_full, stamped, now, more } = arrival;
+        (self.now, self.is_measured) = (now, true);
+        if is_full {
+            self.rtt.arrive(stamped, now);
+        }
+        self.rtt.advance(next, next + (self.offered / self.segment).ceil() as u64, now);
+        let room = self.full() - (beyond + unread) as f64 * self.held - self.threshold;
         let grows = room > 0.0;
         if grows {
             self.threshold += room.min(2.0 * f64::from(packets) * self.segment);
         }
-        self.adjust(now, next);
+        if unread > 0 {
+            self.read_first.get_or_insert(end);
+        }
+        if !more && let Some(first) = self.read_first.take() {
+            self.adjust(first, next);
+        }
         let offered = self.threshold.min(self.full() - beyond as f64 * self.held).max(0.0);
-        self.edge = self.edge.max(next + (offered / self.segment) as u64);
+        // The packet in which the window ends may leave: the kernel sends the part of it that fits (tcp_mss_split_point).
+        self.edge = self.edge.max(next + (offered / self.segment).ceil() as u64);
         grows
     }
 
@@ -125,8 +159,14 @@ impl ReceiveWindow {
         self.edge.saturating_sub(next)
     }
 
+    /// Whether the packets are full.
+    pub fn is_full(&self, data: &Data) -> bool {
+        u64::from(data.packet_size()) >= self.segment as u64
+    }
+
     /// An acknowledgement of all packets below `next` leaves.
     pub fn is_offered(&mut self, next: u64) {
+        self.rtt.acknowledges(self.now);
         let next = next as f64 * self.segment;
         self.offered = self.in_units(self.threshold.min(self.full())).max(self.offered_below - next);
         self.offered_below = next + self.offered;
@@ -144,35 +184,24 @@ impl ReceiveWindow {
 
     /// What the buffer holds.
     fn full(&self) -> f64 {
-        let part = if self.rtt.is_some() { self.part } else { FIRST_PART };
+        let part = if self.is_measured { self.part } else { FIRST_PART };
         (self.buffer * part).min(LARGEST)
     }
 
-    fn sample(&mut self, took: Span, now: Time) {
-        let &mut (first_took, first_round) = self.first.get_or_insert((took, now.since(self.opened)));
-        // The difference of two time stamps, in milliseconds, and at least one.
-        let round = (first_round + took).as_ps().saturating_sub(first_took.as_ps()).min(now.as_ps());
-        let ticks = time_stamps::tick(now) - time_stamps::tick(Time::from_ps(now.as_ps() - round));
-        let sample = ticks.max(1) as f64 / 1e3;
-        self.rtt = Some(match self.rtt {
-            Some(rtt) if sample >= rtt => rtt + (sample - rtt) / RTT_PARTS,
-            _ => sample,
-        });
-    }
-
-    /// Once in a round trip: the buffer becomes large enough for twice of what was read in it, and more where that grows.
-    fn adjust(&mut self, now: Time, next: u64) {
-        if self.rtt.is_none_or(|rtt| now.since(self.since).as_secs() < rtt) {
+    /// Once in a round trip: the buffer becomes large enough for twice of what was read in it, and more where that grows. A
+    /// program has read what was handed over first, all below `first`, while what follows below `next` waits.
+    fn adjust(&mut self, first: u64, next: u64) {
+        if self.rtt.smoothed().is_none_or(|rtt| self.now.since(self.since).as_secs() < rtt) {
             return;
         }
-        let read = (next - self.from) as f64 * self.segment;
+        let read = ((first - self.from) as f64 - (next - first) as f64) * self.segment;
         if read > self.read {
             let base = 2.0 * read + CUSHION * self.segment;
             let wanted = base + 2.0 * base * (read - self.read) / self.read;
             self.buffer = self.buffer.max((wanted / self.part).min(self.most));
             self.read = read;
         }
-        (self.since, self.from) = (now, next);
+        (self.since, self.from) = (self.now, first);
     }
 }
 
@@ -202,6 +231,15 @@ fn unit_of_windows(most: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_units::Span;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    fn arrival(packets: u8, end: u64, ms: u64) -> Arrival {
+        Arrival { packets, end, is_full: true, stamped: at(ms - 10), now: at(ms), more: false }
+    }
 
     /// 1500 B take 1600 + 560 B, and 9000 B three pages and 320 + 560 B.
     #[test]
@@ -221,9 +259,10 @@ mod tests {
             read: 14_480.0,
             since: Time::ZERO,
             from: 0,
-            rtt: None,
-            first: None,
-            opened: Time::ZERO,
+            rtt: ReceiverRtt::default(),
+            is_measured: false,
+            now: Time::ZERO,
+            read_first: None,
             edge: 45,
             offered: 65_536.0,
             offered_below: 65_536.0,
@@ -234,18 +273,22 @@ mod tests {
     /// A sender that fills what is offered, over a round trip of 20 ms: the windows of its rounds, packets.
     fn rounds(most: f64) -> Vec<u64> {
         let (mut window, mut next) = (window(most), 0);
+        window.opens(at(10));
+        window.is_offered(0);
         let round = |n: u64| {
-            let (sent, now) = (window.packets_from(next), Time::ZERO + Span::from_ms(20 * n));
+            let sent = window.packets_from(next);
             for _ in 0..sent {
                 next += 1;
-                window.arrive(1, now, now + Span::from_ms(10), next, 0);
+                window.arrive(arrival(1, next, 20 * n + 10), next, 1, 0);
+                window.is_offered(next);
             }
             sent
         };
         (1..8).map(round).collect()
     }
 
-    /// The first window is 64 KiB; the last one what the largest buffer holds, 171 / 256 of 6 MiB.
+    /// The first window is 64 KiB; the last one what the largest buffer holds, 171 / 256 of 6 MiB, beside the packet that makes it
+    /// grow: 2901.04 packets.
     #[test]
     fn a_window_grows_with_what_is_read_up_to_its_limit() {
         let rounds = rounds(6_291_456.0);
@@ -258,11 +301,28 @@ mod tests {
     #[test]
     fn what_waits_beyond_a_gap_takes_room_and_what_was_offered_stays_so() {
         let mut window = window(131_072.0);
-        let now = Time::ZERO + Span::from_ms(20);
-        window.arrive(1, Time::ZERO, now, 1, 0);
+        window.arrive(arrival(1, 1, 20), 1, 1, 0);
         let before = window.packets_from(1);
-        assert!(!window.arrive(30, Time::ZERO, now, 1, 30));
+        assert!(!window.arrive(arrival(30, 60, 20), 1, 0, 30));
         assert_eq!(window.packets_from(1), before);
+    }
+
+    /// A round trip of 20 ms, in which 100 packets are read, and then 10 merges of 40 packets in one interrupt: when the
+    /// first of them is read, 360 wait, and what was read is 100 packets less those. They count for the next round trip.
+    #[test]
+    fn what_is_not_read_yet_counts_for_the_next_round_trip() {
+        let mut window = ReceiveWindow { read: 50.0 * 1448.0, ..window(6_291_456.0) };
+        window.opens(at(10));
+        window.is_offered(0);
+        window.arrive(arrival(100, 100, 30), 100, 100, 0);
+        assert_eq!((window.read, window.from), (144_800.0, 100));
+        for merge in 1..=10 {
+            let (end, more) = (100 + 40 * merge, merge < 10);
+            window.arrive(Arrival { more, ..arrival(40, end, 50) }, end, 40 * merge, 0);
+        }
+        assert_eq!((window.read, window.from), (144_800.0, 140));
+        window.arrive(arrival(40, 540, 70), 540, 40, 0);
+        assert_eq!((window.read, window.from), (400.0 * 1448.0, 540));
     }
 
     /// With the largest scale windows are multiples of 16 KiB: after 96 KiB were offered, 10 packets that are not read make
@@ -272,7 +332,7 @@ mod tests {
         assert_eq!([6_291_456, 536_870_912].map(unit_of_windows), [128.0, 16_384.0]);
         let open = |most: f64| {
             let mut window = ReceiveWindow { buffer: 147_000.0, threshold: 98_000.0, ..window(most) };
-            window.rtt = Some(0.02);
+            window.is_measured = true;
             window.is_offered(0);
             [0, 1, 10, 20].map(|packets| window.stays_open(packets))
         };

@@ -35,10 +35,10 @@ pub struct Receiver {
     /// Says that instead, as the kernel would.
     adaptive: Option<Box<AdaptiveDelayedAck>>,
     delayed: Option<DelayedAck>,
-    /// The application reads only what follows in the same interrupt; packets in order that it has not read; and an
-    /// acknowledgement is due once it has.
+    /// The application reads only what follows in the same interrupt; it has read the packets below that number; and an
+    /// acknowledgement is due once it has read all.
     reads_later: bool,
-    unread: u64,
+    read_below: u64,
     is_due: bool,
     /// What it offers, where its kernel sizes its buffer.
     window: Option<Box<ReceiveWindow>>,
@@ -84,7 +84,7 @@ impl Receiver {
             adaptive,
             delayed: None,
             reads_later: false,
-            unread: 0,
+            read_below: 0,
             is_due: false,
             window: None,
             echoes: false,
@@ -114,9 +114,6 @@ impl Receiver {
     /// Whether more follows in the same interrupt: the application reads all of it together, and what it has not read
     /// takes room, without which what came in order is acknowledged only then [LINUX, __tcp_ack_snd_check].
     pub fn set_reads_later(&mut self, later: bool) {
-        if !self.reads_later {
-            self.unread = 0;
-        }
         self.reads_later = later;
     }
 
@@ -139,6 +136,9 @@ impl Receiver {
     /// The time of a held acknowledgement has come, or it must leave before.
     pub fn release(&mut self, now: Time) -> Option<Ack> {
         let delayed = self.delayed.take()?;
+        if let Some(window) = &mut self.window {
+            window.releases(now);
+        }
         if let Some(adaptive) = &mut self.adaptive {
             if delayed.until <= now {
                 adaptive.on_expiry();

@@ -5,6 +5,7 @@ use fairhaul_units::{Ack, Data, Ecn, Time};
 use super::{DelayedAck, Receiver};
 use crate::tcp::adaptive_delayed_ack::{AckDecision, ArrivalKind};
 use crate::tcp::kernel_timer;
+use crate::tcp::receive_window::Arrival;
 
 impl Receiver {
     /// An old packet is answered, and not taken.
@@ -67,8 +68,19 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn size_window(&mut self, data: &Data, now: Time) {
         let Some(window) = &mut self.window else { return };
-        self.unread += u64::from(data.packets);
-        let grows = window.arrive(data.packets, data.stamped, now, self.next, self.out_of_order.members());
+        let unread = self.next - self.read_below;
+        let arrival = Arrival {
+            packets: data.packets,
+            end: data.number + u64::from(data.packets),
+            is_full: window.is_full(data),
+            stamped: data.stamped,
+            now,
+            more: self.reads_later,
+        };
+        let grows = window.arrive(arrival, self.next, unread, self.out_of_order.members());
+        if !self.reads_later {
+            self.read_below = self.next;
+        }
         if let Some(adaptive) = self.adaptive.as_mut().filter(|_| grows) {
             adaptive.on_larger_window();
         }
@@ -78,7 +90,7 @@ impl Receiver {
     /// last, for example because it is less than the unit of the window [LINUX, __tcp_select_window].
     fn has_room(&self) -> bool {
         let beyond = self.out_of_order.members();
-        self.window.as_ref().is_some_and(|window| window.stays_open(self.unread + beyond))
+        self.window.as_ref().is_some_and(|window| window.stays_open(self.next - self.read_below + beyond))
     }
 
     /// In Linux the first of the marked packets that are echoed makes two acknowledgements go out at once, and the others
