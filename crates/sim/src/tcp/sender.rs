@@ -287,8 +287,7 @@ impl<C: Controller + Clone> Sender<C> {
                     congestion: None,
                 })
             }
-            _ if self.config.buffers.is_written_to() => self.poll_written(now),
-            _ => self.poll_data(now),
+            _ => self.poll_open(now),
         }
     }
 

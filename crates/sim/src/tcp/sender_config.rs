@@ -140,6 +140,11 @@ impl SenderConfig {
     /// What a packet lacks that ends a call of the program, if it is one of these.
     #[inline(always)]
     fn lacking(&self, from: u64, to: u64) -> u64 {
+        if self.buffers.tunes_send_buffer() { self.lacking_of_call(from, to) } else { 0 }
+    }
+
+    #[cold]
+    fn lacking_of_call(&self, from: u64, to: u64) -> u64 {
         match self.buffers.short() {
             Some((number, lacks)) if (from..to).contains(&number) => lacks.into(),
             _ => 0,

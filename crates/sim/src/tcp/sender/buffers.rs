@@ -53,22 +53,32 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// What leaves while the program writes: it goes on when all that it has written is sent, or cannot be.
+    /// What leaves once the connection is open. A program that writes goes on when all that it has written is sent, or cannot be.
+    #[inline(always)]
+    pub(super) fn poll_open(&mut self, now: Time) -> Poll {
+        loop {
+            if self.config.buffers.is_written_to() {
+                self.write_call(now);
+            }
+            let poll = self.poll_data(now);
+            if !self.config.buffers.is_written_to() || matches!(poll, Poll::Send(_)) {
+                return poll;
+            }
+            self.write(false, now);
+        }
+    }
+
+    /// The program writes its next call if all that it has written is sent.
     #[inline(never)]
-    pub(super) fn poll_written(&mut self, now: Time) -> Poll {
+    fn write_call(&mut self, now: Time) {
         if self.board.next() >= self.config.buffers.written() {
             self.write(true, now);
         }
-        let poll = self.poll_data(now);
-        if matches!(poll, Poll::Send(_)) || !self.config.buffers.is_written_to() {
-            return poll;
-        }
-        self.write(false, now);
-        self.poll_data(now)
     }
 
     /// The program writes to the end of its call, or until the buffer is full. What waits for its departure holds back what
     /// the call leaves over [LINUX, tcp_should_autocork].
+    #[inline(never)]
     fn write(&mut self, to_end_of_call: bool, now: Time) {
         let (una, next) = (self.board.una(), self.board.next());
         let is_endless = (self.total, self.ready) == (u64::MAX, u64::MAX);
