@@ -7,7 +7,7 @@ use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::link::{Departure, LinkTotals, Wire};
 use crate::packet::{Packet, PacketKind};
-use crate::queue::{AckFilter, Capacity, Codel, DepartureRule, FqCodel, Queued, Xcp};
+use crate::queue::{AckFilter, Capacity, Codel, DepartureDropTail, DepartureRule, FqCodel, Queued, Xcp};
 use crate::schedule::{Pace, Schedule};
 use crate::token_bucket::BucketRule;
 
@@ -30,6 +30,7 @@ pub struct BufferedLink<T> {
 
 #[derive(Clone, Debug)]
 enum Queue<T> {
+    DropTail(DepartureDropTail<T>),
     AckFilter(AckFilter<T>),
     Codel(crate::queue::CodelRule, Codel<T>),
     FqCodel(crate::queue::FqCodelRule, FqCodel<T>),
@@ -44,6 +45,7 @@ impl<T: Packet> BufferedLink<T> {
             pace: None,
             capacity,
             queue: match *rule {
+                DepartureRule::DropTail => Queue::DropTail(DepartureDropTail::default()),
                 DepartureRule::AckFilter => Queue::AckFilter(AckFilter::default()),
                 DepartureRule::Codel(rule) => Queue::Codel(rule, Codel::default()),
                 DepartureRule::FqCodel(rule) => Queue::FqCodel(rule, FqCodel::new(&rule)),
@@ -93,6 +95,10 @@ impl<T: Packet> BufferedLink<T> {
         }
         let size = Bytes(queued.size.into());
         match &mut self.queue {
+            Queue::DropTail(tail) => {
+                self.bytes += size;
+                tail.push(queued);
+            }
             Queue::AckFilter(filter) => {
                 let ack = ack_of(&queued.packet);
                 let queued = match filter.replace(queued, ack) {
@@ -185,13 +191,14 @@ impl<T: Packet> BufferedLink<T> {
             self.ask_empty();
         }
         debug_assert!(self.waiting() == 0, "its owner comes back where another waits");
-        if !self.capacity.admits(size, 0, Bytes(0)) {
+        // The packet alone has nothing behind it.
+        if !matches!(self.queue, Queue::DropTail(_)) && !self.capacity.admits(size, 0, Bytes(0)) {
             self.totals.dropped += 1;
             dropped.push(queued);
             return None;
         }
         match &mut self.queue {
-            Queue::AckFilter(_) => {}
+            Queue::DropTail(_) | Queue::AckFilter(_) => {}
             Queue::Codel(_, codel) => codel.on_empty(),
             Queue::FqCodel(rule, fair) => fair.bypass(rule, flow, queued.size),
             Queue::Xcp(_) => unreachable!("it keeps books of all that wait"),
@@ -223,6 +230,7 @@ impl<T: Packet> BufferedLink<T> {
     #[inline(always)]
     fn next(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<(Queued<T>, bool)> {
         match &mut self.queue {
+            Queue::DropTail(tail) => tail.next(self.capacity, dropped).map(|queued| (queued, false)),
             Queue::AckFilter(filter) => filter.pop(ack_of).map(|queued| (queued, false)),
             Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
             Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
@@ -253,6 +261,7 @@ impl<T: Packet> BufferedLink<T> {
             self.ask_empty();
         }
         match &self.queue {
+            Queue::DropTail(_) => {}
             Queue::AckFilter(filter) => shown.extend(filter.gauges()),
             Queue::Codel(_, codel) => shown.extend(codel.gauges()),
             Queue::FqCodel(_, fair) => shown.extend(fair.gauges()),
@@ -263,6 +272,7 @@ impl<T: Packet> BufferedLink<T> {
     /// How many wait, without the one being sent.
     pub fn waiting(&self) -> usize {
         match &self.queue {
+            Queue::DropTail(tail) => tail.len(),
             Queue::AckFilter(filter) => filter.len(),
             Queue::Codel(_, codel) => codel.len(),
             Queue::FqCodel(_, fair) => fair.len(),
@@ -273,6 +283,7 @@ impl<T: Packet> BufferedLink<T> {
     /// Calls `each` with everything that waits.
     pub fn each_waiting(&self, each: impl FnMut(&Queued<T>)) {
         match &self.queue {
+            Queue::DropTail(tail) => tail.iter().for_each(each),
             Queue::AckFilter(filter) => filter.iter().for_each(each),
             Queue::Codel(_, codel) => codel.iter().for_each(each),
             Queue::FqCodel(_, fair) => fair.iter().for_each(each),
@@ -310,6 +321,8 @@ mod tests {
     use std::sync::Arc;
 
     const MEGABYTE: u64 = 8_000_000;
+    /// Drop tail with drops at departure.
+    const AT_DEPARTURE: &str = "departure";
 
     impl Packet for u32 {
         fn at_link(&self) -> LinkPacket {
@@ -336,7 +349,10 @@ mod tests {
     fn link(name: &str, capacity: Capacity, values: &[(&str, f64)]) -> BufferedLink<u32> {
         let rate = Rate::from_bps(MEGABYTE).expect("not zero");
         let site = Site { rate, delay: Span::from_ms(10), capacity, mark: Capacity::Unlimited };
-        let mut choice = QueueChoice::named(name).expect("it is in the catalogue");
+        let mut choice = match name {
+            AT_DEPARTURE => QueueChoice::dropping_at_departure(),
+            _ => QueueChoice::named(name).expect("it is in the catalogue"),
+        };
         values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
         let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
         let Built::AtDeparture(rule) = choice.build(&site, Chance::stream(1, "queue", 0)) else {
@@ -410,22 +426,23 @@ mod tests {
     proptest! {
         #[test]
         fn a_packet_that_finds_the_link_idle_passes_as_if_it_had_waited(
-            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp"]),
+            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp", AT_DEPARTURE]),
             packets in proptest::collection::vec((0u64..2500, 40u32..1500, 0u32..5), 1..300),
         ) {
-            let values: &[(&str, f64)] = if name == "xcp" { &[] } else { &[("target", 1.0), ("interval", 5.0)] };
+            let values: &[(&str, f64)] = if ["xcp", AT_DEPARTURE].contains(&name) { &[] } else { &[("target", 1.0), ("interval", 5.0)] };
             let link = link(name, Capacity::Packets(20), values);
             prop_assert_eq!(drive(link.clone(), &packets, true), drive(link, &packets, false));
         }
 
         #[test]
         fn what_comes_leaves_is_dropped_or_waits(
-            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp", "xcp_tcp"]),
+            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp", "xcp_tcp", AT_DEPARTURE]),
             most in 1u64..40,
             packets in proptest::collection::vec((0u64..1500, 40u32..1500, 0u32..5), 1..300),
         ) {
             let capacity = Capacity::Packets(most);
-            let mut link = link(name, capacity, if name.starts_with("xcp") { &[] } else { &[("target", 1.0), ("interval", 5.0)] });
+            let has_values = name.ends_with("codel");
+            let mut link = link(name, capacity, if !has_values { &[] } else { &[("target", 1.0), ("interval", 5.0)] });
             let (mut now, mut gone, mut sent) = (Time::ZERO, Vec::new(), Vec::new());
             let mut busy_until = Time::ZERO;
             for (number, &(gap_us, size, flow)) in (0u32..).zip(&packets) {
@@ -438,7 +455,7 @@ mod tests {
                 }
                 busy_until = busy_until.max(now);
                 link.offer(queued(number, size, now), flow, &mut gone);
-                prop_assert!(link.waiting() as u64 <= most);
+                prop_assert!(link.waiting() as u64 <= most || name == AT_DEPARTURE);
                 let mut shown = Vec::new();
                 link.gauges(now, &mut shown);
                 prop_assert_eq!(shown.len(), entry(name).map_or(0, |entry| entry.gauges.len()));

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use fairhaul_cc::{ControllerChoice, OwnValue};
 use fairhaul_path::card::{Moderation, Noise};
 use fairhaul_path::impair::{Impairments, LossRule};
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::queue::{Capacity, QueueChoice};
 use fairhaul_path::{BucketRule, LinkSpec, Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Rate, Settings, Span, Time, Value as ParameterValue};
 use serde_json::{Map, Value, json};
@@ -74,6 +74,9 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
     if !(entry.parameters.is_empty() && entry.gauges.is_empty()) {
         described["queue"] = parameters(&link.queue.settings);
         described["queue"]["kind"] = entry.name.into();
+    }
+    if *entry == *QueueChoice::dropping_at_departure().entry {
+        described["queue"] = json!({ "kind": entry.name, "drop": "departure" });
     }
     if let Some(qdisc) = &link.queue.qdisc {
         described["queue"] = json!({ "kind": entry.name, "qdisc": qdisc });

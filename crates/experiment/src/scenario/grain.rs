@@ -32,5 +32,8 @@ fn decides_by_packet(link: &LinkSpec) -> bool {
     let loses_by_packet = link.loss.as_ref().is_some_and(|rule| !matches!(rule, LossRule::Spaced(_)));
     let does_more =
         loses_by_packet || !link.impair.is_none() || link.shaper.is_some() || !link.schedule.is_none();
-    does_more || link.queue.entry.name != "droptail" || link.mark != Capacity::Unlimited
+    does_more
+        || link.queue.entry.name != "droptail"
+        || link.queue.entry.at_departure
+        || link.mark != Capacity::Unlimited
 }

@@ -352,6 +352,21 @@ fn hosts_have_a_driver_a_law_of_delays_a_processor_and_a_kernel() {
 }
 
 #[test]
+fn a_drop_tail_queue_drops_on_arrival_or_at_departure() {
+    let drop = |when: &str, more: &str| {
+        let queue = format!("{{ kind = \"droptail\", capacity = \"50 packets\", drop = \"{when}\"{more} }}");
+        ("bottleneck.queue", queue)
+    };
+    let (late, marks) = (drop("departure", ""), drop("departure", ", mark = \"20 packets\""));
+    let at_departure = |(key, queue): &(&'static str, String)| {
+        base(KERNEL, &[(*key, queue)]).links[0].queue.entry.at_departure
+    };
+    assert!(at_departure(&late) && !at_departure(&drop("arrival", "")));
+    let wrong = mistakes(KERNEL, &[(marks.0, &marks.1)]);
+    assert!(wrong.contains("a queue that drops at departure does not mark"), "{wrong}");
+}
+
+#[test]
 fn keys_that_only_kernels_carry_out_arrive() {
     let scenario = base(KERNEL, &[("flow.F1.host.sysctl.net.ipv4.tcp_ecn", "1")]);
     let (flow, link) = (&scenario.flows[0], &scenario.links[1]);

@@ -20,7 +20,7 @@ pub struct QueueEntry {
     pub source: &'static str,
     /// Its parameters, beside the capacity that all have.
     pub parameters: &'static [Parameter],
-    /// Whether it decides at departure.
+    /// Whether it decides at departure. Drop tail has an entry for either.
     pub at_departure: bool,
     /// Whether it is a router of XCP, which answers senders that ask.
     pub answers: bool,
@@ -50,7 +50,7 @@ pub struct QueueChoice {
 
 impl PartialEq for QueueEntry {
     fn eq(&self, other: &QueueEntry) -> bool {
-        self.name == other.name
+        (self.name, self.at_departure) == (other.name, other.at_departure)
     }
 }
 
@@ -62,6 +62,11 @@ impl QueueChoice {
             settings: Settings::defaults(entry.parameters),
             qdisc: None,
         })
+    }
+
+    /// A drop-tail queue that drops at departure.
+    pub fn dropping_at_departure() -> QueueChoice {
+        QueueChoice { entry: &DEPARTURE_DROPTAIL, settings: Settings::defaults(&[]), qdisc: None }
     }
 
     /// A queue discipline of the kernel, in the words of `tc`.
@@ -108,6 +113,7 @@ pub enum Built {
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the queue of that name")]
 pub enum DepartureRule {
+    DropTail,
     AckFilter,
     Codel(CodelRule),
     FqCodel(FqCodelRule),
@@ -169,6 +175,15 @@ macro_rules! entry {
 static KERNEL: QueueEntry = entry!("kernel", Kernel, |_, _, _| Ok(()), |_, _, _| {
     OnArrival(DropTail::new(Capacity::Unlimited, Capacity::Unlimited).into())
 });
+
+/// What stands for the entry of a drop-tail queue that drops at departure, which in the catalogue is a key of the other.
+static DEPARTURE_DROPTAIL: QueueEntry = entry!(
+    "droptail",
+    DropTail,
+    |_, _, _| Ok(()),
+    |_, _, _| AtDeparture(DepartureRule::DropTail),
+    at_departure
+);
 
 static ENTRIES: [QueueEntry; 9] = [
     entry!("droptail", DropTail, |_, _, _| Ok(()), |_, site, _| OnArrival(
@@ -241,8 +256,9 @@ mod tests {
             capacity: Capacity::Packets(100),
             mark: Capacity::Unlimited,
         };
-        for entry in entries() {
-            let choice = QueueChoice::named(entry.name).expect("it is in the catalogue");
+        let named = |entry: &QueueEntry| QueueChoice::named(entry.name).expect("it is in the catalogue");
+        for choice in entries().iter().map(named).chain([QueueChoice::dropping_at_departure()]) {
+            let entry = choice.entry;
             let choice = choice.resolved(&site, Bytes(1000)).expect("defaults fit");
             let built = choice.build(&site, Chance::stream(1, "queue", 0));
             assert_eq!(entry.at_departure, matches!(built, Built::AtDeparture(_)), "{}", entry.name);

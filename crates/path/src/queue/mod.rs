@@ -3,6 +3,7 @@
 mod ack_filter;
 mod catalogue;
 mod codel;
+mod departure_droptail;
 mod droptail;
 mod fq_codel;
 mod kernel;
@@ -18,6 +19,7 @@ use fairhaul_units::{Bytes, Ecn, Span, Time};
 pub use ack_filter::AckFilter;
 pub use catalogue::{Built, DepartureRule, Discipline, QueueChoice, QueueEntry, entries, entry};
 pub use codel::{Codel, CodelRule, Queued};
+pub use departure_droptail::DepartureDropTail;
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FqCodel, FqCodelRule};
 pub use kernel::Kernel;

@@ -18,6 +18,20 @@ pub(crate) struct QueueKeys {
     pub(crate) parameters: Vec<Key>,
 }
 
+/// When a drop-tail queue drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DropWhen {
+    Arrival,
+    Departure,
+}
+
+words! {
+    DropWhen => DropWhen, "kind";
+    "arrival", "A packet that arrives at a full queue is dropped." => DropWhen::Arrival;
+    "departure", "A packet that would leave is dropped while those behind it are `capacity` or more: drops hit the head of the queue, in a row."
+        => DropWhen::Departure;
+}
+
 table! {
     QueueLimits: "droptail", DropTail::TITLE;
     capacity: CapacitySpec = required,
@@ -26,6 +40,8 @@ table! {
     mark: CapacitySpec = in_words("none"),
         "Marking threshold: a data packet of a flow with `ecn` that finds this much in the queue is \
          marked (RFC 3168). It takes the same forms as `capacity` and must be below it.";
+    drop: DropWhen = default("\"arrival\""),
+        "When the queue drops: on arrival, or, as some switches do, at departure, without marks.";
 }
 
 table! {
@@ -43,7 +59,12 @@ impl KernelQueue {
         let choice = QueueChoice::of_kernel(&qdisc.value?);
         let capacity = Keyed { key: qdisc.key, value: Some(CapacitySpec::Unlimited) };
         let mark: KeyedOption<CapacitySpec> = Keyed { key: qdisc.key, value: None };
-        Some(QueueKeys { choice, limits: QueueLimits { origin, capacity, mark }, parameters: Vec::new() })
+        let drop = Keyed { key: qdisc.key, value: DropWhen::Arrival };
+        Some(QueueKeys {
+            choice,
+            limits: QueueLimits { origin, capacity, mark, drop },
+            parameters: Vec::new(),
+        })
     }
 }
 
@@ -112,6 +133,13 @@ impl FromToml for QueueKeys {
             }
             parameters.push(read.key);
         }
-        Some(QueueKeys { choice, limits: QueueLimits::from_entries(&entries, notes), parameters })
+        let limits = QueueLimits::from_entries(&entries, notes);
+        if limits.drop.value == DropWhen::Departure {
+            choice = QueueChoice::dropping_at_departure();
+            if limits.mark.value.is_some() {
+                limits.mark.key.note("a queue that drops at departure does not mark".to_owned(), notes);
+            }
+        }
+        Some(QueueKeys { choice, limits, parameters })
     }
 }

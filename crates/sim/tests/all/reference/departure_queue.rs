@@ -9,7 +9,7 @@ use super::link::{is_ack, size};
 use super::xcp::Xcp;
 use super::{DataOrAck, Packet};
 
-/// CoDel, one that thins acknowledgements, with `fair` FQ-CoDel, or with `xcp` an XCP router.
+/// Drop tail with drops at departure, CoDel, one that thins acknowledgements, with `fair` FQ-CoDel, or with `xcp` an XCP router.
 pub struct DepartureQueue {
     target: Span,
     interval: Span,
@@ -18,6 +18,8 @@ pub struct DepartureQueue {
     fair: bool,
     /// Where acknowledgements are thinned: how many were replaced.
     replaced: Option<u64>,
+    /// Whether it is drop tail.
+    drops_tail: bool,
     xcp: Option<Xcp>,
     quantum: i64,
     buckets: Vec<Bucket>,
@@ -41,6 +43,13 @@ impl DepartureQueue {
     pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<DepartureQueue> {
         let spec = &scenario.links[index];
         let fair = match spec.queue.entry.name {
+            "droptail" if spec.queue.entry.at_departure => {
+                return Some(DepartureQueue {
+                    drops_tail: true,
+                    capacity: spec.capacity,
+                    ..DepartureQueue::first_in_first_out()
+                });
+            }
             "ack_filter" => {
                 return Some(DepartureQueue {
                     replaced: Some(0),
@@ -68,6 +77,7 @@ impl DepartureQueue {
             capacity: spec.capacity,
             fair,
             replaced: None,
+            drops_tail: false,
             xcp: None,
             quantum: buckets.map_or(0, |rule| rule.quantum as i64),
             buckets: vec![Bucket::default(); buckets.map_or(1, |rule| rule.buckets as usize)],
@@ -83,6 +93,9 @@ impl DepartureQueue {
         }
         if let Some(replaced) = self.replaced {
             return vec![replaced as f64];
+        }
+        if self.drops_tail {
+            return Vec::new();
         }
         if !self.fair {
             let Bucket { dropping, count, .. } = self.buckets[0];
@@ -100,6 +113,7 @@ impl DepartureQueue {
             capacity: Capacity::Unlimited,
             fair: false,
             replaced: None,
+            drops_tail: false,
             xcp: None,
             quantum: 0,
             buckets: vec![Bucket::default()],
@@ -131,7 +145,7 @@ impl DepartureQueue {
             }
         }
         if !self.fair {
-            if self.overflows(sending, Some(&packet)) {
+            if !self.drops_tail && self.overflows(sending, Some(&packet)) {
                 return vec![packet];
             }
             self.buckets[0].packets.push((now, packet));
@@ -178,6 +192,25 @@ impl DepartureQueue {
             let (_, mut packet) = self.buckets[0].packets.remove(0);
             xcp.depart(&mut packet, now, waiting, bps);
             return (Some((packet, false)), dropped);
+        }
+        if self.drops_tail {
+            loop {
+                let bucket = &mut self.buckets[0];
+                if bucket.packets.is_empty() {
+                    return (None, dropped);
+                }
+                let packet = bucket.packets.remove(0).1;
+                let behind = bucket.packets.len() as u64;
+                let is_full = match self.capacity {
+                    Capacity::Unlimited => false,
+                    Capacity::Packets(most) => behind >= most,
+                    Capacity::Bytes(most) => behind > 0 && bucket.bytes() >= most.0,
+                };
+                if !is_full {
+                    return (Some((packet, false)), dropped);
+                }
+                dropped.push(packet);
+            }
         }
         if self.replaced.is_some() {
             let waiting = &mut self.buckets[0].packets;

@@ -168,7 +168,7 @@ fn chain_links() -> impl Strategy<Value = ChainLink> {
 /// Queues of the catalogue, of which drop-tail queues alone heed a mark.
 fn queues() -> impl Strategy<Value = queue::QueueChoice> {
     let named = |name: &str| queue::QueueChoice::named(name).expect("a name of the catalogue");
-    prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
+    prop_oneof![3 => Just(named("droptail")), 1 => Just(queue::QueueChoice::dropping_at_departure()), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
         1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true),
         1 => Just(named("ack_filter")), 2 => xcp(named("xcp")), 2 => xcp_tcp()]
 }

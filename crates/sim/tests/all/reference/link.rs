@@ -482,7 +482,9 @@ fn is_steady(scenario: &Scenario, index: usize) -> bool {
     let is_plain = matches!(spec.loss, None | Some(LossRule::Spaced(_)))
         && spec.impair.is_none()
         && spec.shaper.is_none();
-    let is_droptail = spec.queue.entry.name == "droptail" && spec.mark == Capacity::Unlimited;
+    let is_droptail = spec.queue.entry.name == "droptail"
+        && !spec.queue.entry.at_departure
+        && spec.mark == Capacity::Unlimited;
     is_plain && is_droptail && spec.schedule.is_none() && !scenario.counts_bytes()
 }
 
