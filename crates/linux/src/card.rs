@@ -24,11 +24,11 @@ impl Card {
     /// The card of host number `host` with these settings; `seed`: that of the run.
     pub fn new(settings: &HostSettings, host: u64, seed: u64) -> Card {
         let (rule, receiving) = (settings.moderation, settings.receiving);
-        let is_adaptive = matches!(rule, Moderation::Adaptive { .. });
+        let is_adaptive = !matches!(rule, Moderation::Every(_));
         // The device keeps to a fixed interval.
         let rule = if is_adaptive { rule } else { Moderation::NONE };
         Card {
-            sending: SendCard::new(settings.line_rate, settings.sending),
+            sending: SendCard::new(settings.line_rate, settings.sending).bonded(settings.links),
             receiving,
             noise: settings.noise,
             chance: Chance::stream(seed, "card", host),
@@ -38,9 +38,10 @@ impl Card {
     }
 
     /// Sends a packet of this size, the first of a burst or one that follows, at `now` or as soon as the host has worked for
-    /// it and the one before has left; returns when its last bit has left.
-    pub fn send(&mut self, size: Bytes, sending: Sending, now: Time) -> Time {
-        self.sending.send(size, 1, sending.follows(), now).1
+    /// it and the one before has left; returns when its last bit has left, and on which link.
+    pub fn send(&mut self, size: Bytes, sending: Sending, now: Time) -> (Time, usize) {
+        let left = self.sending.send(size, 1, sending.follows(), now).1;
+        (left, self.sending.link())
     }
 
     /// Whether it delays what it receives.
@@ -53,12 +54,15 @@ impl Card {
         let earliest = self.delayed.back().map_or(now, |last| last.0);
         let at = earliest.max(now + self.noise.draw(&mut self.chance));
         self.delayed.push_back((at, packet.to_vec()));
+        if let Some(interrupts) = &mut self.interrupts {
+            interrupts.arrive(at, 1, Span::ZERO);
+        }
     }
 
     /// When it delivers the next packet.
     pub fn next_at(&self) -> Option<Time> {
-        let ready = self.interrupts.as_ref().map_or(Time::ZERO, Interrupts::ready);
-        self.delayed.front().map(|next| next.0.max(ready))
+        let first = self.delayed.front()?.0;
+        Some(self.interrupts.as_ref().map_or(first, |interrupts| interrupts.due(first)))
     }
 
     /// Delivers the packets that are due at `now`.
@@ -79,6 +83,7 @@ impl Card {
             let merges = bytes.div_ceil(LARGEST_MERGE.into());
             let work = self.receiving.map_or(Span::ZERO, |costs| costs.takes(merges, packets, bytes));
             interrupts.handed_over(now, packets, bytes, work);
+            self.delayed.iter().for_each(|(at, _)| interrupts.arrive(*at, 1, Span::ZERO));
         }
     }
 }
@@ -114,20 +119,20 @@ mod tests {
     fn packets_leave_one_after_the_other_at_the_line_rate() {
         // 1500 B at 1 Gbit/s take 12 us.
         let mut card = card(Rate::from_bps(1_000_000_000), Noise::NONE);
-        let left = [0, 0, 100].map(|us| card.send(Bytes(1500), Sending::First, at_us(us)));
+        let left = [0, 0, 100].map(|us| card.send(Bytes(1500), Sending::First, at_us(us)).0);
         assert_eq!(left, [at_us(12), at_us(24), at_us(112)]);
     }
 
     #[test]
     fn without_a_line_rate_a_packet_leaves_at_once() {
-        assert_eq!(card(None, Noise::NONE).send(Bytes(1500), Sending::First, at_us(3)), at_us(3));
+        assert_eq!(card(None, Noise::NONE).send(Bytes(1500), Sending::First, at_us(3)).0, at_us(3));
     }
 
     #[test]
     fn a_host_works_for_a_burst_before_it_leaves() {
         let costs = Processor { burst: Span::from_us(8), kilobyte: Span::from_us(2), packet: Span::ZERO };
         let mut card = Card::new(&HostSettings { sending: Some(costs), ..HostSettings::default() }, 0, 1);
-        let mut left = |us, sending| card.send(Bytes(1500), sending, at_us(us));
+        let mut left = |us, sending| card.send(Bytes(1500), sending, at_us(us)).0;
         let (first, following) = (Sending::First, Sending::Following);
         assert_eq!([left(0, first), left(0, following), left(1, first)], [11, 14, 25].map(at_us));
         assert_eq!(left(100, first), at_us(111));

@@ -123,8 +123,9 @@ impl Carrier {
         let (Some(network), Some(card)) = (network, cards.get_mut(usize::from(host))) else { return now_ns };
         let mut left = now;
         split_packet(packet, segment, *has_payload, scratch, |packet, sending| {
-            left = card.send(Bytes(packet.len() as u64), sending, now);
-            network.accept_segment(host, packet, sending, left);
+            let (at, link) = card.send(Bytes(packet.len() as u64), sending, now);
+            network.accept_segment(host, packet, (sending, link), at);
+            left = at;
         });
         if left > now { wake_ns(*origin_ns, left) } else { now_ns }
     }

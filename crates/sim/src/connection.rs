@@ -154,7 +154,7 @@ impl Connection {
     #[inline(always)]
     fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
         let leaves = self.sender.hand_over(data, now);
-        let leaves = self.departures.next(data, leaves);
+        let leaves = self.departures.next(data, leaves, || self.sender.link());
         if !data.opens() {
             network.ledger.sent(self.flow, data.packets, data.retransmitted(), data.stamped);
         }

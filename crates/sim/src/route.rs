@@ -51,8 +51,8 @@ pub enum LegEnd {
     Ring {
         /// In which ring.
         lane: RingLane,
-        /// For that link, where flows meet. `None`: behind a link where packets overtake each other, where what follows
-        /// takes them in order of time; or, for acknowledgements, at their sender.
+        /// For that link, where flows meet. `None`: behind a link where packets overtake each other, or at a sender with
+        /// bonded links, where what follows takes them in order of time; or, for acknowledgements, at their sender.
         link: Option<u32>,
     },
     /// At the receiver, which takes data packets as they come.
@@ -183,11 +183,12 @@ pub fn compile(scenario: &Scenario, in_steps: bool, control: &Control) -> Option
     let mut reach = vec![Reach { to: far, from: far }; slots.len()];
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
         let mut compiler = Compiler::new(&links, index, &mut slots, &mut reach);
-        let forward = compiler.legs(&flow.forward, false, &mut data);
+        let bond = flow.is_bonded().then(|| compiler.wait(0, links.hosts(), &mut data));
+        let forward = compiler.legs(&flow.forward, bond, false, &mut data);
         if flow.delayed_ack.is_some() || flow.host.is_some() || has_followers(flow) {
             compiler.reach(links.hosts()); // the receiver has a timer, or begins the next transfer
         }
-        let reverse = compiler.legs(&flow.reverse, true, &mut acks);
+        let reverse = compiler.legs(&flow.reverse, None, true, &mut acks);
         assert!(forward.len().max(reverse.len()) <= MOST_LEGS, "a route is of bounded length");
         Route { forward, reverse, wires: compiler.wires }
     };
@@ -244,9 +245,16 @@ impl<'a> Compiler<'a> {
         rings.lane(leg, node, &self.passed, self.slots)
     }
 
-    /// The legs of a way. `ends_in_lane`: behind the last hop packets wait.
-    fn legs(&mut self, hops: &[Hop], ends_in_lane: bool, rings: &mut RingNumbers) -> Vec<Leg> {
+    /// The legs of a way. `bond`: where packets wait before the first hop; `ends_in_lane`: behind the last hop they wait, too.
+    fn legs(
+        &mut self,
+        hops: &[Hop],
+        bond: Option<RingLane>,
+        ends_in_lane: bool,
+        rings: &mut RingNumbers,
+    ) -> Vec<Leg> {
         let mut way = Legs { first: self.wires.len() as u8, legs: Vec::new() };
+        bond.into_iter().for_each(|lane| way.add(self.wires.len(), LegEnd::Ring { lane, link: None }));
         for (at, hop) in hops.iter().enumerate() {
             match *hop {
                 Hop::Access { rate, delay } => {

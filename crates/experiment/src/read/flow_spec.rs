@@ -1,23 +1,19 @@
 //! Resolves one `[[flow]]`: from its keys to the flows that it makes.
 
-use std::sync::Arc;
-
 use fairhaul_cc::{Controller, ControllerChoice};
-use fairhaul_path::card::{Moderation, Noise};
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::capacity_trace::Traces;
 use super::exchange::with_file;
 use super::field::Accepts;
-use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys, ProcessorKeys};
+use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys};
 use super::flow_names::indexed;
+use super::host_settings;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
 use crate::scenario::plan::expected;
-use crate::{
-    Flow, Hold, HostPacing, HostSettings, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic,
-};
+use crate::{Flow, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
@@ -53,7 +49,7 @@ impl<'a> FlowSpec<'a> {
         timeouts(keys, notes);
         check_sizes(keys, packet, notes);
         bursts(keys, packet, notes);
-        delays(keys, notes);
+        host_settings::check(keys, notes);
         if let Some(duration) = duration {
             in_time(keys, duration, notes);
         }
@@ -137,7 +133,7 @@ impl<'a> FlowSpec<'a> {
             send_buffer: keys.send_buffer.value.and_then(BufferSpec::bytes),
             receive_buffer: keys.receive_buffer.value.and_then(BufferSpec::bytes),
             overhead: keys.overhead.value.unwrap_or_else(|| net.slowest(&self.route).on_wire(self.packet)),
-            host: host(keys),
+            host: host_settings::of(keys),
         };
         let connected = self.rtts.iter().enumerate().flat_map(|(index, rtt)| {
             let (forward, reverse) = net.hops(&self.route, *rtt);
@@ -290,27 +286,6 @@ fn reads_marks(controller: &ControllerChoice) -> bool {
     !controller.entry.kernel_only && controller.build().needs().exact_echo
 }
 
-/// The settings of its hosts; `None`: it has none.
-fn host(keys: &FlowKeys) -> Option<Arc<HostSettings>> {
-    let is_auto = |buffer: Option<BufferSpec>| buffer == Some(BufferSpec::Auto);
-    let mut settings = HostSettings {
-        tunes_send_buffer: is_auto(keys.send_buffer.value),
-        tunes_receive_buffer: is_auto(keys.receive_buffer.value),
-        ..HostSettings::default()
-    };
-    if let Some(host) = &keys.host.value {
-        settings.moderation = host.moderation.value;
-        settings.gro = host.gro.value.unwrap_or(settings.moderation != Moderation::NONE);
-        settings.line_rate = host.line_rate.value;
-        settings.noise = host.noise.value;
-        settings.processor = host.processor.value.as_ref().map(ProcessorKeys::costs);
-        settings.kernel = host.kernel.value;
-        settings.qdisc = host.qdisc.value.clone();
-        settings.sysctls = host.sysctl.value.clone().unwrap_or_default();
-    }
-    (settings != HostSettings::default()).then(|| settings.into())
-}
-
 /// Packets in a burst of offload; a size is rounded down.
 fn burst(keys: &FlowKeys, packet: Bytes) -> u64 {
     match keys.offload.value {
@@ -326,16 +301,6 @@ fn bursts(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
         && size < packet
     {
         keys.offload.key.note(format!("{size} is less than one packet of {packet}"), notes);
-    }
-}
-
-/// One delay in a hundred is not shorter than half of them.
-fn delays(keys: &FlowKeys, notes: &mut Notes) {
-    if let Some(host) = &keys.host.value
-        && let Noise::LogNormal { median, p99 } = host.noise.value
-        && p99 < median
-    {
-        host.noise.key.note(format!("p99, {p99}, is less than the median, {median}"), notes);
     }
 }
 

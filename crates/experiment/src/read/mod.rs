@@ -3,7 +3,7 @@
 //! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` (`sweep`, `range`) alter it (`assign`), the tables of keys
 //! (`fields`, written with `macros`) become structs that are read from it (`reader`, `kinds`, `quantities`,
 //! `kernel_words`, `parameters`), and `resolve` makes a scenario of their values (`link_graph`, `link_schedule`, `capacity_trace`,
-//! `impairments`, `loss_rules`, `flow_spec`, `expectations`). What schema and page are made from is in the language of `field`.
+//! `impairments`, `loss_rules`, `flow_spec`, `host_settings`, `expectations`). What schema and page are made from is in the language of `field`.
 
 #[macro_use]
 mod macros;
@@ -16,6 +16,7 @@ mod field;
 mod fields;
 mod flow_names;
 mod flow_spec;
+mod host_settings;
 mod impairments;
 mod kernel_words;
 mod kinds;

@@ -6,18 +6,17 @@
 use std::fmt::Write;
 
 use fairhaul_cc::{ControllerChoice, OwnValue};
-use fairhaul_path::card::{Moderation, Noise};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{Capacity, QueueChoice};
 use fairhaul_path::{BucketRule, LinkSpec, Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Rate, Settings, Span, Time, Value as ParameterValue};
 use serde_json::{Map, Value, json};
 
-use super::describe_sender;
+use super::{describe_hosts, describe_sender};
 use crate::read::LONGEST_RUN;
 use crate::{
-    Flow, Hold, Hop, HostSettings, KernelRelease, Profile, ReceiverClock, Recovery, Role, Rto, Scenario,
-    SizeLaw, SlowStart, Sockbuf, Start, Traffic,
+    Flow, Hold, Hop, Profile, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf,
+    Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -221,43 +220,8 @@ fn flow(flow: &Flow) -> Value {
     if !flow.clock.is_exact() {
         described["clock"] = clock(flow.clock);
     }
-    describe_host(flow, &mut described);
+    describe_hosts::add(flow, &mut described);
     described
-}
-
-/// Adds what its hosts do.
-fn describe_host(flow: &Flow, described: &mut Value) {
-    if flow.offload == Flow::BURSTS_OF_KERNEL {
-        described["offload"] = "auto".into();
-    }
-    if let Some(settings) = &flow.host {
-        described["host"] = host(settings);
-    }
-}
-
-fn host(settings: &HostSettings) -> Value {
-    json!({
-        "gro": settings.gro,
-        "line_rate_bps": settings.line_rate.map(Rate::as_bps),
-        "moderation_s": match settings.moderation {
-            Moderation::Every(interval) => json!(interval.as_secs()),
-            Moderation::Adaptive { shortest } => json!({ "from_s": shortest.as_secs() }),
-        },
-        "noise_s": match settings.noise {
-            Noise::Uniform(longest) => json!(longest.as_secs()),
-            Noise::LogNormal { median, p99 } => json!({ "median": median.as_secs(), "p99": p99.as_secs() }),
-        },
-        "processor_s": settings.processor.map(|costs| json!({
-            "per_burst": costs.burst.as_secs(),
-            "per_kilobyte": costs.kilobyte.as_secs(),
-            "per_packet": costs.packet.as_secs(),
-        })),
-        "kernel": settings.kernel.map(KernelRelease::name),
-        "qdisc": settings.qdisc,
-        "sysctl": settings.sysctls,
-        "send_buffer": settings.tunes_send_buffer.then_some("auto"),
-        "receive_buffer": settings.tunes_receive_buffer.then_some("auto"),
-    })
 }
 
 fn clock(clock: ReceiverClock) -> Value {

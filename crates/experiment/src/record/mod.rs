@@ -6,6 +6,7 @@
 //! figures over [warmup, duration] need no bin to be split.
 
 pub(crate) mod describe;
+mod describe_hosts;
 mod describe_sender;
 pub(crate) mod ledger;
 pub(crate) mod packet_trace;

@@ -20,6 +20,9 @@ impl Scenario {
         if flow.recovery != Recovery::Rack {
             return Some("its recovery is not `rack`".to_owned());
         }
+        if flow.is_bonded() {
+            return Some("packets of several links interleave".to_owned());
+        }
         let mut links = flow.forward.iter().filter_map(Hop::link).map(|link| &self.links[link as usize]);
         let link = links.find(|link| decides_by_packet(link))?;
         Some(format!("link \"{}\" decides about each packet", link.name))

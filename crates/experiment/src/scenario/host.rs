@@ -13,6 +13,8 @@ pub struct HostSettings {
     pub gro: bool,
     /// The rate at which packets leave the sender's card.
     pub line_rate: Option<Rate>,
+    /// Over how many links its bursts leave in turn; `None`: one.
+    pub links: Option<u8>,
     /// The least time between two interrupts of the receiver's card.
     pub moderation: Moderation,
     /// The random delay of a delivery to the receiver; order is kept.
@@ -45,6 +47,11 @@ const FIRST_RMEM: u64 = 131_072;
 const WMEM: (u64, u64) = (16_384, 4_194_304);
 
 impl HostSettings {
+    /// The number of links of the sender's card.
+    pub fn links(&self) -> u8 {
+        self.links.unwrap_or(1)
+    }
+
     /// The kernel that is simulated.
     pub fn release(&self) -> KernelRelease {
         self.kernel.unwrap_or_default()

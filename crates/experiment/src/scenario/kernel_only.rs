@@ -21,6 +21,7 @@ impl Flow {
         let Some(host) = self.host.as_deref() else { return Vec::new() };
         let keys = [
             (host.line_rate.is_some(), "host.line_rate"),
+            (host.links.is_some(), "host.links"),
             (!host.noise.is_none(), "host.noise"),
             (host.processor.is_some(), "host.processor"),
             (host.has_unknown_qdisc(), "host.qdisc"),

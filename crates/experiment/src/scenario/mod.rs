@@ -239,6 +239,11 @@ impl Flow {
         rate.as_bps() as f64 / (self.packet.0 * 8) as f64
     }
 
+    /// Whether its bursts leave on several links, so that packets of two of them may overtake each other.
+    pub fn is_bonded(&self) -> bool {
+        self.host.as_deref().is_some_and(|host| host.links() > 1)
+    }
+
     /// The gauges of its controller; none if it sends without one.
     pub fn gauges(&self) -> &'static [Gauge] {
         if matches!(self.traffic, Traffic::Cbr { .. }) { &[] } else { self.controller.entry.gauges }

@@ -6,7 +6,7 @@ use fairhaul_experiment::{
     Variant, describe, drawn, plan, read,
 };
 use fairhaul_path::BucketRule;
-use fairhaul_path::card::{Moderation, Noise, Processor};
+use fairhaul_path::card::{DimDriver, Moderation, Noise, Processor};
 use fairhaul_path::impair::{
     AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
 };
@@ -349,6 +349,19 @@ fn hosts_have_a_driver_a_law_of_delays_a_processor_and_a_kernel() {
     assert_eq!(older.flows[1].host.as_deref().map(|host| host.tso_rtt_log()), Some(0));
     let wrong = mistakes(KERNEL, &[("flow.F2.host.noise", "{ median = \"5 us\", p99 = \"4 us\" }")]);
     assert!(wrong.contains("p99, 4 us, is less than the median, 5 us"), "{wrong}");
+    let dim = base(KERNEL, &[("flow.F2.host.moderation", "mlx5")]);
+    let moderation = dim.flows[1].host.as_deref().map(|host| host.moderation);
+    assert_eq!(moderation, Some(Moderation::Dim(DimDriver::Mlx5)));
+}
+
+#[test]
+fn a_sender_has_as_many_links_as_its_host_says_each_with_a_rate() {
+    let links = |number| ("flow.F1.host.links", number);
+    let bonded = base(KERNEL, &[links("2")]);
+    assert!(bonded.flows[0].is_bonded() && !bonded.flows[1].is_bonded());
+    assert!(!base(KERNEL, &[links("1")]).flows[0].is_bonded());
+    let wrong = mistakes(KERNEL, &[("flow.F2.host.links", "2")]);
+    assert!(wrong.contains("bonded links need a `line_rate`, which each of them has"), "{wrong}");
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub struct HostSettings {
     pub merges: bool,
     /// The rate at which packets leave its card.
     pub line_rate: Option<Rate>,
+    /// The number of its links, which bursts take in turn.
+    pub links: u8,
     /// The least time between two interrupts of its card.
     pub moderation: Moderation,
     /// The random delay of a delivery to it; order is kept.
@@ -59,6 +61,7 @@ impl Default for HostSettings {
             burst: 1,
             merges: false,
             line_rate: None,
+            links: 1,
             moderation: Moderation::NONE,
             noise: Noise::NONE,
             sending: None,
@@ -79,6 +82,7 @@ impl HostSettings {
         let Some(host) = flow.host.as_deref() else { return sends };
         HostSettings {
             line_rate: host.line_rate,
+            links: host.links(),
             sending: host.processor,
             qdisc: host.qdisc.clone().or(sends.qdisc),
             sysctls: host.sysctls.clone(),

@@ -122,17 +122,18 @@ impl Network {
 
     /// A host has sent a packet at `now`, which must not run backwards. A packet of no connection is not carried.
     pub fn accept(&mut self, host: u8, bytes: &[u8], now: Time) {
-        self.accept_segment(host, bytes, Sending::First, now);
+        self.accept_segment(host, bytes, (Sending::First, 0), now);
     }
 
-    /// The same for a packet that may be one of several that the host has handed over as one.
-    pub fn accept_segment(&mut self, host: u8, bytes: &[u8], sending: Sending, now: Time) {
+    /// The same for a packet that may be one of several that the host has handed over as one, and that leaves on one of several
+    /// links, on each of which time does not run backwards.
+    pub fn accept_segment(&mut self, host: u8, bytes: &[u8], (sending, link): (Sending, usize), now: Time) {
         let Some((headers, flow, forward)) = self.whose(host, bytes) else {
             self.counts.strays += 1;
             return;
         };
         self.counts.read += 1;
-        let leaves = if forward { self.departure(headers.from.1, flow, now) } else { now };
+        let leaves = if forward { self.departure(headers.from.1, flow, link, now) } else { now };
         self.count_sent(&headers, flow, forward, leaves);
         let travel = Travel { headers, flow, forward, sending, hop: 0, sent: leaves };
         let bytes = &bytes[..headers.size as usize];

@@ -250,7 +250,7 @@ impl Router {
         for _ in 0..MOST_READ {
             let Some(length) = hosts[number].read(buffer)? else { break };
             let mut accept =
-                |packet: &[u8], sending| network.accept_segment(number as u8, packet, sending, sent);
+                |packet: &[u8], sending| network.accept_segment(number as u8, packet, (sending, 0), sent);
             match mode {
                 Mode::Exact => accept(&buffer[..length], Sending::First),
                 Mode::Fast => split(&buffer[..length], scratch, accept),

@@ -69,7 +69,7 @@ impl SimulatedPath {
             moderation_ns: match settings.moderation {
                 Moderation::Every(interval) => interval.as_ps() / 1000,
                 // Its card does it.
-                Moderation::Adaptive { .. } => 0,
+                Moderation::Adaptive { .. } | Moderation::Dim(_) => 0,
             },
         };
         simulated::make(&*self.control, &asked)

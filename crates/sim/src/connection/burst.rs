@@ -4,7 +4,8 @@
 //! The packets of a burst are offered to a link one after the other, as far apart as the slowest that they have passed has
 //! let them through. A link carries them as one if its queue asks for nothing but room, and if none of them comes later than it
 //! could leave: then they leave right behind each other. Other flows' packets that come in between leave behind the burst. Where
-//! little room is left in a queue, each packet is offered at its time.
+//! little room is left in a queue, each packet is offered at its time. Behind bonded links, where packets of two bursts
+//! interleave, each is on its own from the card on, and waits there for its time (`route`).
 
 use fairhaul_experiment::Flow;
 use fairhaul_path::{Burst, LinkSpec};
@@ -91,11 +92,23 @@ impl Connection {
         match end {
             LegEnd::OwnLink(link) => self.burst_at_own_link(link, leg, burst, now, route, network),
             LegEnd::Ring { link: Some(link), lane } => self.burst_waits(link, leg, lane, burst, now, network),
+            LegEnd::Ring { link: None, lane } if leg == 0 => {
+                self.burst_leaves_bond(lane, burst, now, network)
+            }
             LegEnd::Ring { link: None, lane } => {
                 network.rings.push_data(&mut network.events, lane, self.serial, now, *burst);
             }
             LegEnd::Receiver if self.card.is_none() => self.receive_each(burst, now, route, network),
             LegEnd::Receiver => self.arrive(burst, now, route, network),
+        }
+    }
+
+    /// The packets of a burst leave one of several links.
+    fn burst_leaves_bond(&mut self, lane: RingLane, burst: &Data, now: Time, network: &mut Network) {
+        let spacing = self.spacings.at_sender();
+        self.split(burst, network);
+        for (place, data) in (0..).zip(burst.each()) {
+            network.rings.push_data(&mut network.events, lane, self.serial, now + spacing * place, data);
         }
     }
 

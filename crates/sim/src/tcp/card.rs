@@ -56,7 +56,7 @@ impl Card {
 
     /// When its next interrupt is.
     pub fn due(&self) -> Time {
-        self.ring.front().map_or(Time::NEVER, |first| first.at.max(self.interrupts.ready()))
+        self.ring.front().map_or(Time::NEVER, |first| self.interrupts.due(first.at))
     }
 
     /// Whether nothing waits in it.
@@ -79,7 +79,9 @@ impl Card {
         // The order is kept, also behind the last packet of a burst.
         let last =
             self.ring.back().map_or(Time::ZERO, |last| self.time_of(last, last.data.packets.max(1) - 1));
-        self.ring.push_back(InRing { at: at.max(last), data });
+        let at = at.max(last);
+        self.interrupts.arrive(at, data.packets.max(1).into(), self.spacing);
+        self.ring.push_back(InRing { at, data });
     }
 
     /// When the packet with that many of its burst before it is in the ring.
@@ -117,6 +119,9 @@ impl Card {
         poll.merged.into_iter().for_each(|data| each(data, false));
         let work = self.processor.map_or(Span::ZERO, |costs| costs.takes(merges, packets, bytes));
         self.interrupts.handed_over(due, packets, bytes, work);
+        for waiting in &self.ring {
+            self.interrupts.arrive(waiting.at, waiting.data.packets.max(1).into(), self.spacing);
+        }
     }
 
     /// What waits in it, bytes.

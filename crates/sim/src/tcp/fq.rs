@@ -128,9 +128,13 @@ impl Fq {
         self.waiting.iter_mut().next_back().into_iter().for_each(|last| last.memory += memory);
     }
 
-    /// The last packet of the burst that was handed over last has left its host at `time`.
+    /// The last packet of the burst that was handed over last has left its host at `time`. On one of several links it may be
+    /// ahead of those before it, with which it then counts.
     pub fn has_left(&mut self, time: Time) {
-        self.waiting.iter_mut().next_back().into_iter().for_each(|last| last.leaves = time);
+        let mut waiting = self.waiting.iter_mut().rev();
+        if let Some(last) = waiting.next() {
+            last.leaves = waiting.next().map_or(time, |before| time.max(before.leaves));
+        }
     }
 
     /// Bytes that it holds.

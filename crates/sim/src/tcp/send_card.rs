@@ -16,7 +16,7 @@ impl SendCard {
     pub fn of(flow: &Flow) -> Option<SendCard> {
         let host = flow.host.as_deref()?;
         let is_limit = host.line_rate.is_some() || host.processor.is_some();
-        let card = card::SendCard::new(host.line_rate, host.processor);
+        let card = card::SendCard::new(host.line_rate, host.processor).bonded(host.links());
         is_limit.then_some(SendCard { card, kernel: host.release() })
     }
 
@@ -25,6 +25,11 @@ impl SendCard {
     pub fn send(&mut self, data: &Data, now: Time) -> (Time, Time) {
         let (size, packets) = (Bytes(data.packet_size().into()), data.packets.max(1).into());
         self.card.send(size, packets, data.sending.follows(), now)
+    }
+
+    /// The link of the burst that was handed over last.
+    pub fn link(&self) -> usize {
+        self.card.link()
     }
 
     /// The time from packet to packet of a burst.

@@ -1,6 +1,6 @@
 //! The keys of the hosts of a flow.
 
-use fairhaul_path::card::{Moderation, Noise, Processor};
+use fairhaul_path::card::{DimDriver, MOST_LINKS, Moderation, Noise, Processor};
 
 use super::*;
 use crate::KernelRelease;
@@ -41,6 +41,10 @@ words! {
         => Moderation::Adaptive { shortest: Span::from_us(10) };
     "i40e", "X710 and XL710: it follows the traffic by the same rule, from 2 to 126 us."
         => Moderation::Adaptive { shortest: Span::from_us(2) };
+    "ice", "E810: it follows the traffic by the rule of the kernel (DIM), with intervals of 4, 8, 16, 62 and 126 us."
+        => Moderation::Dim(DimDriver::Ice);
+    "mlx5", "ConnectX-4 Lx and later: it follows the traffic by the same rule; an interrupt when no packet has come for 2, 8, 16, 32 or 64 us, or with 256, 128, 64, 64 or 64 packets."
+        => Moderation::Dim(DimDriver::Mlx5);
     "bnxt", "10 us." => Moderation::Every(Span::from_us(10));
     "virtio_net", "An interrupt for each packet." => Moderation::NONE;
 }
@@ -106,6 +110,9 @@ table! {
          acknowledges them together.";
     line_rate: Rate = in_words("no limit"),
         "Rate of the sender's card: it splits a burst into packets, which leave one after the other at this rate.";
+    links: Whole<1, { MOST_LINKS as u64 }> = default("1"),
+        "Number of bonded links of the sender, each with `line_rate`, which bursts take in turn (balance-rr): packets of \
+         two bursts may overtake each other.";
     moderation: Moderation = default("\"0 s\""),
         "Interrupt moderation: the least time between two interrupts of the receiver's card, which collects packets \
          until it may interrupt; or a driver, which stands for its default.";

@@ -49,6 +49,11 @@ impl<C: Controller + Clone> Sender<C> {
         first
     }
 
+    /// The link of the burst that was handed over last.
+    pub fn link(&self) -> usize {
+        self.config.card.as_ref().map_or(0, |card| card.link())
+    }
+
     /// When the next burst departs, if it is not late (tcp_wstamp_ns).
     pub(super) fn next_departure(&self) -> Time {
         self.fq.as_ref().map_or(self.pacer.next_turn(), |fq| fq.next_departure())

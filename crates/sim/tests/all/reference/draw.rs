@@ -7,7 +7,7 @@ use fairhaul_experiment::{
     Flow, Grain, Growth, Hold, HostPacing, HostSettings, KernelRelease, ReceiverClock, Recovery, Restart,
     Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
-use fairhaul_path::card::{Moderation, Noise, Processor};
+use fairhaul_path::card::{DimDriver, Moderation, Noise, Processor};
 use fairhaul_path::impair::{
     AggregateRule, Bursts, Impairments, JitterRule, LossRule, ReorderRule, TimedBursts,
 };
@@ -578,7 +578,8 @@ fn bursts() -> impl Strategy<Value = u64> {
 
 fn moderations() -> impl Strategy<Value = Moderation> {
     let fixed = select(vec![0u64, 10, 126, 1000, 5000]).prop_map(|us| Moderation::Every(Span::from_us(us)));
-    prop_oneof![4 => fixed, 1 => Just(Moderation::Adaptive { shortest: Span::from_us(10) })]
+    let dim = select(vec![DimDriver::Ice, DimDriver::Mlx5]).prop_map(Moderation::Dim);
+    prop_oneof![4 => fixed, 1 => Just(Moderation::Adaptive { shortest: Span::from_us(10) }), 1 => dim]
 }
 
 fn noises() -> impl Strategy<Value = Noise> {
@@ -600,7 +601,7 @@ fn hosts() -> impl Strategy<Value = Option<HostSettings>> {
         moderations(),
         noises(),
         prop::option::weighted(0.3, (0u64..2000, 0u64..400, 0u64..500)),
-        prop::option::of(1_000u64..200_000),
+        (prop::option::of(1_000u64..200_000), 1u8..4),
         (any::<bool>(), any::<bool>()),
         (limits("net.ipv4.tcp_rmem"), limits("net.ipv4.tcp_wmem")),
         prop::option::of(select(vec![
@@ -610,25 +611,25 @@ fn hosts() -> impl Strategy<Value = Option<HostSettings>> {
             KernelRelease::Linux6_16,
         ])),
     );
-    let settings =
-        settings.prop_map(|(gro, moderation, noise, work, line_kbps, tunes, (rmem, wmem), kernel)| {
-            HostSettings {
-                gro,
-                line_rate: line_kbps.and_then(|kbps| Rate::from_bps(1000 * kbps)),
-                moderation,
-                noise,
-                processor: work.map(|(burst, kilobyte, packet)| Processor {
-                    burst: Span::from_us(burst),
-                    kilobyte: Span::from_us(kilobyte),
-                    packet: Span::from_us(packet),
-                }),
-                kernel,
-                qdisc: None,
-                sysctls: rmem.into_iter().chain(wmem).collect(),
-                tunes_send_buffer: tunes.0,
-                tunes_receive_buffer: tunes.1,
-            }
-        });
+    let settings = settings.prop_map(
+        |(gro, moderation, noise, work, (line_kbps, links), tunes, (rmem, wmem), kernel)| HostSettings {
+            gro,
+            line_rate: line_kbps.and_then(|kbps| Rate::from_bps(1000 * kbps)),
+            links: line_kbps.map(|_| links).filter(|links| *links > 1),
+            moderation,
+            noise,
+            processor: work.map(|(burst, kilobyte, packet)| Processor {
+                burst: Span::from_us(burst),
+                kilobyte: Span::from_us(kilobyte),
+                packet: Span::from_us(packet),
+            }),
+            kernel,
+            qdisc: None,
+            sysctls: rmem.into_iter().chain(wmem).collect(),
+            tunes_send_buffer: tunes.0,
+            tunes_receive_buffer: tunes.1,
+        },
+    );
     prop_oneof![2 => Just(None), 1 => settings.prop_map(Some)]
 }
 

@@ -4,6 +4,7 @@ use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{
     Flow, Grain, Hop, Limit, Recovery, Rto, Scenario, Source, Traffic, Transfer, TransferRow,
 };
+use fairhaul_path::card::MOST_LINKS;
 use fairhaul_sim::tcp::{
     BufferLimits, Card, Datagrams, Outcome, Poll, ReceiveWindow, Receiver, Segmentation, SendCard, Sender,
     SenderConfig,
@@ -47,7 +48,9 @@ pub struct Host {
     stamps_before_overhead: bool,
     chance: Chance,
     took: Span,
-    next_launch: Time,
+    /// On each link.
+    next_launch: [Time; MOST_LINKS],
+    is_bonded: bool,
     /// From packet to packet of a burst as its card sends it.
     spacing: Span,
     /// What the pacer was last waited for.
@@ -108,7 +111,8 @@ impl Host {
             stamps_before_overhead: flow.rto == Rto::Linux,
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             took: Span::ZERO,
-            next_launch: Time::ZERO,
+            next_launch: [Time::ZERO; MOST_LINKS],
+            is_bonded: flow.is_bonded(),
             spacing: SendCard::of(flow).map_or(Span::ZERO, |card| card.spacing(flow.packet)),
             paced: None,
             end: None,
@@ -414,8 +418,9 @@ impl Host {
             if !data.sending.follows() {
                 self.took = self.chance.span(self.overhead);
             }
-            leaves = self.next_launch.max(handed + self.took);
-            self.next_launch = leaves + self.spacing * u64::from(data.packets);
+            let next_launch = &mut self.next_launch[self.sender.link()];
+            leaves = (*next_launch).max(handed + self.took);
+            *next_launch = leaves + self.spacing * u64::from(data.packets);
             data.stamped = if self.stamps_before_overhead { data.stamped } else { leaves };
         }
         if !data.opens() {
@@ -423,17 +428,24 @@ impl Host {
             shared.ledger.note(data.stamped, Fact::Sent { flow: self.flow, packets, retransmitted });
         }
         self.sender.launched(data.packets, data.stamped);
-        let (serial, content) = (self.serial, DataOrAck::Data(data));
-        let packet = Packet {
-            serial,
-            hop: 0,
-            offered: now,
-            content,
-            place: Place::Alone,
-            spacing: Span::ZERO,
-            is_doomed: false,
+        let serial = self.serial;
+        let mut add = |data, at| {
+            let packet = Packet {
+                serial,
+                hop: 0,
+                offered: now,
+                content: DataOrAck::Data(data),
+                place: Place::Alone,
+                spacing: Span::ZERO,
+                is_doomed: false,
+            };
+            shared.calendar.add(at, Event::Arrival(packet));
         };
-        shared.calendar.add(leaves, Event::Arrival(packet));
+        if self.is_bonded && data.packets > 1 {
+            (0..).zip(data.each()).for_each(|(place, data)| add(data, leaves + self.spacing * place));
+        } else {
+            add(data, leaves);
+        }
     }
 
     fn reply(&mut self, ack: Ack, now: Time, shared: &mut Shared) {
