@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -152,7 +152,7 @@ FAST: dict[str, object] = {
 }
 
 
-def acks_per_packet(overrides: dict[str, object], engine: str) -> float:
+def acks_per_packet(overrides: dict[str, object], engine: Literal["sim", "linux"]) -> float:
     """Give the packets of the reverse path for each of the bottleneck."""
     series = fairhaul.run(PATH, overrides, engine=engine).records[0].link_series
     counts = {"bottleneck": 0, "bottleneck (reverse)": 0}
@@ -186,6 +186,20 @@ def test_bonded_links_mix_the_packets_of_two_bursts_alike_in_both_engines() -> N
     # Packets in order need an acknowledgement for two, and mixed ones nearly one for each.
     assert acks[1][0] < 0.55
     assert acks[2][0] > 0.85
+
+
+@needs_linux
+def test_flows_of_one_sender_share_its_card_in_both_engines() -> None:
+    # Of 1500 B, 1460 are payload in the simulator, and 1448 in Linux.
+    payload = {"sim": 1460 / 1500, "linux": 1448 / 1500}
+    host = {"sender": "server", "line_rate": "20 Mbit/s"}
+    names = {"flow.near.host": host, "flow.far.host": {**host, "sender": "another"}}
+    engines: tuple[Literal["sim"], Literal["linux"]] = ("sim", "linux")
+    for engine in engines:
+        found = fairhaul.run(PATH, {"flow.*.host": host}, engine=engine).measures[0]
+        assert sum(goodputs(found)) == pytest.approx(20 * payload[engine], rel=0.01)
+        found = fairhaul.run(PATH, names, engine=engine).measures[0]
+        assert sum(goodputs(found)) > 1.5 * 20
 
 
 @needs_linux

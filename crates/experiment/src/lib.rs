@@ -25,7 +25,7 @@ pub use record::tables::{Column, Table, Values, packet_table, tables};
 pub use record::{DelayRow, EventRow, FlowRow, Grid, Limit, LinkRow, Record, TransferRow, grid};
 pub use scenario::estimate::CostEstimate;
 pub use scenario::expectation::Expectation;
-pub use scenario::host::HostSettings;
+pub use scenario::host::{HostSettings, SharedSender};
 pub use scenario::kernel_only::RUNS_WITH;
 pub use scenario::kernel_release::KernelRelease;
 pub use scenario::plan::{NextTransfer, Transfer, plan, plan_while};

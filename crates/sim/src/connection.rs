@@ -153,7 +153,7 @@ impl Connection {
     /// A packet leaves the sender, or a burst, after a processing time that keeps the order.
     #[inline(always)]
     fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
-        let leaves = self.sender.hand_over(data, now);
+        let leaves = self.sender.hand_over(data, now, &mut network.cards);
         let leaves = self.departures.next(data, leaves, || self.sender.link());
         if !data.opens() {
             network.ledger.sent(self.flow, data.packets, data.retransmitted(), data.stamped);

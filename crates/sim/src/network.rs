@@ -1,6 +1,7 @@
 //! What connections share: the links, the event queue and the ledger.
 
 use fairhaul_experiment::{Flow, Grid, Ledger, PacketRecorder, Scenario, Traffic};
+use fairhaul_path::card::SendCard;
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Burst, Departure, LinkPacket, LinkPort};
 use fairhaul_units::{Data, Span, Time};
@@ -68,6 +69,8 @@ pub struct Network {
     pub ledger: Ledger,
     pub trace: Option<Box<PacketRecorder>>,
     pub limits: RunLimits,
+    /// Cards of senders that flows share.
+    pub cards: Vec<SendCard>,
 }
 
 impl Network {
@@ -93,6 +96,7 @@ impl Network {
             ledger: Ledger::new_while(grid, scenario.flows.len(), scenario.links.len(), goes_on)?,
             trace: None,
             limits: RunLimits::new(control),
+            cards: scenario.shared_cards(),
         })
     }
 

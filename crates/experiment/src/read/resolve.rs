@@ -12,6 +12,7 @@ use super::exchange::pair;
 use super::expectations::expectations;
 use super::fields::{Direction, FlowKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
+use super::host_settings;
 use super::impairments::impairments;
 use super::link_graph::{DuplexLink, LinkDirection, LinkGraph};
 use super::link_schedule::losses;
@@ -66,6 +67,9 @@ pub(super) fn resolve(
         flow_specs.iter().zip(bases).map(|(spec, base)| spec.flows(base, &net)).collect();
     let mut flows = flows.filter(|_| flow_specs.len() == tables.len())?;
     pair(tables, &mut flows, notes);
+    host_settings::check_senders(tables, notes);
+    let mut flows: Vec<_> = flows.into_iter().flatten().collect();
+    host_settings::number_senders(&mut flows);
     Some(Scenario {
         title: root.title.value.clone().unwrap_or_else(|| stem.to_owned()),
         source: root.source.value.clone(),
@@ -74,7 +78,7 @@ pub(super) fn resolve(
         warmup,
         grain: root.grain.value,
         links: links?,
-        flows: flows.into_iter().flatten().collect(),
+        flows,
         expectations,
     })
 }

@@ -13,6 +13,9 @@ pub(super) fn add(flow: &Flow, described: &mut Value) {
     }
     if let Some(settings) = &flow.host {
         described["host"] = host(settings);
+        if let Some(sender) = &settings.sender {
+            described["host"]["sender"] = sender.name.clone().into();
+        }
         if let Some(links) = settings.links {
             described["host"]["links"] = links.into();
         }

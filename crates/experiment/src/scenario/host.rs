@@ -3,14 +3,25 @@
 use std::collections::BTreeMap;
 
 use super::kernel_release::KernelRelease;
-use fairhaul_path::card::{Moderation, Noise, Processor};
+use fairhaul_path::card::{Moderation, Noise, Processor, SendCard};
 use fairhaul_units::Rate;
+
+/// The host of the senders of several flows, which share its card and its processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedSender {
+    /// Its name.
+    pub name: String,
+    /// Its number among those of a scenario, from zero on.
+    pub number: u32,
+}
 
 /// See the module. By default a host has none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostSettings {
     /// Whether the receiver merges consecutive packets that it takes over together (receive offload).
     pub gro: bool,
+    /// The host of the sender, where flows share it.
+    pub sender: Option<SharedSender>,
     /// The rate at which packets leave the sender's card.
     pub line_rate: Option<Rate>,
     /// Over how many links its bursts leave in turn; `None`: one.
@@ -50,6 +61,11 @@ impl HostSettings {
     /// The number of links of the sender's card.
     pub fn links(&self) -> u8 {
         self.links.unwrap_or(1)
+    }
+
+    /// The card of the sender.
+    pub fn send_card(&self) -> SendCard {
+        SendCard::new(self.line_rate, self.processor).bonded(self.links())
     }
 
     /// The kernel that is simulated.

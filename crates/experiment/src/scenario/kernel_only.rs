@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::host::{TCP_RMEM, TCP_WMEM, TSO_RTT_LOG};
-use crate::{Flow, Hold, HostSettings, Scenario, Traffic};
+use crate::{Flow, Hold, HostPacing, HostSettings, Scenario, Traffic};
 
 /// How to run a scenario that only kernels can run, as the end of a sentence.
 pub const RUNS_WITH: &str = "runs with --engine linux";
@@ -20,6 +20,7 @@ impl Flow {
     pub fn beyond_lab(&self) -> Vec<&'static str> {
         let Some(host) = self.host.as_deref() else { return Vec::new() };
         let keys = [
+            (host.sender.is_some(), "host.sender"),
             (host.line_rate.is_some(), "host.line_rate"),
             (host.links.is_some(), "host.links"),
             (!host.noise.is_none(), "host.noise"),
@@ -61,8 +62,13 @@ impl Flow {
             let unknown = unknown.join(", ");
             format!("host.sysctl: the simulator knows {known}, not {unknown}; this {RUNS_WITH}")
         });
+        let by_fq = self.pacing == HostPacing::Linux
+            && (self.max_pacing_rate.is_none() || host.qdisc.as_deref() == Some("fq"));
+        let shares = (host.sender.is_some() && by_fq).then(|| {
+            format!("host.sender: the simulator's senders with the queue discipline fq share no card; this {RUNS_WITH}")
+        });
         let wrong = host.wrong_sysctl().map(|(name, wanted)| format!("host.sysctl: {name} must be {wanted}"));
-        receiver.into_iter().chain(qdisc).chain(sysctl).chain(wrong).collect()
+        receiver.into_iter().chain(qdisc).chain(shares).chain(sysctl).chain(wrong).collect()
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod kernel_release;
 pub(crate) mod plan;
 pub(crate) mod receiver_clock;
 pub(crate) mod sender;
+mod shared_senders;
 pub(crate) mod source;
 pub(crate) mod traffic;
 pub(crate) mod vectors;

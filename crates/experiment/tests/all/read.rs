@@ -365,6 +365,27 @@ fn a_sender_has_as_many_links_as_its_host_says_each_with_a_rate() {
 }
 
 #[test]
+fn flows_that_name_the_same_sender_share_its_card_and_need_its_settings() {
+    let set = |second: &'static str| {
+        [
+            ("flow.F1.host", "{ sender = \"a\", line_rate = \"1 Gbit/s\" }"),
+            ("flow.F2.host", second),
+            ("flow.*.offload", "16 packets"),
+            ("flow.*.send_buffer", "\"1 MB\""),
+        ]
+    };
+    let numbers = |second| {
+        let flows = base(KERNEL, &set(second)).flows;
+        let sender = |flow: &Flow| flow.host.as_deref()?.sender.as_ref().map(|sender| sender.number);
+        flows.iter().map(sender).collect::<Vec<_>>()
+    };
+    let (same, other) = ("{ sender = \"a\", line_rate = \"1 Gbit/s\" }", "{ sender = \"b\", gro = true }");
+    assert_eq!((numbers(same), numbers(other)), (vec![Some(0); 3], vec![Some(0), Some(1), Some(1)]));
+    let wrong = mistakes(KERNEL, &set("{ sender = \"a\", line_rate = \"2 Gbit/s\" }"));
+    assert!(wrong.contains("another flow has \"a\" with other settings of its sender"), "{wrong}");
+}
+
+#[test]
 fn a_drop_tail_queue_drops_on_arrival_or_at_departure() {
     let drop = |when: &str, more: &str| {
         let queue = format!("{{ kind = \"droptail\", capacity = \"50 packets\", drop = \"{when}\"{more} }}");

@@ -32,6 +32,8 @@ pub struct HostSettings {
     pub burst: u64,
     /// Whether it merges consecutive packets that it receives together.
     pub merges: bool,
+    /// Its name, where flows share it by name. Hosts without one are shared by flows of equal settings.
+    pub name: Option<String>,
     /// The rate at which packets leave its card.
     pub line_rate: Option<Rate>,
     /// The number of its links, which bursts take in turn.
@@ -60,6 +62,7 @@ impl Default for HostSettings {
         HostSettings {
             burst: 1,
             merges: false,
+            name: None,
             line_rate: None,
             links: 1,
             moderation: Moderation::NONE,
@@ -81,6 +84,7 @@ impl HostSettings {
         let sends = HostSettings { burst: flow.offload, qdisc, ..HostSettings::default() };
         let Some(host) = flow.host.as_deref() else { return sends };
         HostSettings {
+            name: host.sender.as_ref().map(|sender| sender.name.clone()),
             line_rate: host.line_rate,
             links: host.links(),
             sending: host.processor,

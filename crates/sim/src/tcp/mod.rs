@@ -2,6 +2,7 @@
 //! them the time and asks what to send.
 
 mod adaptive_delayed_ack;
+mod at_card;
 mod buffer_limits;
 mod card;
 mod datagrams;
@@ -27,6 +28,7 @@ mod sender;
 mod sender_config;
 mod time_stamps;
 
+pub use at_card::AtCard;
 pub use buffer_limits::BufferLimits;
 pub use card::Card;
 pub use datagrams::Datagrams;

@@ -7,7 +7,10 @@ use fairhaul_units::{Bytes, Data, Span, Time};
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct SendCard {
+    /// Unused where it is shared.
     card: card::SendCard,
+    shared: Option<u32>,
+    link: usize,
     kernel: KernelRelease,
 }
 
@@ -16,20 +19,28 @@ impl SendCard {
     pub fn of(flow: &Flow) -> Option<SendCard> {
         let host = flow.host.as_deref()?;
         let is_limit = host.line_rate.is_some() || host.processor.is_some();
-        let card = card::SendCard::new(host.line_rate, host.processor).bonded(host.links());
-        is_limit.then_some(SendCard { card, kernel: host.release() })
+        let shared = host.sender.as_ref().map(|sender| sender.number);
+        is_limit.then(|| SendCard { card: host.send_card(), shared, link: 0, kernel: host.release() })
     }
 
     /// Packets of a burst, or those after its first one, are handed over at `now`: when the last bit of the first has left,
-    /// and when that of the last.
-    pub fn send(&mut self, data: &Data, now: Time) -> (Time, Time) {
+    /// and when that of the last; `cards`: cards that several flows share.
+    pub fn send(&mut self, data: &Data, now: Time, cards: &mut [card::SendCard]) -> (Time, Time) {
         let (size, packets) = (Bytes(data.packet_size().into()), data.packets.max(1).into());
-        self.card.send(size, packets, data.sending.follows(), now)
+        let card = self.shared.map_or(&mut self.card, |number| &mut cards[number as usize]);
+        let times = card.send(size, packets, data.sending.follows(), now);
+        self.link = card.link();
+        times
+    }
+
+    /// Whether other flows share it.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
     /// The link of the burst that was handed over last.
     pub fn link(&self) -> usize {
-        self.card.link()
+        self.link
     }
 
     /// The time from packet to packet of a burst.
@@ -37,11 +48,16 @@ impl SendCard {
         self.card.spacing(size)
     }
 
-    /// Whether no more than `limit` bytes wait in it at `now`, and no more than the kernel allows a socket, which may be one
-    /// that `paces`; if more do, until when.
-    pub fn has_room(&self, limit: u64, paces: bool, now: Time) -> Result<(), Time> {
+    /// How many bytes of a socket may wait in it that itself allows `limit`: no more than its kernel allows any socket, or, in
+    /// older kernels, any but one that `paces`.
+    pub fn most(&self, limit: u64, paces: bool) -> u64 {
         let (most, holds_for_paced) = self.kernel.most_at_card();
-        self.card.has_room(Bytes(if paces && !holds_for_paced { limit } else { limit.min(most) }), now)
+        if paces && !holds_for_paced { limit } else { limit.min(most) }
+    }
+
+    /// Whether no more than `most` bytes wait in it at `now`; if more do, until when.
+    pub fn has_room(&self, most: u64, now: Time) -> Result<(), Time> {
+        self.card.has_room(Bytes(most), now)
     }
 }
 
@@ -56,7 +72,8 @@ mod tests {
     }
 
     fn card(rate: Option<Rate>, processor: Option<Processor>) -> SendCard {
-        SendCard { card: card::SendCard::new(rate, processor), kernel: KernelRelease::default() }
+        let card = card::SendCard::new(rate, processor);
+        SendCard { card, shared: None, link: 0, kernel: KernelRelease::default() }
     }
 
     /// When the first and the last of packets of 1500 B leave.
@@ -64,7 +81,7 @@ mod tests {
         let size = 1500 * u32::from(packets);
         let (ecn, cwr, congestion) = (Ecn::Capable, false, None);
         let data = Data { number: 0, stamped: us(now), size, packets, sending, ecn, cwr, congestion };
-        card.send(&data, us(now))
+        card.send(&data, us(now), &mut [])
     }
 
     #[test]
@@ -73,7 +90,7 @@ mod tests {
         // 1500 B at 1 Gbit/s take 12 us.
         assert_eq!(sent(&mut card, 3, Sending::Whole, 0), (us(12), us(36)));
         assert_eq!(sent(&mut card, 1, Sending::First, 10), (us(48), us(48)));
-        let room = |at| card.has_room(1500, true, us(at));
+        let room = |at| card.has_room(1500, us(at));
         assert_eq!((room(30), room(36)), (Err(us(36)), Ok(())));
     }
 

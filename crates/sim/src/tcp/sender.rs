@@ -42,7 +42,7 @@ use undo::UndoState;
 use usage::Usage;
 use validation::Validation;
 
-use super::{Fq, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
+use super::{AtCard, Fq, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,7 @@ pub struct Sender<C> {
     delay_exit: DelayExit,
     pacer: Pacer,
     fq: Option<Box<Fq>>,
+    at_card: AtCard,
     /// Packets that are retransmitted as one.
     retransmitted: RetransmittedBurst,
     /// A burst that the kernel sizes waits for another acknowledgement.
@@ -162,6 +163,7 @@ impl<C: Controller + Clone> Sender<C> {
             validation: (config.restart == Restart::Rfc7661).then(Box::default),
             delay_exit: DelayExit::new(config.slow_start),
             fq: by_fq.then(Box::default),
+            at_card: AtCard::default(),
             retransmitted: RetransmittedBurst::NONE,
             pacer: Pacer::new(
                 config.max_pacing_rate.filter(|_| !by_fq),

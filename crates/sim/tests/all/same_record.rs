@@ -6,11 +6,11 @@ use crate::reference;
 use crate::reference::chain::{Chain, ChainFlow, ChainLink};
 use crate::reference::compare::difference;
 use crate::reference::draw;
-use fairhaul_experiment::{Hold, Record, Scenario, Start, Traffic};
+use fairhaul_experiment::{Hold, HostSettings, Record, Scenario, SharedSender, Start, Traffic};
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_sim::{Control, run};
-use fairhaul_units::{Bytes, Span, Time};
+use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -121,6 +121,21 @@ fn a_router_that_answers_for_a_cloud_agrees() {
             same(&Chain { links, ..Chain::dumbbell(fast.clone(), flows.clone(), 5) })
         });
         assert!(lost(&answers, 0) < lost(&silent, 0));
+    }
+}
+
+#[test]
+fn flows_that_share_a_sender_agree_and_share_the_rate_of_its_links() {
+    // Each link of the card has 2 Mbit/s, and the link behind them 8.
+    for links in [1, 2] {
+        let sender = Some(SharedSender { name: "server".to_owned(), number: 0 });
+        let line_rate = Rate::from_bps(2_000_000);
+        let host = HostSettings { sender, line_rate, links: Some(links), ..HostSettings::default() };
+        let flow = ChainFlow { host: Some(host), offload: 4, ..ChainFlow::plain() };
+        let record = same(&Chain::dumbbell(slow_link(100), vec![flow.clone(), flow.clone(), flow], 4));
+        let bits: u64 = (0..3).map(|flow| 8 * 1000 * sent(&record, flow)).sum();
+        let mbit_per_s = bits as f64 / 4e6;
+        assert!((mbit_per_s / (2.0 * f64::from(links)) - 1.0).abs() < 0.1, "{mbit_per_s}");
     }
 }
 

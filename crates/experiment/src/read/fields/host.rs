@@ -108,6 +108,9 @@ table! {
     gro: bool = in_words("true with `moderation`, else false"),
         "Receive offload: the receiver merges consecutive packets that arrive together, as the kernel does, and \
          acknowledges them together.";
+    sender: Name = in_words("a host of its own"),
+        "Name of the sender's host. Flows that name the same one share its card, with all links, and its processor; \
+         their senders need the same settings.";
     line_rate: Rate = in_words("no limit"),
         "Rate of the sender's card: it splits a burst into packets, which leave one after the other at this rate.";
     links: Whole<1, { MOST_LINKS as u64 }> = default("1"),

@@ -3,6 +3,7 @@
 
 use fairhaul_cc::{Controller, Pacing};
 use fairhaul_experiment::Limit;
+use fairhaul_path::card::SendCard;
 use fairhaul_units::{Data, Span, Time};
 
 use super::Sender;
@@ -29,20 +30,24 @@ impl RetransmittedBurst {
 }
 
 impl<C: Controller + Clone> Sender<C> {
-    /// Packets are handed over to their host at `now`: when the last bit of the first has left the card.
+    /// Packets are handed over to their host at `now`: when the last bit of the first has left the card, which is perhaps one of
+    /// the `cards` that flows share.
     #[inline(always)]
-    pub fn hand_over(&mut self, data: &Data, now: Time) -> Time {
+    pub fn hand_over(&mut self, data: &Data, now: Time, cards: &mut [SendCard]) -> Time {
         if self.fq.is_none() && self.config.card.is_none() {
             return now;
         }
-        self.pass_host(data, now)
+        self.pass_host(data, now, cards)
     }
 
     #[inline(never)]
-    fn pass_host(&mut self, data: &Data, now: Time) -> Time {
+    fn pass_host(&mut self, data: &Data, now: Time, cards: &mut [SendCard]) -> Time {
         let departs = self.fq.as_ref().map_or(now, |fq| fq.departs().max(now));
         let card = self.config.card.as_mut();
-        let (first, last) = card.map_or((departs, departs), |card| card.send(data, departs));
+        let (first, last) = card.map_or((departs, departs), |card| card.send(data, departs, cards));
+        if self.config.card.is_some_and(|card| card.is_shared()) {
+            self.at_card.hand_over(data, last, now);
+        }
         if let Some(fq) = &mut self.fq {
             fq.has_left(last);
         }

@@ -87,7 +87,8 @@ impl<C: Controller + Clone> Sender<C> {
         let packet = u64::from(self.config.packet);
         let of_rate = (rate * packet as f64 / PARTS_OF_SECOND) as u64;
         let limit = of_rate.max(2 * burst * packet);
-        card.has_room(limit, self.spreads(), now)
+        let most = card.most(limit, self.spreads());
+        if card.is_shared() { self.at_card.has_room(most, now) } else { card.has_room(most, now) }
     }
 
     /// The rate by which the kernel sizes bursts, packets/s, also where nothing paces [LINUX, tcp_update_pacing_rate].

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairhaul_cc::entries;
 use fairhaul_experiment::{
     Flow, Grain, Growth, Hold, HostPacing, HostSettings, KernelRelease, ReceiverClock, Recovery, Restart,
-    Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+    Rto, SharedSender, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
 use fairhaul_path::card::{DimDriver, Moderation, Noise, Processor};
 use fairhaul_path::impair::{
@@ -601,7 +601,7 @@ fn hosts() -> impl Strategy<Value = Option<HostSettings>> {
         moderations(),
         noises(),
         prop::option::weighted(0.3, (0u64..2000, 0u64..400, 0u64..500)),
-        (prop::option::of(1_000u64..200_000), 1u8..4),
+        (prop::option::of(1_000u64..200_000), 1u8..4, prop::option::weighted(0.4, 0u32..2)),
         (any::<bool>(), any::<bool>()),
         (limits("net.ipv4.tcp_rmem"), limits("net.ipv4.tcp_wmem")),
         prop::option::of(select(vec![
@@ -611,25 +611,41 @@ fn hosts() -> impl Strategy<Value = Option<HostSettings>> {
             KernelRelease::Linux6_16,
         ])),
     );
+    // Flows that share a sender have the same card: one of two.
+    let sender = |number: u32| SharedSender { name: number.to_string(), number };
     let settings = settings.prop_map(
-        |(gro, moderation, noise, work, (line_kbps, links), tunes, (rmem, wmem), kernel)| HostSettings {
-            gro,
-            line_rate: line_kbps.and_then(|kbps| Rate::from_bps(1000 * kbps)),
-            links: line_kbps.map(|_| links).filter(|links| *links > 1),
-            moderation,
-            noise,
-            processor: work.map(|(burst, kilobyte, packet)| Processor {
-                burst: Span::from_us(burst),
-                kilobyte: Span::from_us(kilobyte),
-                packet: Span::from_us(packet),
-            }),
-            kernel,
-            qdisc: None,
-            sysctls: rmem.into_iter().chain(wmem).collect(),
-            tunes_send_buffer: tunes.0,
-            tunes_receive_buffer: tunes.1,
+        move |(gro, moderation, noise, work, (line_kbps, links, shared), tunes, (rmem, wmem), kernel)| {
+            HostSettings {
+                gro,
+                line_rate: line_kbps.and_then(|kbps| Rate::from_bps(1000 * kbps)),
+                links: line_kbps.map(|_| links).filter(|links| *links > 1),
+                moderation,
+                noise,
+                processor: work.map(|(burst, kilobyte, packet)| Processor {
+                    burst: Span::from_us(burst),
+                    kilobyte: Span::from_us(kilobyte),
+                    packet: Span::from_us(packet),
+                }),
+                kernel,
+                qdisc: None,
+                sysctls: rmem.into_iter().chain(wmem).collect(),
+                tunes_send_buffer: tunes.0,
+                tunes_receive_buffer: tunes.1,
+                sender: shared.map(sender),
+            }
         },
     );
+    let settings = settings.prop_map(|settings| match settings.sender.as_ref().map(|sender| sender.number) {
+        None => settings,
+        Some(0) => {
+            HostSettings { line_rate: Rate::from_bps(20_000_000), links: None, processor: None, ..settings }
+        }
+        Some(_) => {
+            let ten = Span::from_us(10);
+            let processor = Some(Processor { burst: ten * 20, kilobyte: ten, packet: ten });
+            HostSettings { line_rate: Rate::from_bps(8_000_000), links: Some(2), processor, ..settings }
+        }
+    });
     prop_oneof![2 => Just(None), 1 => settings.prop_map(Some)]
 }
 

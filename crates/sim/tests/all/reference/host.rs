@@ -412,7 +412,7 @@ impl Host {
     }
 
     fn launch(&mut self, mut data: Data, now: Time, shared: &mut Shared) {
-        let handed = self.sender.hand_over(&data, now);
+        let handed = self.sender.hand_over(&data, now, &mut shared.cards);
         let mut leaves = handed;
         if !self.overhead.is_zero() {
             if !data.sending.follows() {

@@ -21,6 +21,7 @@ mod xcp_fairness;
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::{Record, Scenario, Transfer, plan};
+use fairhaul_path::card::SendCard;
 use fairhaul_units::{Span, Time};
 
 use calendar::{Calendar, Event};
@@ -68,6 +69,8 @@ pub struct Shared {
     pub links: Vec<Link>,
     /// Unclaimed payload of transfers that several flows share, by the first of them.
     pub unclaimed: BTreeMap<u32, u64>,
+    /// Cards of senders that flows share.
+    pub cards: Vec<SendCard>,
 }
 
 /// Runs `scenario` the plain way.
@@ -80,6 +83,7 @@ pub fn run(scenario: &Scenario) -> Record {
         ledger: Ledger::new(scenario),
         links,
         unclaimed: unclaimed.collect(),
+        cards: scenario.shared_cards(),
     };
     for (serial, transfer) in transfers.iter().enumerate() {
         shared.calendar.add(transfer.start, Event::Start(serial as u32));
