@@ -89,11 +89,10 @@ impl<T: Packet> BufferedLink<T> {
     #[inline(always)]
     pub fn offer(&mut self, queued: Queued<T>, flow: u32, dropped: &mut Vec<Queued<T>>) {
         self.totals.arrived += 1;
-        let now = queued.arrived;
+        let (now, size) = (queued.arrived, Bytes(queued.size.into()));
         if self.unasked && self.sending.0 <= now {
             self.ask_empty();
         }
-        let size = Bytes(queued.size.into());
         match &mut self.queue {
             Queue::DropTail(tail) => {
                 self.bytes += size;
