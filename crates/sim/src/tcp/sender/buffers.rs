@@ -82,7 +82,7 @@ impl<C: Controller + Clone> Sender<C> {
     fn write(&mut self, to_end_of_call: bool, now: Time) {
         let (una, next) = (self.board.una(), self.board.next());
         let is_endless = (self.total, self.ready) == (u64::MAX, u64::MAX);
-        let at_card = self.config.card.is_some_and(|card| card.has_room(0, false, now).is_err());
+        let at_card = self.config.card.as_ref().is_some_and(|card| self.has_room_at(card, 0, now).is_err());
         let waits = at_card || self.fq.as_ref().is_some_and(|fq| !fq.is_empty(now));
         let may_leave = is_endless && self.config.buffers.may_be_short(una);
         let sent = (una, next, self.unacknowledged_bursts());

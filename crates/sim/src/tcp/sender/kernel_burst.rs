@@ -5,6 +5,7 @@ use fairhaul_units::{Span, Time};
 
 use super::{CaState, Sender};
 use crate::tcp::segmentation::{PARTS_OF_SECOND, Segmentation};
+use crate::tcp::send_card::SendCard;
 
 /// A burst waits for an acknowledgement only if it is due within that time, and something left within that time.
 const SOON: Span = Span::from_ms(1);
@@ -88,6 +89,11 @@ impl<C: Controller + Clone> Sender<C> {
         let of_rate = (rate * packet as f64 / PARTS_OF_SECOND) as u64;
         let limit = of_rate.max(2 * burst * packet);
         let most = card.most(limit, self.spreads());
+        self.has_room_at(&card, most, now)
+    }
+
+    /// Whether no more than `most` bytes of this socket wait at the card; if more do, until when.
+    pub(super) fn has_room_at(&self, card: &SendCard, most: u64, now: Time) -> Result<(), Time> {
         if card.is_shared() { self.at_card.has_room(most, now) } else { card.has_room(most, now) }
     }
 
