@@ -2,8 +2,7 @@
 //!
 //! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno [RFC 6582], SACK [RFC 6675],
 //! RACK [RFC 8985]) and its undo [RFC 4015], the retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer.
-//! Which packets are lost, and which of them to retransmit next, it asks its loss detector. The engine reports each event
-//! to it, then polls it until it has nothing to send.
+//! Its loss detector says what is lost. The engine reports each event to it, then polls it until it has nothing to send.
 
 mod buffers;
 mod burst;
