@@ -154,8 +154,8 @@ fn follow(samples: &[Sample], controller: Builtin) -> Followed {
         }
         if after.ca_state == CaState::Recovery && before.ca_state != CaState::Recovery {
             rules = reduced(&rules[0].0, *now, before, srtt);
-            let threshold = after.ssthresh.expect("recovery sets it");
-            if follows {
+            // A reduction that is undone before the sample has left no threshold.
+            if let Some(threshold) = after.ssthresh.filter(|_| follows) {
                 followed.falls.push((*now, threshold.into(), rules[0].1.ssthresh));
             }
             follows = !missed;
