@@ -91,8 +91,8 @@ def test_means_may_differ_by_a_twentieth_and_the_largest_burst_not_at_all() -> N
 
 @needs_linux
 def test_a_cell_runs_on_both_engines_and_is_kept(tmp_path: Path) -> None:
-    length = Measurement(seeds=1, most_packets=1000)
-    [one] = compared([CELL], length, tmp_path)
+    measurement = Measurement(seeds=1, most_packets=1000)
+    [one] = compared([CELL], measurement, tmp_path)
     assert isinstance(one, Compared)
     assert {each.quantity for each in one.differences} == {
         *("burst_mean", "burst_largest", "acks_per_packet", "cwnd", "rtt_ms", "goodput"),
@@ -100,5 +100,5 @@ def test_a_cell_runs_on_both_engines_and_is_kept(tmp_path: Path) -> None:
     # BBR sends bursts of two packets at this rate, in both engines.
     assert [run["burst_largest"] for run in (*one.sim, *one.linux)] == [2, 2]
     # What is kept is not run again: a damaged engine would not be noticed.
-    [again] = compared([CELL], length, tmp_path)
+    [again] = compared([CELL], measurement, tmp_path)
     assert again == one

@@ -102,10 +102,9 @@ class Cell:
             host["noise"] = NOISE
         if self.fq:
             host["qdisc"] = "fq"
-        buffers = {"send_buffer": "auto", "receive_buffer": "auto"}
-        if self.large_buffers and real_time:
-            buffers = {}
-        elif self.large_buffers:
+        unlimited = self.large_buffers and real_time
+        buffers = {} if unlimited else {"send_buffer": "auto", "receive_buffer": "auto"}
+        if self.large_buffers and not real_time:
             host["sysctl"] = dict(LARGE)
         flows = [
             {

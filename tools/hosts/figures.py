@@ -24,7 +24,7 @@ TOGETHER_S = 1e-6
 # A packet trace has at most 10^6 rows, and up to four for a packet.
 TRACED_PACKETS = 200_000
 # What a trace gives.
-TRACED = (
+OF_TRACE = (
     "acks_per_packet",
     "burst_mean",
     "burst_largest",
@@ -60,7 +60,7 @@ def _traced(record: Record, until_s: float, warmup_s: float) -> dict[str, Any]:
     """
     trace = record.trace
     if trace is None:
-        return dict.fromkeys(TRACED)
+        return dict.fromkeys(OF_TRACE)
     since_s = min(warmup_s, until_s / 2)
     rows = trace.filter((pl.col("t_s") >= since_s) & (pl.col("t_s") < until_s))
     kinds = dict(rows["what"].cast(pl.String).value_counts().iter_rows())

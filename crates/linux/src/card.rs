@@ -83,7 +83,7 @@ impl Card {
             let merges = bytes.div_ceil(LARGEST_MERGE.into());
             let work = self.receiving.map_or(Span::ZERO, |costs| costs.takes(merges, packets, bytes));
             interrupts.handed_over(now, packets, bytes, work);
-            self.delayed.iter().for_each(|(at, _)| interrupts.arrive(*at, 1, Span::ZERO));
+            interrupts.keep(self.delayed.iter().map(|(at, _)| (*at, 1)), Span::ZERO);
         }
     }
 }

@@ -122,8 +122,15 @@ impl Interrupts {
         self.collected.as_ref().map_or(first, Collected::due).max(self.ready)
     }
 
-    /// One at `now` has handed over packets, and its host works on them for a time. What is still in the ring is to arrive
-    /// again.
+    /// What an interrupt has left in the ring counts for the next one: when it came, and how many packets it is.
+    #[inline(always)]
+    pub fn keep(&mut self, ring: impl Iterator<Item = (Time, u64)>, spacing: Span) {
+        if let Some(collected) = &mut self.collected {
+            ring.for_each(|(at, packets)| collected.add(at, packets, spacing));
+        }
+    }
+
+    /// One at `now` has handed over packets, and its host works on them for a time.
     pub fn handed_over(&mut self, now: Time, packets: u64, bytes: u64, work: Span) {
         match (self.rule, &mut self.dim) {
             (Moderation::Adaptive { shortest }, _) => {

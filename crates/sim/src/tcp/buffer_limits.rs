@@ -107,14 +107,14 @@ impl BufferLimits {
         let full =
             tuning.filled(end, program.memory_if_written_to(end, (una, next, bursts), tuning.largest()));
         self.written = program.write(full, to_end_of_call, may_leave);
-        self.end = self.written.min(self.window_end(una));
+        self.set_end(una);
     }
 
     /// The receiver offers room for the packets below that number.
     #[inline(never)]
     pub fn offer(&mut self, una: u64, below: u64) {
         self.offered = if self.offered == u64::MAX { below } else { self.offered.max(below) };
-        self.end = self.written.min(self.window_end(una));
+        self.set_end(una);
     }
 
     /// The window is `cwnd` packets: a send buffer that its kernel sizes grows with it.
@@ -141,7 +141,7 @@ impl BufferLimits {
         if self.end < self.written { Limit::ReceiveWindow } else { Limit::SendBuffer }
     }
 
-    /// All packets below `una` are acknowledged. Where every packet fits, that changes nothing.
+    /// All packets below `una` are acknowledged, of a send buffer that has a size. Where every packet fits, that changes nothing.
     #[inline(always)]
     pub fn acknowledged(&mut self, una: u64) {
         if self.end != u64::MAX {
@@ -158,14 +158,18 @@ impl BufferLimits {
         {
             self.program.wake();
         }
-        self.end = self.written.min(self.window_end(una));
+        self.set_end(una);
     }
 
     #[inline(never)]
     fn move_to(&mut self, una: u64) {
-        if self.tuning.is_none() && self.written - una <= self.refill {
+        if self.written - una <= self.refill {
             self.written = una.saturating_add(self.full);
         }
+        self.set_end(una);
+    }
+
+    fn set_end(&mut self, una: u64) {
         self.end = self.written.min(self.window_end(una));
     }
 }

@@ -119,9 +119,8 @@ impl Card {
         poll.merged.into_iter().for_each(|data| each(data, false));
         let work = self.processor.map_or(Span::ZERO, |costs| costs.takes(merges, packets, bytes));
         self.interrupts.handed_over(due, packets, bytes, work);
-        for waiting in &self.ring {
-            self.interrupts.arrive(waiting.at, waiting.data.packets.max(1).into(), self.spacing);
-        }
+        let ring = self.ring.iter().map(|waiting| (waiting.at, waiting.data.packets.max(1).into()));
+        self.interrupts.keep(ring, self.spacing);
     }
 
     /// What waits in it, bytes.

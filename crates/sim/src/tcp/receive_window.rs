@@ -71,15 +71,15 @@ pub struct ReceiveWindow {
 /// Packets that arrive together.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// How many they are, the number of the packet behind them, and whether they are full.
+    /// How many they are.
     pub packets: u8,
-    /// See there.
+    /// The number of the packet behind them.
     pub end: u64,
-    /// See there.
+    /// Whether they are full.
     pub is_full: bool,
-    /// When they left, and now.
+    /// When they left.
     pub stamped: Time,
-    /// See there.
+    /// When they arrive.
     pub now: Time,
     /// Whether the same interrupt hands over more.
     pub more: bool,

@@ -1,5 +1,4 @@
 //! What an acknowledgement means for the buffers of both sockets.
-
 //
 // Differs from [LINUX]: what a call of the program leaves over is part of the next packet in a transfer that ends.
 
