@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import estimate
 from fairhaul.studies import advice
 from fairhaul.studies.advice import words
+from fairhaul.studies.advice.changes import changes
 from fairhaul.studies.advice.observed import observed
 from fairhaul.studies.advice.path import Known
 from fairhaul.studies.advice.tournament import (
@@ -26,7 +28,6 @@ from fairhaul.studies.advice.tournament import (
     Entry,
     Run,
     _Rounds,
-    changes,
     play,
 )
 from fairhaul.studies.comparison.question import Question
@@ -51,6 +52,18 @@ def advised(
 ) -> Advice:
     """Give the advice for a host that has none of the controllers."""
     return play(question, known, running or Running(), most_harm=most_harm, ways={})
+
+
+def with_loss_events(done: Advice, events: Sequence[int]) -> Advice:
+    """Give an advice whose runs have had a number of loss events, by setting."""
+    entries = [
+        replace(
+            entry,
+            runs=[replace(r, loss_events=n) for r, n in zip(entry.runs, events, strict=True)],
+        )
+        for entry in done.entries
+    ]
+    return replace(done, entries=entries)
 
 
 def test_connections_show_the_rate_together_and_the_round_trip_time() -> None:
@@ -158,7 +171,9 @@ def test_a_controller_that_takes_everything_is_not_recommended(tmp_path: Path) -
 
 
 def entry(name: str, goodputs: list[float]) -> Entry:
-    runs = [Run(goodput_bps=value, others_bps=1.0, loss_rate=0.0) for value in goodputs]
+    runs = [
+        Run(goodput_bps=value, others_bps=1.0, loss_rate=0.0, loss_events=20) for value in goodputs
+    ]
     return Entry(
         name=name,
         runs=runs,
@@ -208,11 +223,15 @@ def test_commands_fit_the_winner_and_the_host() -> None:
 
 def test_no_command_stands_under_runs_that_are_too_short() -> None:
     question, known = advice.read_path(["cubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
-    short = replace(advised(question, known, 1.0), duration_s=1.8)
-    assert not short.is_long_enough
+    short = with_loss_events(advised(question, known, 1.0), [20] * 10 + [4] * 2)
+    short = replace(short, duration_s=1.8)
+    assert (short.short, short.is_long_enough) == (2, False)
+    assert short.wanted_budget_s == pytest.approx(5.0), "20 loss events take five times as long"
     found = short.outcome()
-    assert found.answer.startswith("Cannot say yet: a run lasted 1.8 s, only ")
-    assert "min would do. So far " in found.answer
+    assert found.answer.startswith(
+        "Cannot say yet: runs of 1.8 s are too short for the long term in 2 of 12 settings; about "
+        "--budget 1min would do. So far "
+    )
     assert not [section for section in found.evidence() if section.commands]
     # 712 Mbit/s are more than what a path of 50 Mbit/s gives.
     seen = replace(short, known=replace(known, observed=observed(SS)))
@@ -302,7 +321,7 @@ def test_competing_flows_have_the_parameters_of_the_question() -> None:
 def test_the_commands_install_what_was_simulated() -> None:
     name = "2xfhstcp:c=20,eta_floor=false"
     question, known = advice.read_path([name, "cubic"], **QUICK)  # type: ignore[arg-type]
-    done = advised(question, known, 1.0)
+    done = with_loss_events(advised(question, known, 1.0), [20] * 12)
     (simulated,) = (entry for entry in done.entries if entry.name == name)
     done = replace(done, winner=simulated)
     assert words.answer(done).startswith("Use fhstcp:c=20,eta_floor=false over 2 connections")

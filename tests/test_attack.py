@@ -19,6 +19,7 @@ from fairhaul import cli
 from fairhaul.jobs.values import Running
 from fairhaul.runs.runs import Progress
 from fairhaul.scenario import own
+from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.read import ScenarioError, read_one
 from fairhaul.studies.attack import Attack, attack, kernel, read_question, words
 from fairhaul.studies.attack.box import Range, read_box
@@ -68,8 +69,11 @@ PLACE = Place(
 )
 
 
-def attacked(controller: str, objective: str, box: Mapping[str, Any], budget: str) -> Attack:
-    return attack(read_question(controller, objective, within=box, budget=budget))
+def attacked(
+    controller: str, objective: str, box: Mapping[str, Any], budget: str, profile: str = TUNED
+) -> Attack:
+    of = read_question(controller, objective, within=box, budget=budget, profile=profile)
+    return attack(of)
 
 
 def found(done: Attack) -> tuple[float, Place]:
@@ -109,12 +113,12 @@ def test_bbr_keeps_a_queue_of_a_path_or_more_in_deep_buffers() -> None:
 
 
 def test_a_second_cubic_flow_waits_long_at_large_windows_and_a_second_reno_flow_does_not() -> None:
-    # [LEITH 2008].
-    slow = attacked("cubic", "stall", JOINED, "8 s")
+    # [LEITH 2008], with hosts that send packet by packet.
+    slow = attacked("cubic", "stall", JOINED, "8 s", "plain")
     value, place = found(slow)
     assert value > 0.7
     assert place.bdp_packets > 150
-    assert attacked("reno", "stall", JOINED, "8 s").worst is None
+    assert attacked("reno", "stall", JOINED, "8 s", "plain").worst is None
 
 
 def test_highspeed_starves_its_own_flows_on_longer_paths() -> None:
@@ -415,7 +419,7 @@ def test_the_box_is_cut_to_what_the_lab_carries() -> None:
     assert (cut.rate.high, cut.rtt.high) == (200, 75)
     with pytest.raises(ScenarioError, match="a rate of at most 200 Mbit/s"):
         kernel.for_lab(read_box({"rate": "1 Gbit/s"}, "box"))
-    assert read_question("cubic", "queue", confirm="lab").attacked.own.profile == "linux-tcp"
+    assert read_question("cubic", "queue", confirm="lab").attacked.own.profile == "linux-tuned"
 
 
 def test_a_router_is_attacked_by_its_queue() -> None:

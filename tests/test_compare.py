@@ -48,7 +48,8 @@ def test_one_line_gives_one_object(fairhaul: Fairhaul) -> None:
 
 
 def test_the_answer_is_a_sentence_below_a_table(fairhaul: Fairhaul) -> None:
-    done = fairhaul("compare", "fhstcp", "reno", *PATH, "--against", "reno", "--seeds", "5")
+    plain = ("--profile", "plain")
+    done = fairhaul("compare", "fhstcp", "reno", *PATH, "--against", "reno", "--seeds", "5", *plain)
     assert (done.returncode, done.stderr) == (0, "")
     for words in ("Alone", "Competing with 1 reno", "% at 60 ms", "1 TB at 20 ms", "[", "5 seeds"):
         assert words in done.stdout

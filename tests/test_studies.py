@@ -107,8 +107,8 @@ def test_a_profile_is_for_files_that_name_none(
         return {flow["profile"] for flow in run["flows"]}
 
     bare = SCENARIO.replace('profile = "plain"\n', "")
-    assert profiles(bare) == {"plain"}
-    assert profiles(bare, "--profile", "linux") == {"linux"}
+    assert profiles(bare) == {"linux"}
+    assert profiles(bare, "--profile", "plain") == {"plain"}
     assert profiles(SCENARIO, "--profile", "linux") == {"plain"}
     assert profiles(bare, "--profile", "linux", "--set", "profile=plain") == {"plain"}
     assert cli.status_of(["run", str(file), "--profile", "linus"]) == 2

@@ -103,6 +103,15 @@ def _figures(
     return drawn
 
 
+def of_controller(name: str, flows: str = "F") -> dict[str, object]:
+    """Give the settings of flows with a controller.
+
+    BBR is used with RACK-TLP and nowhere without; others have the sender of their papers.
+    """
+    profile = "linux-tcp" if name in {"bbr", "bbr3"} else "plain"
+    return {f"flow.{flows}.controller": name, f"flow.{flows}.profile": profile}
+
+
 def scenario(file: str, settings: Sequence[Mapping[str, object]]) -> Scenario:
     """Read a scenario of the gallery under `settings`, the last of which weigh most.
 

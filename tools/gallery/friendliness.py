@@ -10,7 +10,7 @@ from fairhaul.figures.charts import Curve, Look, Scale
 from fairhaul.figures.charts.vega import Spec
 from fairhaul.figures.look import colour
 from fairhaul.measures.measures import measure
-from tools.gallery import Key, scenario
+from tools.gallery import Key, of_controller, scenario
 from tools.gallery.grid import Panel, grid
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
             "beside.toml",
             [
                 short,
+                of_controller(name),
                 {
-                    "flow.F.controller": name,
                     "flow.*.rtt": f"{ms} ms",
                     "bottleneck.queue.capacity": buffer,
                 },

@@ -10,7 +10,7 @@ from fairhaul.figures.charts import Curve, Look, Scale
 from fairhaul.figures.charts.vega import Spec
 from fairhaul.figures.look import colour
 from fairhaul.measures.measures import measure
-from tools.gallery import Key, scenario
+from tools.gallery import Key, of_controller, scenario
 from tools.gallery.grid import Panel, grid
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
     return {
         (name, str(ratio)): scenario(
             "rtt.toml",
-            [short, {"flow.far.rtt": f"{NEAR_MS * ratio} ms", "flow.*.controller": name}],
+            [short, {"flow.far.rtt": f"{NEAR_MS * ratio} ms"}, of_controller(name, "*")],
         )
         for name in names
         for ratio in RATIOS

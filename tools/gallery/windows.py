@@ -10,7 +10,7 @@ from fairhaul.figures.charts import Look
 from fairhaul.figures.charts.vega import Spec
 from fairhaul.figures.look import colour
 from fairhaul.studies.papers.figures import windows
-from tools.gallery import Key, scenario
+from tools.gallery import Key, of_controller, scenario
 
 if TYPE_CHECKING:
     from fairhaul.figures.charts import Span
@@ -29,7 +29,7 @@ def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
     # A setting cannot take a flow out of a scenario, so one that is to be gone sends a single byte.
     beside: Mapping[str, Mapping[str, object]] = {ALONE: {"flow.reno.traffic": "1 B"}, BESIDE: {}}
     return {
-        (name, how): scenario("windows.toml", [short, {"flow.F.controller": name}, setting])
+        (name, how): scenario("windows.toml", [short, of_controller(name), setting])
         for name in names
         for how, setting in beside.items()
     }

@@ -14,9 +14,10 @@ from fairhaul.figures.look import colours_of
 from fairhaul.figures.view import DEFAULT, View
 from fairhaul.measures import grain
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.figure_rows import linux_sender_line, overview, tables_of
+from fairhaul.results.figure_rows import overview, tables_of
 from fairhaul.results.summary import scenario_result
 from fairhaul.results.table import rows_of
+from fairhaul.scenario import profiles
 from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.link import link_to
 from fairhaul.scenario.read import ScenarioError
@@ -176,9 +177,10 @@ def _how(case: Case) -> Iterator[str]:
         )
     if single := grain.of_scenario(scenario):
         yield grain.line(single)
-    of_linux = (f["controller"] for f in case.runs[0]["flows"] if f.get("profile") == "linux")
-    if not FACTS[case.runs[0]["engine"]].kernel and (line := linux_sender_line(of_linux)):
-        yield line
+    if not FACTS[case.runs[0]["engine"]].kernel:
+        flows = (flow for flow in case.runs[0]["flows"] if flow["controller"])
+        if used := [flow["profile"] for flow in flows]:
+            yield profiles.line(used)
 
 
 def _trust(runs: Sequence[RunFigures]) -> Iterator[str]:

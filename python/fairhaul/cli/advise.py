@@ -60,7 +60,8 @@ def advise(from_: Any, only: tuple[str, ...], work: Work, **how: Any) -> None:
     The controllers that this host can use compete over 12 settings of what is not known of the
     path: its buffer, the competing flows and the loss. The advice is the fastest candidate that
     leaves enough to the competing flows. All candidates are simulated with fq on the sender, as the
-    commands set it. A second of the budget is 2.5 million packets.
+    commands set it. A second of the budget is 2.5 million packets, or more
+    where hosts send them in bursts.
     """
     from fairhaul.studies.advice import advise as advised
 

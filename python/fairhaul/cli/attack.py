@@ -10,6 +10,7 @@ import click
 from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.engines import kernel_option
+from fairhaul.cli.options import flows_profile_option
 from fairhaul.cli.score import one_controller, own_controller_option
 from fairhaul.cli.study import Work, study
 from fairhaul.measures.types import SCHEMA
@@ -48,7 +49,7 @@ ALL = "all"
 @click.option(
     "--seed", type=click.IntRange(min=0, max=2**31), default=1, show_default=True, metavar="SEED"
 )
-@option("--profile plain|linux-tcp|linux", "Sender of all flows; by default as score.")
+@flows_profile_option
 @option(
     "--confirm",
     "Replay the worst place in Linux in simulated time (linux), or on the kernel of this host "
@@ -65,7 +66,7 @@ def attack(  # noqa: PLR0913, PLR0917
     queue: str | None,
     budget: str,
     seed: int,
-    profile: str | None,
+    profile: str,
     confirm: Engine | None,
     work: Work,
 ) -> None:

@@ -9,7 +9,7 @@ import click
 from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.engines import engine_option, kernel_option
-from fairhaul.cli.options import controller_option
+from fairhaul.cli.options import controller_option, flows_profile_option
 from fairhaul.cli.study import Work, study
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 @option("--buffer LIMIT", "Buffer of the bottleneck, e.g. 20ms, 1bdp or '100 packets'.", default="")
 @option("--size", "Transfer whose completion time is computed.", default="1TB")
 @option("--against NxCC", "Competing flows, e.g. 4xreno.")
-@option(
-    "--profile NAME",
-    "Sender of all flows: plain or linux; by default linux for BBR, plain for others.",
-)
+@flows_profile_option
 @option(
     "--pacing NAME",
     "Pacing by the hosts of all CC: fq, as Linux with this queue, or quic; by default none.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli.click_ext import flag, option
+from fairhaul.scenario.profiles import SHOWN, TUNED
 
 if TYPE_CHECKING:
     from fairhaul.scenario.read import Scenario
@@ -80,9 +81,12 @@ def _profile(context: click.Context, _option: click.Parameter, given: str | None
         context.with_resource(profile(given))
 
 
+flows_profile_option = option(
+    f"--profile {SHOWN}", "Senders and receivers of all flows (docs/profile.md).", default=TUNED
+)
 profile_option = option(
-    "--profile plain|linux-tcp|linux",
-    "Sender of all flows where a file does not name one.",
+    f"--profile {SHOWN}",
+    "Senders and receivers of all flows where a file does not name them (docs/profile.md).",
     callback=_profile,
     expose_value=False,
 )

@@ -9,6 +9,7 @@ import click
 
 from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, option
+from fairhaul.cli.options import flows_profile_option
 from fairhaul.cli.study import Work, study
 
 if TYPE_CHECKING:
@@ -56,11 +57,7 @@ own_controller_option = option(
     type=click.IntRange(8, 1024),
     default=64,
 )
-@option(
-    "--profile",
-    "Sender of all flows; by default linux for BBR, plain for others.",
-    type=click.Choice(["plain", "linux"]),
-)
+@flows_profile_option
 @study("score")
 def score(given: str | None, named: tuple[str, ...], work: Work, **how: Any) -> None:
     """Score a controller: one number from 0 to 1, and its parts.

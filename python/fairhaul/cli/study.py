@@ -39,7 +39,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "advise": {
         "--shard": NEXT,
         "--seeds": "each candidate runs over 12 drawn settings",
-        "--profile": "the candidates run on a host with Linux",
+        "--profile": "the commands set buffers and pacing as they are simulated",
     },
     "score": {"--seeds": "each path is run once: --paths is their number, --draw another draw"},
     "attack": {"--shard": NEXT, "--seeds": "a weakness is checked with five seeds"},

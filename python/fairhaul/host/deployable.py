@@ -85,7 +85,7 @@ def pacing_command(pacing: str) -> str:
     return f"tc qdisc replace dev DEVICE root {pacing}"
 
 
-def install_command(controller: Mapping[str, Any], profile: str | None = None) -> str:
+def install_command(controller: Mapping[str, Any], profile: str = "plain") -> str:
     """Give the command that installs a controller as it was simulated.
 
     It sets every parameter whose value is not the default of the eBPF port.

@@ -44,7 +44,7 @@ def ports() -> list[Port]:
     return list(answer["ports"])
 
 
-def parameters_of(controller: Mapping[str, Any], profile: str | None = None) -> dict[str, str]:
+def parameters_of(controller: Mapping[str, Any], profile: str = "plain") -> dict[str, str]:
     """Give the parameters with which an eBPF port does what a controller does in the simulator.
 
     Only values that are not the port's defaults are given, as `install` takes them.
@@ -67,14 +67,14 @@ def parameters_of(controller: Mapping[str, Any], profile: str | None = None) -> 
     return dict(answer["set"])
 
 
-def alone(controller: Mapping[str, Any], profile: str | None) -> Scenario:
+def alone(controller: Mapping[str, Any], profile: str) -> Scenario:
     """Give a scenario of one flow, which says what its controller's parameters are."""
-    flow = {"name": "F1", "rtt": "100 ms", "controller": dict(controller)}
+    flow = {"name": "F1", "rtt": "100 ms", "controller": dict(controller), "profile": profile}
     return read_one(
         {
             "duration": "1 s",
             "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": ONE_PRODUCT},
-            "flow": [flow | ({"profile": profile} if profile else {})],
+            "flow": [flow],
         }
     )
 

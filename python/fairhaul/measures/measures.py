@@ -212,7 +212,8 @@ def _links(record: Record, rows: Series, rates: Sequence[float]) -> list[LinkFig
     busy, arrived = rows.total("busy_s"), rows.total("arrived")
     dropped, marked = rows.total("dropped"), rows.total("marked")
     packets, size = rows.mean("backlog_packets"), rows.mean("backlog_bytes")
-    used = [float(time) / length for time in busy]
+    # The sum of the bins is rounded.
+    used = [min(float(time) / length, 1.0) for time in busy]
     changing = [i for i, link in enumerate(scenario["links"]) if varies(link)]
     if changing:
         sent = rows.total("sent_bytes")

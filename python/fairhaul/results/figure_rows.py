@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,9 +44,6 @@ LEAST = (
     *("busiest link %", "cwnd", "% of link", "p95 ms", "median ms", "queue packets", "RTOs"),
     *("modes/s", "capacity packets", "Jain of max-min shares"),
 )
-
-# Controllers whose flows have the profile "linux" by default.
-BBR = {"bbr", "bbr3"}
 
 
 def tables_of(engines: Mapping[str, Mapping[str, Any]], colours: Sequence[str] = ()) -> list[Table]:
@@ -187,17 +184,6 @@ def overview(labels: Sequence[str], scenarios: Sequence[Mapping[str, Any]]) -> T
             for label, row, utilization in zip(labels, rows, busy, strict=True)
         ],
     ).condensed()
-
-
-def linux_sender_line(controllers: Iterable[str]) -> str:
-    """Say that flows of BBR have the profile "linux"; nothing if there are none."""
-    bbr = sorted(BBR.intersection(controllers))
-    if not bbr:
-        return ""
-    return (
-        f'{" and ".join(bbr)} ran with the sender of Linux: profile "linux" is the default of '
-        'bbr and bbr3, and profile = "plain" selects the plain sender.'
-    )
 
 
 def estimated(value: Any, by: float = 1.0) -> dict[str, float | None]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fairhaul.scenario.listings import needed_queue
+from fairhaul.scenario.profiles import TUNED, checked
 from fairhaul.scenario.quantities import (
     rate_bps,
     require,
@@ -23,12 +24,9 @@ from fairhaul.scenario.quantities import (
     with_example,
 )
 from fairhaul.scenario.read import Scenario, ScenarioError, read_as_typed, toml
-from fairhaul.text.nearest import hint
 
 # Standard TCP: the reference for harm.
 STANDARD = "reno"
-
-PROFILES = ("plain", "linux-tcp", "linux")
 
 T = TypeVar("T")
 
@@ -48,15 +46,14 @@ class Transport:
 
     controller: Controller
     connections: int = 1
-    profile: str | None = None
+    profile: str = TUNED
     pacing: str | None = None
 
     def keys(self) -> dict[str, object]:
         """Give the keys of a flow with this transport."""
         shared = {"connections": self.connections} if self.connections > 1 else {}
-        profile = {"profile": self.profile} if self.profile else {}
         pacing = {"pacing": self.pacing} if self.pacing else {}
-        return {"controller": self.controller, **shared, **profile, **pacing}
+        return {"controller": self.controller, "profile": self.profile, **shared, **pacing}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +67,7 @@ class Others:
 
 def read_transport(
     given: str,
-    profile: str | None = None,
+    profile: str = TUNED,
     *,
     place: str = "",
     queue: str = "droptail",
@@ -79,7 +76,7 @@ def read_transport(
 
     Args:
         given: the text.
-        profile: the sender, `"plain"` or `"linux"`; None leaves it to the controller.
+        profile: that of its flows.
         place: where it is written, for messages; by default the text itself.
         queue: the kind of queue of its path.
 
@@ -113,13 +110,12 @@ def keyed(text: str) -> tuple[Controller, list[str]]:
 class Reading:
     """Reads the parts of a question, and collects mistakes."""
 
-    def __init__(self, profile: str | None, queue: str = "droptail") -> None:
+    def __init__(self, profile: str, queue: str = "droptail") -> None:
         """Read for flows of that profile, over a queue of that kind."""
         self.mistakes: list[str] = []
         self._profile = profile
         self._queue = queue
-        if profile is not None and profile not in PROFILES:
-            self.mistakes.append(f"--profile {profile}: {hint(profile, PROFILES)}")
+        self._collect(partial(checked, profile, "--profile"))
 
     def rate(self, given: str) -> int | None:
         """Read the rate of the bottleneck, bit/s."""

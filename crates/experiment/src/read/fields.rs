@@ -69,8 +69,8 @@ table! {
     node: Tables<NodeKeys> = in_words("`[bottleneck]` instead"), "The nodes of a graph.";
     link: Tables<GraphLinkKeys> = in_words("`[bottleneck]` instead"), "The links of a graph.";
     flow: Tables<FlowKeys> = required, "The flows, in order.";
-    profile: Profile = in_words("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
-        "Profile of the flows that do not set their own.";
+    profile: Profile = default("\"linux\""),
+        "Profile of the flows that do not set their own. The defaults of a flow on this page are those of `plain`.";
     grain: Grain = default("\"auto\""), "What is simulated as one: see [Grain](grain.md).";
     expect: Tables<ExpectKeys> = in_words("none"),
         "What is expected of the figures of a run, for [`fairhaul check`](check.md).";
@@ -226,10 +226,10 @@ table! {
         "How the retransmission timeout is computed from round-trip time samples.";
     on_timeout: OnTimeout = default("\"start over\""),
         "What the sender does when nothing has been acknowledged for the retransmission timeout.";
-    send_buffer: BufferSpec = in_words("no limit"),
+    send_buffer: BufferSpec = default("\"unlimited\""),
         "Limit of unacknowledged data at the sender. `auto`: the kernel sizes it, within `net.ipv4.tcp_wmem`.";
     sockbuf: Sockbuf = default("\"payload\""), "What counts towards `send_buffer`.";
-    receive_buffer: BufferSpec = in_words("no limit"),
+    receive_buffer: BufferSpec = default("\"unlimited\""),
         "Limit of the payload that the receiver holds. `auto`: the kernel sizes it, within `net.ipv4.tcp_rmem`.";
     packet: PacketSize = in_words("that of the scenario"),
         "Size of a data packet on the wire, headers included.";

@@ -6,7 +6,7 @@ use fairhaul_units::{Bytes, HEADER, Span};
 use super::capacity_trace::Traces;
 use super::exchange::with_file;
 use super::field::Accepts;
-use super::fields::{BufferSpec, DelayedAck, Direction, FlowKeys};
+use super::fields::{DelayedAck, Direction, FlowKeys};
 use super::flow_names::indexed;
 use super::host_settings;
 use super::link_graph::{LinkGraph, LinkRoute};
@@ -130,8 +130,8 @@ impl<'a> FlowSpec<'a> {
             sockbuf: keys.sockbuf.value,
             clock: clock(keys),
             min_rto: keys.min_rto.value,
-            send_buffer: keys.send_buffer.value.and_then(BufferSpec::bytes),
-            receive_buffer: keys.receive_buffer.value.and_then(BufferSpec::bytes),
+            send_buffer: keys.send_buffer.value.bytes(),
+            receive_buffer: keys.receive_buffer.value.bytes(),
             overhead: keys.overhead.value.unwrap_or_else(|| net.slowest(&self.route).on_wire(self.packet)),
             host: host_settings::of(keys),
         };
@@ -153,7 +153,7 @@ impl<'a> FlowSpec<'a> {
             DelayedAck::Never => None,
             DelayedAck::For(most) => Some(Hold::For { most, packets: self.keys.ack_every.value as u32 }),
             DelayedAck::Adaptive => {
-                let buffer = self.keys.receive_buffer.value.and_then(BufferSpec::bytes);
+                let buffer = self.keys.receive_buffer.value.bytes();
                 let half = buffer.map_or(u64::MAX, |b| b.0 / (2 * self.packet.0));
                 Some(Hold::Adaptive { quick: half.clamp(QUICK.0, QUICK.1) as u32 })
             }
@@ -253,7 +253,7 @@ fn check_sizes(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
     }
     let payload = packet - headers;
     for buffer in [&keys.send_buffer, &keys.receive_buffer] {
-        if let Some(size) = buffer.value.and_then(BufferSpec::bytes).filter(|size| *size < payload) {
+        if let Some(size) = buffer.value.bytes().filter(|size| *size < payload) {
             let text = format!("{size} is less than the payload of one packet, {payload}");
             buffer.key.note(text, notes);
         }

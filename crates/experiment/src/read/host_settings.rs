@@ -11,7 +11,7 @@ use crate::{Flow, HostSettings, SharedSender};
 
 /// The settings of the hosts of a flow; `None`: it has none.
 pub(super) fn of(keys: &FlowKeys) -> Option<Arc<HostSettings>> {
-    let is_auto = |buffer: Option<BufferSpec>| buffer == Some(BufferSpec::Auto);
+    let is_auto = |buffer: BufferSpec| buffer == BufferSpec::Auto;
     let mut settings = HostSettings {
         tunes_send_buffer: is_auto(keys.send_buffer.value),
         tunes_receive_buffer: is_auto(keys.receive_buffer.value),

@@ -199,6 +199,7 @@ fn flow(flow: &Flow) -> Value {
     match flow.profile {
         Profile::Plain => {}
         Profile::LinuxTcp => described["profile"] = "linux-tcp".into(),
+        Profile::LinuxTuned => described["profile"] = "linux-tuned".into(),
         Profile::Linux => described["profile"] = "linux".into(),
     }
     if flow.integer_cwnd {

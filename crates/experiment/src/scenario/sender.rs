@@ -110,6 +110,8 @@ pub enum Profile {
     Plain,
     /// Those of Linux, on ideal hosts.
     LinuxTcp,
+    /// Those of Linux and its hosts, with buffers that limit nothing.
+    LinuxTuned,
     /// Those of Linux and its hosts.
     Linux,
 }

@@ -132,7 +132,6 @@ def read_path(  # noqa: PLR0913
             buffer=buffer or "1 bdp",
             size=size,
             against=cross,
-            profile="linux",
             pacing=PACING,
             budget=budget,
         )

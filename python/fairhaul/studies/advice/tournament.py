@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -11,16 +11,16 @@ from typing import Any
 from fairhaul.host.deployable import Way
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Running, values
-from fairhaul.measures.measures import figures
+from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, figures
 from fairhaul.measures.types import RunFigures
 from fairhaul.report.outcome import StudyResult
-from fairhaul.runs.cost import PACKETS_PER_CPU_S
+from fairhaul.runs.cost import counted_s
 from fairhaul.scenario.read import Scenario, ScenarioError, read, variant
 from fairhaul.scenario.transport import Transport
 from fairhaul.statistics.estimate import ANY, Estimate, estimate
 from fairhaul.statistics.evidence import below, judge
-from fairhaul.statistics.splits import best_split
-from fairhaul.studies.advice.path import NAMES, USUAL, Known
+from fairhaul.studies.advice.changes import changes
+from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.advice.words import outcome_of
 from fairhaul.studies.comparison.question import Question
 
@@ -33,8 +33,8 @@ PACKET_BYTES = 1500
 WARMUP = 0.25
 # A link with a policer is so many times as fast as the policer.
 POLICED = 4
-# What a run of the second round should last at least, in round-trip times.
-ROUND_TRIPS = 200
+# How long a run lasts: at least this many round trips, and at most so many, or so many seconds.
+LEAST_ROUND_TRIPS, MOST_ROUND_TRIPS, MOST_S = 20, 1000, 600.0
 
 CANDIDATES = (
     *("cubic", "reno", "bbr", "bbr3", "highspeed", "scalable", "htcp", "bic", "illinois"),
@@ -45,11 +45,7 @@ PARALLEL = 4
 # The flow that competing flows are compared with: of the kernel's default controller, on a host
 # that does not pace, as theirs.
 TODAY = "one cubic flow, not paced"
-UNPACED = Transport(controller={"kind": USUAL}, profile="linux")
-
-
-# The part of the settings for which a rule is right, from which on it is stated.
-SEPARATES = 0.8
+UNPACED = Transport(controller={"kind": USUAL})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +55,8 @@ class Run:
     goodput_bps: float
     others_bps: float
     loss_rate: float
+    loss_events: int
+    """Of the flow that had most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +85,7 @@ class Advice(StudyResult):
     their mean goodput, bit/s; `changes` are sentences on when another controller would be better.
     `today` is the goodput of one flow of the kernel's default controller without pacing, and
     `path_bytes` is what the path and its buffer hold at most in any setting. `ways` say how this
-    host has each controller.
+    host has each controller. Runs last `duration_s`.
     """
 
     question: Question
@@ -119,6 +117,7 @@ class Advice(StudyResult):
             "today_goodput_bps": self.today.to_dict(),
             "completion_s": self.completion_s,
             "long_enough": self.is_long_enough,
+            "short_settings": self.short,
             "most_harm": self.most_harm,
             "candidates": [
                 {
@@ -144,19 +143,36 @@ class Advice(StudyResult):
         return self.question.size_bytes * 8 / self.winner.goodput.mean
 
     @property
-    def is_long_enough(self) -> bool:
-        """Whether the runs of the final lasted long enough for a judgement."""
-        return self.round_trips >= ROUND_TRIPS
+    def short(self) -> int:
+        """The number of settings in which a run of the final is too short for the long term."""
+        return sum(any(part < 1 for part in parts) for parts in self._parts())
 
     @property
-    def round_trips(self) -> float:
-        """How many round trips of the path a run of the final lasted."""
-        return self.duration_s / max(self.question.rtts_s)
+    def is_long_enough(self) -> bool:
+        """Whether the runs of the final lasted long enough for a judgement.
+
+        Either the transfer would have been over, or a flow had 20 loss events.
+        """
+        return self.short == 0
 
     @property
     def wanted_budget_s(self) -> float:
         """About the budget with which the runs would last long enough, in seconds."""
-        return self.question.budget_s * ROUND_TRIPS / self.round_trips
+        return self.question.budget_s / min(part for parts in self._parts() for part in parts)
+
+    def _parts(self) -> Iterator[list[float]]:
+        """Give for each setting the part of the length that it should have, of each run.
+
+        A run without loss events says that it should be longer, and not by how much.
+        """
+        for runs in zip(*(entry.runs for entry in self.entries), strict=True):
+            yield [
+                max(
+                    run.goodput_bps / 8 * self.duration_s / self.question.size_bytes,
+                    max(run.loss_events, 1) / ENOUGH_LOSS_EVENTS,
+                )
+                for run in runs
+            ]
 
 
 def play(
@@ -228,7 +244,7 @@ class _Rounds:
     ) -> dict[str, list[Run]]:
         """Run candidates, and today's flow for reference, over drawn settings."""
         players = {TODAY: UNPACED, **candidates}
-        self.duration_s = self._duration_s(len(players) * settings, part)
+        self.duration_s = self._duration_s(players, settings, part)
         plans = {
             name: self._scenarios(name, transport)[:settings] for name, transport in players.items()
         }
@@ -246,19 +262,26 @@ class _Rounds:
         self.packets += sum(run["packets"] for runs in results.values() for run in runs)
         return {name: [_run(run) for run in runs] for name, runs in results.items()}
 
-    def _duration_s(self, runs: int, part: float) -> float:
-        question = self._question
-        packets = question.budget_s * PACKETS_PER_CPU_S * part / runs
-        seconds = packets / (question.rate_bps / 8 / PACKET_BYTES)
-        least_s = 20 * max(question.rtts_s)
+    def _duration_s(self, players: Mapping[str, Transport], settings: int, part: float) -> float:
+        """How long runs may last; what one costs is proportional to its length."""
+        question, runs = self._question, len(players) * settings
+        rtt_s = max(question.rtts_s)
+        self.duration_s = max(MOST_S, MOST_ROUND_TRIPS * rtt_s)
+        cost_s = sum(
+            counted_s(scenario)
+            for name, transport in players.items()
+            for scenario in self._scenarios(name, transport)[:settings]
+        )
+        seconds = self.duration_s * question.budget_s * part / cost_s
+        least_s = LEAST_ROUND_TRIPS * rtt_s
         if seconds < least_s:
             wanted_s = question.budget_s * least_s / seconds
             raise ScenarioError(
                 f"--budget {question.budget_s:g}s: {runs} runs would end after {seconds:.2g} s "
-                f"each, too soon for a round-trip time of {max(question.rtts_s):g} s: give a "
+                f"each, too soon for a round-trip time of {rtt_s:g} s: give a "
                 f"budget of at least {math.ceil(wanted_s / 60)}min, or fewer candidates (--only)"
             )
-        return min(seconds, max(600.0, 1000 * max(question.rtts_s)))
+        return min(seconds, self.duration_s)
 
     def _holds_bytes(self, scenario: Scenario) -> float:
         """Give what the path of a setting holds: what is under way, and what waits."""
@@ -310,7 +333,10 @@ def _run(run: RunFigures) -> Run:
 
     losses = [flow["loss_rate"] or 0.0 for flow in run["flows"] if flow["role"] == "measured"]
     return Run(
-        goodput_bps=total("measured"), others_bps=total("background"), loss_rate=fmean(losses)
+        goodput_bps=total("measured"),
+        others_bps=total("background"),
+        loss_rate=fmean(losses),
+        loss_events=max(int(flow["loss_events"]) for flow in run["flows"]),
     )
 
 
@@ -364,32 +390,3 @@ def _faster(winner: Entry, entries: Sequence[Entry]) -> dict[str, bool | None]:
     }
     evidence = [below(estimate(each), 0.0) for each in ratios.values()]
     return dict(zip(ratios, judge(evidence), strict=True))
-
-
-def changes(
-    winner: Entry, allowed: Sequence[Entry], settings: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """Say where another allowed entry is faster, if one swept key separates these settings."""
-    wins = {
-        other.name: [
-            theirs.goodput_bps > 1.05 * ours.goodput_bps
-            for ours, theirs in zip(winner.runs, other.runs, strict=True)
-        ]
-        for other in allowed
-        if other is not winner
-    }
-    return [_where(name, winner.name, won, settings) for name, won in wins.items() if any(won)]
-
-
-def _where(
-    other: str, winner: str, wins: Sequence[bool], settings: Sequence[Mapping[str, Any]]
-) -> str:
-    """Describe the settings in which `other` is faster by the key that separates them best."""
-    best = best_split(settings, wins)
-    count = f"{other} is faster than {winner} in {sum(wins)} of {len(wins)} settings"
-    if best is None or not best.separates(SEPARATES):
-        return f"{count}; no single property of the path separates these settings."
-    return (
-        f"{count}: with {NAMES[best.key]} {best.rule}, a rule that is right for {best.right} of "
-        f"the {best.of} settings."
-    )

@@ -125,8 +125,8 @@ def answer(advice: Advice) -> str:
     kind = controller_of(advice.winner.name)
     if not advice.is_long_enough:
         return (
-            f"Cannot say yet: a run lasted {duration_text(advice.duration_s)}, only "
-            f"{advice.round_trips:.0f} round trips, too short for the long term; --budget "
+            f"Cannot say yet: runs of {duration_text(advice.duration_s)} are too short for the "
+            f"long term in {advice.short} of {len(advice.settings)} settings; about --budget "
             f"{math.ceil(advice.wanted_budget_s / 60)}min would do. So far {kind} over {over} is "
             f"ahead, with {goodput} on average over the settings."
         )

@@ -20,9 +20,10 @@ from fairhaul.runs.cost import PACKETS_PER_CPU_S
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.listings import needed_queue
 from fairhaul.scenario.own import options as options_of
+from fairhaul.scenario.profiles import TUNED, checked
 from fairhaul.scenario.quantities import time_s
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.scenario.transport import PROFILES, Transport, keyed, read_transport
+from fairhaul.scenario.transport import Transport, keyed, read_transport
 from fairhaul.studies.attack import kernel, words
 from fairhaul.studies.attack.box import Box, read_box, read_file, with_queue
 from fairhaul.studies.attack.objectives import OBJECTIVES, Objective
@@ -131,7 +132,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     queue: str | None = None,
     budget: str = "10min",
     seed: int = 1,
-    profile: str | None = None,
+    profile: str = TUNED,
     confirm: Engine | None = None,
 ) -> Question:
     """Read a question; `within` is the file of a box, or its keys.
@@ -141,8 +142,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     """
     if objective not in OBJECTIVES:
         raise ScenarioError(f"--objective {objective}: {hint(objective, OBJECTIVES)}")
-    if profile is not None and profile not in PROFILES:
-        raise ScenarioError(f"--profile {profile}: {hint(profile, PROFILES)}")
+    checked(profile, "--profile")
     of = OBJECTIVES[objective]
     if isinstance(within, Path):
         box = read_file(within, of.box)
@@ -152,8 +152,6 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     if objective in {"starve", "harm"} and box.rivals.low < 1:
         raise ScenarioError(f"the objective {objective} needs rivals: give `rivals` from 1 on")
     box = kernel.for_lab(box) if confirm == "lab" else box
-    # The hosts of the replay are those of Linux.
-    profile = "linux-tcp" if confirm and profile is None else profile
     attacked = _attacked(controller, box, profile)
     return Question(
         attacked=attacked,
@@ -165,7 +163,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     )
 
 
-def _attacked(controller: str, box: Box, profile: str | None) -> Attacked:
+def _attacked(controller: str, box: Box, profile: str) -> Attacked:
     kinds = [str(queue_of(queue)["kind"]) for queue in box.queue]
     mistakes: list[str] = []
 

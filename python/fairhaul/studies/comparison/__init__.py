@@ -17,6 +17,7 @@ from fairhaul.measures.types import ControllerRow
 from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario import own
 from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import LEAST_RUNS
 from fairhaul.studies.comparison.answer import answer
@@ -77,7 +78,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     buffer: str,
     size: str = "1TB",
     against: str | None = None,
-    profile: str | None = None,
+    profile: str = TUNED,
     pacing: str | None = None,
     seeds: int = LEAST_RUNS,
     budget: str = BUDGET,
@@ -99,7 +100,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         buffer: the buffer of the bottleneck: `"20 ms"`, `"64 kB"`, `"100 packets"` or `"1 bdp"`.
         size: the size of the transfer whose completion time is computed, such as `"1 TB"`.
         against: the competing flows, such as `"4xreno"`.
-        profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
+        profile: that of all flows, by default hosts with Linux whose buffers limit nothing.
         pacing: `"fq"` or `"quic"`, of the senders of all controllers, not of competing flows.
         seeds: the number of runs of each case; at least 5 for intervals and rankings.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.

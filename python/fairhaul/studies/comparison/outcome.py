@@ -9,8 +9,9 @@ from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.figure_rows import cell, linux_sender_line, plain
+from fairhaul.results.figure_rows import cell, plain
 from fairhaul.scenario.engines import FACTS
+from fairhaul.scenario.profiles import line as profile_line
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.comparison.answer import others_text
@@ -115,12 +116,8 @@ def _how(done: Comparison) -> list[str]:
         "of a flow is its part of the goodput of all flows of its controller."
         + ("" if done.seeds == 1 else f" {legend(done.seeds)}")
     ]
-    transports = list(question.controllers.values())
-    if question.others is not None:
-        transports.append(question.others.transport)
-    kinds = (str(transport.controller["kind"]) for transport in transports)
-    if not FACTS[done.engine].kernel and (line := linux_sender_line(kinds)):
-        lines.append(line)
+    if not FACTS[done.engine].kernel:
+        lines.append(profile_line([question.profile]))
     lines += [
         _paced_line(question),
         "A completion time is the size over the measured goodput, without slow start; a time "

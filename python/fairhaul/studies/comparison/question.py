@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import STANDARD, Others, Reading, Transport
 
@@ -27,7 +28,7 @@ class Question:
     buffer: str
     size_bytes: int
     others: Others | None
-    profile: str | None
+    profile: str
     pacing: str | None
     budget_s: float
     duration_s: float | None
@@ -58,7 +59,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     buffer: str,
     size: str,
     against: str | None,
-    profile: str | None = None,
+    profile: str = TUNED,
     pacing: str | None = None,
     budget: str = BUDGET,
     duration: str | None = None,

@@ -14,19 +14,18 @@ from operator import index as whole
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Unpack
 
-from fairhaul._core import ScenarioError
 from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.measures.types import ScoredPath
 from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario import own
-from fairhaul.scenario.transport import PROFILES, read_transport
+from fairhaul.scenario.profiles import TUNED, checked
+from fairhaul.scenario.transport import read_transport
 from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
 from fairhaul.studies.scoring.cases import RIVALS, run_cases
 from fairhaul.studies.scoring.figures import Figures
 from fairhaul.studies.scoring.parts import PARTS, parts_of
 from fairhaul.studies.scoring.paths import PATHS, PUBLIC_DRAW, Path, drawn
 from fairhaul.studies.scoring.words import outcome_of
-from fairhaul.text.nearest import hint
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +83,7 @@ class Score(StudyResult):
 
     controller: str
     draw: int
-    profile: str | None
+    profile: str
     estimate: Estimate
     parts: Mapping[str, Estimate]
     paths: Sequence[PathScore]
@@ -128,7 +127,7 @@ def score(
     *,
     draw: int = PUBLIC_DRAW,
     paths: int = PATHS,
-    profile: str | None = None,
+    profile: str = TUNED,
     **options: Unpack[RunOptions],
 ) -> Score:
     """Score a controller over drawn paths: alone, beside itself, beside CUBIC, and beside Reno.
@@ -139,7 +138,7 @@ def score(
         controller: a name such as `"fhstcp"` or `"fhstcp:c=20"`, or a class of your own.
         draw: the seed of the draw of paths; 1 is the public one.
         paths: the number of paths.
-        profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
+        profile: that of all flows, by default hosts with Linux whose buffers limit nothing.
         options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Returns:
@@ -153,8 +152,7 @@ def score(
     another reference.
     """
     over = drawn(whole(draw), whole(paths))
-    if profile is not None and profile not in PROFILES:
-        raise ScenarioError(f"profile {profile}: {hint(profile, PROFILES)}")
+    checked(profile, "--profile")
     with own.named([controller]) as (name,):
         transport = read_transport(name, profile)
         found = run_cases(over, transport, Running.of(options))
@@ -162,7 +160,7 @@ def score(
 
 
 def combined(
-    name: str, draw: int, profile: str | None, runs: Sequence[tuple[Path, Mapping[str, Figures]]]
+    name: str, draw: int, profile: str, runs: Sequence[tuple[Path, Mapping[str, Figures]]]
 ) -> Score:
     """Compute the parts of each path, their means over the paths, and the score of the means."""
     each = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.results.figure_rows import linux_sender_line
+from fairhaul.scenario.profiles import line as profile_line
 from fairhaul.statistics.estimate import Estimate, legend, text
 from fairhaul.studies.scoring.parts import PARTS
 from fairhaul.studies.scoring.paths import PUBLIC_DRAW
@@ -45,8 +45,7 @@ def _sections(of: Score) -> list[Section]:
         f"{legend(len(of.paths))} An interval says how much other paths from the same ranges "
         "would change the value."
     ]
-    if line := linux_sender_line([of.controller.partition(":")[0]]):
-        text.append(line)
+    text.append(profile_line([of.profile]))
     return [
         Section(
             heading="",

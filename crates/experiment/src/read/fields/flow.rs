@@ -147,9 +147,11 @@ words! {
 words! {
     Profile => Profile, "kind";
     "plain", "Every key has the default that is listed here." => Profile::Plain;
-    "linux", "Keys that are not set have the values of Linux 6.18; see [the profile](profile.md)."
+    "linux", "Keys that are not set have the values of a host with Linux: its TCP, bursts, interrupts and buffers; see [the profile](profile.md)."
         => Profile::Linux;
-    "linux-tcp", "The same on ideal hosts: packets leave and arrive one by one, and buffers have no limit."
+    "linux-tuned", "The same with buffers that limit nothing, as on a host that is set up for long, fast paths."
+        => Profile::LinuxTuned;
+    "linux-tcp", "Its TCP on ideal hosts: packets leave and arrive one by one, and buffers limit nothing."
         => Profile::LinuxTcp;
 }
 

@@ -10,6 +10,7 @@ use crate::KernelRelease;
 pub(crate) enum BufferSpec {
     Bytes(Bytes),
     Auto,
+    Unlimited,
 }
 
 either! {
@@ -24,6 +25,7 @@ pub(super) struct BufferWords;
 words! {
     BufferWords => BufferSpec, "kind";
     "auto", "The kernel sizes it." => BufferSpec::Auto;
+    "unlimited", "It never limits the flow." => BufferSpec::Unlimited;
 }
 
 either! {
