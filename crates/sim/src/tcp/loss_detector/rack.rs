@@ -27,6 +27,9 @@ pub struct Timing {
     /// The time.
     pub now: Time,
     /// The smallest sample so far.
+    //
+    // Differs from [RFC 8985, 6.2]: it is the smallest of the connection, not of recent time. On a path that becomes
+    // longer the reordering window remains that of the shorter one.
     pub min_rtt: Span,
     /// The smoothed round-trip time.
     pub srtt: Span,
