@@ -87,7 +87,7 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rule
 tidy: $(VENV)/.packages ## the rules of style and structure alone, in seconds
 	@$(VENV)/bin/python -m tools.tidy
 
-choices: $(VENV)/.packages ## collect the choices that comments mark in docs/choices.md
+choices: $(VENV)/.packages ## write docs/choices.md from the marks in comments, and docs/requirements.md from the statements and their tests
 	$(VENV)/bin/python -m tools.tidy choices
 
 fuzz: tools $(VENV)/.extension ## random scenarios and damaged files, for ten minutes or longer: make fuzz TIME=8h SEED=7

@@ -333,6 +333,7 @@ def test_figures_are_those_of_the_time_that_an_expectation_names() -> None:
     assert events[0] == sum(each for each in events[1:] if each is not None)
 
 
+# Requirement: bbrv3-5.1-a
 @pytest.mark.parametrize("document", ["bbr", "rfc9438"])
 def test_the_conformance_scenarios_are_met(document: str) -> None:
     done = fairhaul.check(CONFORMANCE / document)

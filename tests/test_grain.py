@@ -32,6 +32,7 @@ HOSTS: dict[str, Any] = {
 }
 
 
+# Requirement: bbrv3-4.1.2.1.2-a, bbrv3-4.1.3.1-a
 def test_a_flow_alone_has_the_same_figures_packet_by_packet() -> None:
     auto: dict[str, Any] = {**fairhaul.run(HOSTS).measures[0]}
     packet: dict[str, Any] = {**fairhaul.run({**HOSTS, "grain": "packet"}).measures[0]}

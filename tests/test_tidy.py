@@ -21,6 +21,7 @@ from tools.tidy import (
     names,
     outside,
     required_files,
+    requirements,
     size,
     sources,
     unused,
@@ -306,6 +307,95 @@ def test_a_choice_may_span_lines_and_an_outdated_page_is_reported() -> None:
     assert f"\n## RFC 1\n\n- Unclear (2): whether or not. y ([{A}](../{A}))\n" in page
     assert next(choices.choices(Tree({A: code}))).startswith("docs/choices.md:1: ")
     assert list(choices.choices(Tree({A: code, "docs/choices.md": page}))) == []
+
+
+DOCUMENT = """
+key = "RFC 1"
+prefix = "rfc1"
+about = "A."
+counted = "B."
+[[section]]
+number = "2"
+about = "a thing"
+must = 2
+should = 1
+[[section.requirement]]
+id = "rfc1-2-a"
+level = "MUST NOT"
+words = 2
+says = "It stops."
+verdict = "followed"
+[[section.requirement]]
+id = "rfc1-2-b"
+level = "SHOULD"
+says = "It waits."
+verdict = "differs"
+why = "It is fast."
+"""
+SHOWN = "#[cfg(test)]\nmod tests {\n    // Requirement: %s\n    #[test]\n    fn it_stops() {}\n}\n"
+
+
+def required(document: str, code: str, path: str = A) -> list[str]:
+    files = {"tests/requirements/rfc1.toml": document, path: code}
+    page = {requirements.PAGE: requirements.page(Tree(files))}
+    return list(requirements.requirements(Tree(files | page)))
+
+
+def test_a_requirement_that_a_test_shows_is_on_the_page() -> None:
+    files = {"tests/requirements/rfc1.toml": DOCUMENT, A: SHOWN % "rfc1-2-a"}
+    page = requirements.page(Tree(files))
+    assert "| [RFC 1](#rfc-1) | 2 | 1 | 0 | 2 | 1 | 1 | 0 |\n" in page
+    row = f"| It stops. | **followed.** Shown by [`it_stops`](../{A}). |"
+    assert f"| `rfc1-2-a` | MUST NOT (2 words) {row}\n" in page
+    assert required(DOCUMENT, SHOWN % "rfc1-2-a") == []
+    assert next(requirements.requirements(Tree(files))).startswith("docs/requirements.md:1: ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("must = 2", "must = 3", "section 2: 3 MUST in the text, 2 in the statements"),
+        ("should = 1", "should = 0", "section 2: 0 SHOULD in the text, 1 in the statements"),
+        ("MUST NOT", "MAY", "rfc1-2-a: the level MAY is not one"),
+        ("followed", "kept", "rfc1-2-a: the verdict has to be one"),
+        ("rfc1-2-b", "rfc1-3-b", "rfc1-3-b: its name has to begin with rfc1-2-"),
+        ("rfc1-2-b", "rfc1-2-a", "rfc1-2-a: another requirement"),
+        ('why = "It is fast."', "", "rfc1-2-b: write the reason"),
+        ('verdict = "differs"', 'verdict = "followed"', "rfc1-2-b: no test shows it"),
+        ("should = 1", 'should = 1\noutside = "x"', "section 2: it is outside"),
+    ],
+)
+def test_a_statement_that_does_not_fit_is_reported(old: str, new: str, complaint: str) -> None:
+    found = required(DOCUMENT.replace(old, new, 1), SHOWN % "rfc1-2-a")
+    assert any(text.startswith(f"tests/requirements/rfc1.toml: {complaint}") for text in found)
+
+
+PYTHON = "# Requirement: rfc1-2-a\n@mark(\n    1,\n)\ndef test_a() -> None:\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "complaints"),
+    [
+        (A, SHOWN % "rfc1-2-a, rfc1-2-b", 0),
+        (A, SHOWN % "rfc1-2-a, rfc1-9-z", 1),
+        (A, (SHOWN % "rfc1-2-a").replace("    #[test]\n", ""), 2),
+        (A, (SHOWN % "rfc1-2-a").replace("#[test]\n", "#[test]\n    // why\n"), 0),
+        (A, (SHOWN % "rfc1-2-a").replace("    #[test]\n", "\n    #[test]\n"), 2),
+        ("tests/test_a.py", PYTHON, 0),
+        ("tests/test_a.py", PYTHON.replace("test_a", "helper"), 2),
+        ("python/fairhaul/a.py", PYTHON, 1),
+    ],
+)
+def test_a_tag_stands_on_a_test_and_names_a_requirement(
+    path: str, code: str, complaints: int
+) -> None:
+    assert len(required(DOCUMENT, code, path)) == complaints
+
+
+def test_what_is_not_applicable_has_no_test() -> None:
+    document = DOCUMENT.replace('"differs"', '"not applicable"')
+    [complaint] = required(document, SHOWN % "rfc1-2-a, rfc1-2-b")
+    assert complaint == f"{A}:3: rfc1-2-b is not applicable, so no test shows it"
 
 
 def test_an_empty_project_lacks_everything() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from tools import ROOT
-from tools.tidy import RULES
-from tools.tidy.choices import PAGE, page
+from tools.tidy import RULES, requirements
+from tools.tidy import choices as marks
 from tools.tidy.tree import read
 
 
@@ -23,8 +23,10 @@ def main(context: click.Context) -> None:
 
 @main.command()
 def choices() -> None:
-    """Write the page of choices from the marks in the code."""
-    (ROOT / PAGE).write_text(page(read(ROOT)), encoding="utf-8")
+    """Write the pages of choices and of requirements from the marks and tags in the code."""
+    tree = read(ROOT)
+    for page in (marks, requirements):
+        (ROOT / page.PAGE).write_text(page.page(tree), encoding="utf-8")
 
 
 main(prog_name="python -m tools.tidy")

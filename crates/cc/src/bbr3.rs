@@ -354,7 +354,8 @@ impl Controller for Bbr3 {
         model.set_window(window, ack);
     }
 
-    /// The window stays as it is: the model says what a loss means. A mark says nothing.
+    /// The window stays as it is: the model says what a loss means.
+    // Differs from [BBRV3, 3.7]: a mark says nothing; the draft defines no response, and `ecn` is off by default.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
         window.ssthresh = window.cwnd;
         if event.cause == Cause::Loss {

@@ -181,6 +181,7 @@ mod tests {
         20.0 / (0..20).map(|_| 1.0 / cycles.next(&mut cubic, &mut window)).sum::<f64>()
     }
 
+    // Requirement: rfc9438-4.6-a, rfc9438-4.6-b
     #[test]
     fn a_loss_at_1000_packets_leaves_700_and_800_in_2005() {
         for (rule, kept) in [(Rfc9438, 700.0), (Of2005, 800.0), (Literal2005, 800.0)] {
@@ -202,6 +203,7 @@ mod tests {
     }
 
     /// At 4 s: 0.4 (4 - 9.086)^3 + 1000 = 947.4.
+    // Requirement: rfc9438-4.4-a
     #[test]
     fn the_window_lies_on_the_curve() {
         let (mut cubic, mut window) = after_a_loss(variant(Rfc9438), 1000.0);
@@ -235,6 +237,7 @@ mod tests {
 
     /// 3 x 0.3 / 1.7 = 0.529 packets a round at 10 ms, from 14 up to 20 packets, then 1. After ten
     /// rounds: 19.29, less what the window grows while a round lasts. In 2005 3 x 0.2 / 1.8 = 1/3.
+    // Requirement: rfc9438-4.3-a, rfc9438-4.3-b
     #[test]
     fn a_small_window_grows_as_standard_tcp_would_have_it() {
         let (mut cubic, mut window) = after_a_loss(variant(Rfc9438), 20.0);
@@ -250,6 +253,7 @@ mod tests {
     }
 
     /// K = 0: after 5 s, 0.4 x 5^3 = 50 packets above where slow start ended.
+    // Requirement: rfc9438-4.5-a
     #[test]
     fn after_slow_start_without_a_loss_the_plateau_is_the_start() {
         let mut window = avoidance(1000.0);
@@ -273,6 +277,7 @@ mod tests {
 
     /// 3 s of growth, 50 s in which acknowledgements come but the window is not used, and silence:
     /// after one second more the curve is at 4 s.
+    // Requirement: rfc9438-4.2-a
     #[test]
     fn time_in_which_the_application_limits_the_flow_does_not_count() {
         let (mut cubic, mut window) = after_a_loss(variant(Rfc9438), 1000.0);
@@ -287,6 +292,7 @@ mod tests {
 
     /// [RFC 9438, Tables 1 and 2]: the mean window at 0.1 s and at 0.01 s, in the steady state,
     /// which takes hundreds of losses to reach (the next test).
+    // Requirement: rfc9438-5.1-a, rfc9438-5.1-b
     #[test]
     fn periodic_loss_gives_the_tables_of_the_rfc() {
         let rows = [

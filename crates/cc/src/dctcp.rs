@@ -102,6 +102,7 @@ mod tests {
 
     /// alpha' = alpha + (F - alpha) / 16. From 1 with F = 0.4: 1 - 0.6 / 16 = 0.9625; then 0.9625 -
     /// 0.5625 / 16 = 0.92734375. What is left of the difference after n windows is 0.6 (15/16)^n.
+    // Requirement: rfc8257-3.3-a
     #[test]
     fn alpha_comes_to_the_share_that_is_marked() {
         let mut flow = dctcp();
@@ -118,6 +119,7 @@ mod tests {
     }
 
     /// At alpha = 1 a mark halves 100; at 0.4 it leaves 100 (1 - 0.2) = 80. A loss halves always.
+    // Requirement: rfc8257-3.3-c, rfc8257-3.5-b
     #[test]
     fn a_mark_gives_up_half_of_alpha_and_a_loss_half() {
         let mark = Congestion { cause: Cause::Mark, ..CONGESTION };
@@ -129,7 +131,31 @@ mod tests {
         assert_eq!((after(1.0, &mark), after(0.4, &mark), after(0.4, &CONGESTION)), (50.0, 80.0, 50.0));
     }
 
+    /// Whatever is marked, the average stays from 0 to 1, and gets to both ends.
+    // Requirement: rfc8257-4.2-a, rfc8257-4.2-b
+    #[test]
+    fn alpha_stays_between_none_and_all() {
+        let mut flow = dctcp();
+        for (marked, end) in [(10, 1.0), (0, 0.0), (10, 1.0)] {
+            for _ in 0..1000 {
+                window_of_ten(&mut flow, marked);
+                assert!((0.0..=1.0).contains(&flow.alpha), "{}", flow.alpha);
+            }
+            assert!((flow.alpha - end).abs() < 1e-9, "{}", flow.alpha);
+        }
+    }
+
+    /// Standard TCP's: from 100 packets one is left, towards 50, whatever alpha is.
+    // Requirement: rfc8257-3.5-c
+    #[test]
+    fn a_timeout_leaves_one_packet() {
+        let (mut flow, mut window) = (Dctcp { alpha: 0.1, ..dctcp() }, avoidance(100.0));
+        flow.on_timeout(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh), (1.0, 50.0));
+    }
+
     /// An acknowledgement of two packets counts as two of one.
+    // Requirement: rfc8257-3.3-b
     #[test]
     fn a_window_that_ends_within_an_acknowledgement_counts_all_of_it() {
         let mut flow = dctcp();

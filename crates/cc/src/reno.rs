@@ -46,6 +46,7 @@ mod tests {
         assert!((window.cwnd - 101.0).abs() < 0.01);
     }
 
+    // Requirement: rfc5681-3.1-h, rfc5681-3.2-g
     #[test]
     fn a_loss_takes_half_and_leaves_two() {
         let mut window = avoidance(100.0);
@@ -57,6 +58,7 @@ mod tests {
     }
 
     /// From W/2 to W in W/2 rounds, 3/8 W^2 packets: the mean 3/4 W is sqrt(3/2) / sqrt(p).
+    // Requirement: rfc5681-3.1-a, rfc5681-3.1-i, rfc5681-3.1-j
     #[test]
     fn periodic_loss_gives_the_square_root_law() {
         for p in [1e-2, 1e-3, 1e-4, 1e-5] {

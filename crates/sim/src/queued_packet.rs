@@ -68,3 +68,22 @@ pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
         counted: 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairhaul_units::{SACK_BLOCKS, SackBlock, Time};
+
+    use super::*;
+
+    // Requirement: rfc3168-5.2-b, rfc3168-6.1.4-a
+    #[test]
+    fn an_acknowledgement_cannot_be_marked() {
+        for (opens, ece) in [(true, false), (false, false), (false, true)] {
+            let (sack, congestion, feedback) = ([SackBlock::default(); SACK_BLOCKS], false, 0);
+            let (echo, arrived, window) = (Time::ZERO, Time::ZERO, None);
+            let ack =
+                Ack { next: 1, echo, arrived, sack, blocks: 0, opens, ece, congestion, feedback, window };
+            assert_eq!(ack_at_link(0, 0, &ack).ecn, Ecn::NotCapable);
+        }
+    }
+}

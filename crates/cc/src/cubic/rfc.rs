@@ -226,6 +226,7 @@ mod tests {
     }
 
     /// 0.1 s after the loss at 1000 packets, then at 900: 900 x 1.7 / 2 = 765, 900 x 1.8 / 2 = 810.
+    // Requirement: rfc9438-4.7-a
     #[test]
     fn a_second_loss_lower_than_the_first_aims_lower_still() {
         let without = CubicRfc::rfc9438(&(&settings().with("fast_convergence", 0.0)).into());
@@ -245,6 +246,7 @@ mod tests {
     }
 
     /// [RFC 9438, 4.8]: 1 packet, towards 0.7 of the window, and there K = 0.
+    // Requirement: rfc9438-4.8-a
     #[test]
     fn a_timeout_begins_anew_and_forgets_the_plateau() {
         let (mut cubic, mut window) = after_a_loss(rfc9438(), 1000.0);
@@ -256,5 +258,7 @@ mod tests {
         cubic
             .on_ack(&mut window, &AckEvent { now: Time::ZERO + Span::from_s(20), ..ack(Span::from_ms(100)) });
         assert_eq!((cubic.k_s, cubic.w_max), (0.0, 560.0));
+        // The window that standard TCP would have begins there, too, and has grown by less than a packet.
+        assert!((560.0..561.0).contains(&cubic.w_est), "{}", cubic.w_est);
     }
 }

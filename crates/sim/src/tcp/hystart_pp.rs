@@ -145,6 +145,7 @@ mod tests {
     }
 
     /// An eighth of 20 ms is less than 4 ms, of 80 ms 10 ms, of 160 ms more than 16 ms.
+    // Requirement: rfc9406-4.3-a
     #[test]
     fn a_rise_of_an_eighth_counts_between_4_and_16_ms() {
         for (last, rise_ms) in [(20, 4), (80, 10), (128, 16), (160, 16)] {
@@ -154,6 +155,7 @@ mod tests {
         }
     }
 
+    // Requirement: rfc9406-4.3-c
     #[test]
     fn the_first_round_and_one_of_seven_samples_are_not_judged() {
         assert!(after(&[500]).conservative.is_none());
@@ -170,6 +172,7 @@ mod tests {
     }
 
     /// The rise begins it in its own round, the first of five.
+    // Requirement: rfc9406-4.3-a
     #[test]
     fn conservative_slow_start_lasts_five_rounds() {
         let mut hystart_pp = after(&[80, 100, 110, 120, 130, 140]);
@@ -187,6 +190,7 @@ mod tests {
 
     /// A controller adds two packets for an acknowledgement of ten. Eight are to count, ten where
     /// they are paced, and a quarter of that in conservative slow start.
+    // Requirement: rfc9406-4.3-a, rfc9406-4.3-d, rfc9406-4.3-e
     #[test]
     fn eight_packets_of_an_acknowledgement_count_and_a_quarter_of_them_later() {
         let added = |hystart_pp: &HyStartPp, packets: f64, paced| {

@@ -118,6 +118,7 @@ mod tests {
 
     /// 20 outstanding, threshold 10, the first lost: each of the 19 that arrive lets half a packet
     /// go, rounded up: at the 1st, 3rd, 5th, ...
+    // Requirement: rfc9937-6.1-a
     #[test]
     fn one_packet_leaves_for_two_that_arrive() {
         let mut prr = of_twenty(Recovery::SackPrr);

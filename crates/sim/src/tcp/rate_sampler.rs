@@ -151,6 +151,7 @@ mod tests {
     /// so that it has 1 packet in 100 ms. That of 90 ms left when nothing had been acknowledged: at
     /// 190 ms it has 10 packets, sent in 90 ms (0 to 90) and acknowledged in 190. That of 100 ms
     /// left with the first acknowledgement: 10 packets in 100 ms.
+    // Requirement: bbrv3-2.2-d, bbrv3-4.1.2.1.1-a
     #[test]
     fn a_packet_every_ten_milliseconds_is_a_hundred_per_second() {
         let mut sampler = RateSampler::default();
@@ -185,6 +186,7 @@ mod tests {
 
     /// Of five, packet 1 is lost: its note goes with the acknowledgement of packet 2, and when it
     /// comes after all, it gives no sample.
+    // Requirement: bbrv3-4.2-a
     #[test]
     fn losses_since_a_packet_left_are_counted_and_what_was_overtaken_gives_no_sample() {
         let mut sampler = RateSampler::default();
@@ -217,6 +219,7 @@ mod tests {
 
     /// Three in flight when the application has no more: the three have left, so they count. What
     /// leaves before more than three are delivered is limited, what leaves after it is not.
+    // Requirement: bbrv3-4.1.2.1.1-a
     #[test]
     fn the_application_limits_until_the_gap_is_delivered() {
         let mut sampler = RateSampler::default();

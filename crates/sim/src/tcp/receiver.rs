@@ -451,6 +451,8 @@ mod tests {
         assert_eq!(take(3, 49, 73), (1, 5, None, vec![]));
     }
 
+    // Requirement: rfc5681-4.2-a, rfc5681-4.2-b, rfc5681-4.2-c, rfc5681-4.2-d, rfc5681-4.2-e
+    // Requirement: rfc5681-4.2-i
     #[test]
     fn every_second_packet_is_acknowledged_unless_the_first_waits_too_long() {
         let mut receiver = Receiver::new(true, Some(Hold::of_second(Span::from_ms(40))), false);
@@ -462,6 +464,7 @@ mod tests {
         assert_eq!(receiver.deadline(), Time::NEVER);
     }
 
+    // Requirement: rfc5681-3.2-a, rfc5681-3.2-b, rfc5681-4.2-f, rfc5681-4.2-g, rfc5681-4.2-h
     #[test]
     fn a_gap_and_its_filling_are_acknowledged_at_once() {
         let mut receiver = Receiver::new(true, Some(Hold::of_second(Span::from_ms(40))), false);
@@ -469,6 +472,7 @@ mod tests {
         assert_eq!(receiver.receive(&data(0), at(1)).1.map(|a| a.next), Some(2));
     }
 
+    // Requirement: rfc3168-6.1.1-e
     #[test]
     fn a_mark_is_echoed_until_a_packet_says_that_the_window_was_reduced() {
         let mut receiver = Receiver::new(true, None, false);
@@ -481,6 +485,14 @@ mod tests {
         assert!(receiver.receive(&both, at(0)).1.is_some_and(|ack| ack.ece));
         // A copy of what has arrived says nothing new.
         assert!(receiver.receive(&reduced(8), at(0)).1.is_some_and(|ack| ack.ece));
+    }
+
+    // Requirement: rfc3168-6.1.5-b
+    #[test]
+    fn a_mark_on_a_copy_of_what_has_arrived_is_not_echoed() {
+        let mut receiver = Receiver::new(true, None, false);
+        let echoed = [data(0), marked(0), data(1)].map(|data| receiver.receive(&data, at(0)).1);
+        assert_eq!(echoed.map(|ack| ack.expect("no ACK is held").ece), [false; 3]);
     }
 
     #[test]
@@ -499,6 +511,7 @@ mod tests {
 
     /// Where nothing turns, every second packet is acknowledged. Packet 3 turns the echo while 2
     /// waits: 2 is acknowledged by the old one and 3 at once; 4 waits, and 5 goes with it.
+    // Requirement: rfc8257-3.2-a, rfc8257-3.2-b
     #[test]
     fn an_exact_echo_speaks_for_all_that_an_acknowledgement_covers() {
         let mut receiver = Receiver::new(true, Some(Hold::of_second(Span::from_ms(40))), true);

@@ -172,6 +172,7 @@ fn whole(ps: f64) -> Span {
 mod tests {
     use super::*;
 
+    // Requirement: rfc6298-2-a, rfc6298-2-b
     #[test]
     fn the_first_sample_gives_three_times_itself() {
         // SRTT = R, RTTVAR = R/2, RTO = R + 4 R/2 = 3 R = 300 ms.
@@ -183,6 +184,7 @@ mod tests {
         assert_eq!(rtt.timeout(), Span::from_ms(600));
     }
 
+    // Requirement: rfc6298-2-c, rfc6298-2-d, rfc6298-2-e, rfc6298-2-f
     #[test]
     fn the_second_sample_moves_an_eighth_and_a_quarter() {
         // SRTT = 100 + 80/8 = 110; RTTVAR = 50 + (80 - 50)/4 = 57.5; RTO = 110 + 230 = 340 ms.
@@ -219,6 +221,7 @@ mod tests {
 
     /// 1000 equal samples of 80 ms leave no variation. By the letter of RFC 6298 the timeout is then the
     /// floor of 200 ms, and of 300 ms the round trip itself; twice that after it ran out.
+    // Requirement: rfc6298-2-g
     #[test]
     fn by_the_letter_the_floor_is_that_of_the_whole_timeout() {
         for (rtt_ms, timeout_ms) in [(80, 200), (300, 300)] {
@@ -231,6 +234,7 @@ mod tests {
         }
     }
 
+    // Requirement: rfc6298-4-a
     #[test]
     fn a_steady_path_keeps_the_least_margin() {
         let mut rtt = RttEstimator::new(Span::from_ms(200));

@@ -65,6 +65,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// A round trip is 40 ms and the packet's own: up and down one each, level for six. In flight are
 /// at most two paths and three, so no more than a path and a few packets queue.
+// Requirement: bbrv3-4.1.3.5.1-a
 #[test]
 fn bbr_of_the_draft_alone_cycles_fills_the_link_and_keeps_the_queue_nearly_empty() {
     let run = path(&["bbr, draft"], "1000 packets", 0.0, 60);
@@ -134,6 +135,7 @@ fn a_link_that_aggregates_is_used_in_linux_only() {
 
 /// The round trip is probed 10 s (5 s) after the last probe, which takes 200 ms, a round at least
 /// and what drains the flight.
+// Requirement: bbrv3-5.3.4.2-a
 #[test]
 fn the_round_trip_is_probed_every_ten_seconds_and_by_version_3_every_five() {
     for (kind, every_s) in [("bbr", 10.0), ("bbr3", 5.0)] {
@@ -205,6 +207,7 @@ fn an_application_that_sends_little_gets_it_through_at_once() {
 
 /// 1000 packets a second. Thirty in a row are lost: retransmissions are spaced as all other packets, by 0.8 ms
 /// when it sends a quarter faster, except for the round in which the rate was overestimated.
+// Requirement: bbrv3-5.6.3-a
 #[test]
 fn what_is_sent_again_is_paced_too() {
     for kind in ["bbr", "bbr3"] {

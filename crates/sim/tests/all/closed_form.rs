@@ -44,6 +44,7 @@ fn compound_under_periodic_loss_without_a_queue_follows_its_response_function() 
     [1e-4, 1e-5].into_iter().for_each(|p| periodic("compound", p, compound, 0.05));
 }
 
+// Requirement: rfc5681-4.3-d
 #[test]
 fn reno_under_periodic_loss_follows_the_square_root_law() {
     [1e-3, 1e-4, 1e-5].into_iter().for_each(|p| periodic("reno", p, reno, 0.03));

@@ -35,6 +35,7 @@ fn marks_of_one_window_give_one_reduction_and_nothing_is_retransmitted() {
     assert_eq!((pipe.reductions(), pipe.retransmissions()), (0, 0));
 }
 
+// Requirement: rfc3168-6.1.1-d, rfc3168-6.1.2-e
 #[test]
 fn the_first_new_packet_carries_cwr_and_a_mark_on_it_reduces_again() {
     let pipe = marking(&[3], &[]);
@@ -50,6 +51,7 @@ fn the_first_new_packet_carries_cwr_and_a_mark_on_it_reduces_again() {
     assert_eq!(windows(&marking(&[3, 13], &[])), [Outcome::Marked, Outcome::Marked]);
 }
 
+// Requirement: rfc3168-6.1.2-b
 #[test]
 fn the_echo_ends_with_cwr_and_the_window_is_constant_until_then() {
     let pipe = marking(&[3], &[]);
@@ -75,6 +77,7 @@ fn a_loss_in_a_window_reduced_for_a_mark_is_repaired_without_another_reduction()
     assert_eq!(windows(&pipe)[..2], [Outcome::Marked, Outcome::Reduced]);
 }
 
+// Requirement: rfc3168-5.2-a, rfc3168-6.1.1-h, rfc3168-6.1.2-d, rfc3168-6.1.5-a
 #[test]
 fn what_is_sent_again_and_what_opens_cannot_be_marked() {
     for recovery in [Recovery::Sack, Recovery::Reno, Recovery::NewReno { impatient: true }] {
@@ -94,6 +97,7 @@ fn what_is_sent_again_and_what_opens_cannot_be_marked() {
     }
 }
 
+// Requirement: rfc3168-6.1.2-c, rfc9438-4.6-f
 #[test]
 fn a_window_of_one_packet_waits_for_the_timer_between_packets() {
     let mut pipe = Pipe::new(capable(1.0), Span::from_ms(100), Span::ZERO, |_, _| false);
@@ -124,6 +128,7 @@ fn link_total(run: &Run, of: fn(&fairhaul_experiment::LinkRow) -> u64) -> u64 {
     run.record.links[0].iter().map(of).sum()
 }
 
+// Requirement: rfc3168-5-b
 #[test]
 fn marks_at_k_make_a_sawtooth_between_half_and_the_whole_of_bdp_and_k() {
     for k in [50, 100, 150] {
@@ -239,6 +244,7 @@ fn four_flows_of_dctcp_share_evenly_within_the_sawtooth_of_all() {
 }
 
 /// Without marks it is standard TCP, record for record, except for what only it holds.
+// Requirement: rfc8257-3.5-a
 #[test]
 fn dctcp_that_may_not_be_marked_is_reno() {
     let record = |controller: &str| {

@@ -43,6 +43,7 @@ fn when<C>(pipe: &Pipe<C>, wanted: impl Fn(&Outcome) -> bool) -> Option<Time> {
 /// Of a window of 100, packet 150 is lost. Up to the third report the window lets go what is
 /// delivered. Then the threshold is 50: [RFC 6937] ceil(D x 50 / 100) leave for D delivered, until
 /// all is acknowledged, when the window is 50. The 50th of a packet that the last one earns is not shown.
+// Requirement: rfc5681-4.3-b, rfc8985-9.3-b, rfc9937-3-b, rfc9937-5-a
 #[test]
 fn in_recovery_half_as_many_leave_as_are_delivered() {
     let mut pipe = losing(linux(100.0), |number| u32::from(number == 150));
@@ -84,6 +85,7 @@ impl Controller for HalvesByItself {
 
 /// Of a window of 100, packet 150 is lost. With the third report 98 are in flight, and the window is 50: room comes with
 /// 49 reports more, of which the last leaves 49. A controller that sets the window itself has nothing retransmitted before it has room.
+// Requirement: rfc8985-9.3-a
 #[test]
 fn a_retransmission_waits_for_room_in_the_window_of_a_controller_that_sets_it_in_recovery() {
     let config = linux(100.0);
@@ -99,6 +101,7 @@ fn a_retransmission_waits_for_room_in_the_window_of_a_controller_that_sets_it_in
 
 /// The retransmission leaves with the third report; new packets leave after it, and the report of
 /// the first of them shows that it is lost. Without times nothing shows that before the timer.
+// Requirement: rfc8985-4-c, rfc8985-9.2-a
 #[test]
 fn a_retransmission_that_is_lost_is_sent_again_after_a_round_trip() {
     let lost = |number| if number == 150 { 2 } else { 0 };
@@ -117,6 +120,7 @@ fn a_retransmission_that_is_lost_is_sent_again_after_a_round_trip() {
 /// The first recovery lasts a round trip longer, since its retransmission was lost, too; packet 260, which left in it,
 /// is lost and retransmitted meanwhile, but not acknowledged. So the acknowledgement that ends it begins the next, and
 /// the window of the first is never open: the one threshold is half of the other, and no burst leaves.
+// Requirement: rfc5681-4.3-e
 #[test]
 fn a_recovery_that_ends_with_losses_beyond_it_begins_the_next_at_once() {
     let mut pipe =
@@ -149,6 +153,7 @@ fn only_a_second_lost_request_leaves_a_single_packet() {
 /// 20 packets of which the last two are lost. The last acknowledgement comes when srtt is R; 2 R + 2 ms
 /// later the last leaves once more; its report shows the other to be lost, which left long before, at
 /// once.
+// Requirement: rfc8985-1-a, rfc8985-4-a, rfc8985-7.2-a, rfc8985-7.2-c, rfc8985-7.3-e, rfc8985-7.3-f
 #[test]
 fn a_probe_finds_a_lost_tail_before_the_timer() {
     let tail = SenderConfig { size: Some(20 * 960), ..linux(20.0) };
@@ -179,6 +184,7 @@ fn a_probe_finds_a_lost_tail_before_the_timer() {
 /// acknowledgement that may be held, but the timeout would come after 100 + 200: so the probe leaves in its
 /// place, by the kernel's clock at 512 ms, and the window stays at 10. The probe's acknowledgement may be that of
 /// a packet that came twice; that of packet 2, which leaves at 620 ms, shows at 720 that it repaired a loss: 5.
+// Requirement: rfc8985-7.2-c, rfc8985-7.4.2-a, rfc8985-7.4.2-b
 #[test]
 fn of_a_single_packet_the_probe_takes_the_place_of_the_timeout() {
     let mut pipe = single(|number| u32::from(number == 1));
@@ -192,6 +198,7 @@ fn of_a_single_packet_the_probe_takes_the_place_of_the_timeout() {
 }
 
 /// The same if the probe is lost, too: the timeout follows 100 + 200 ms after it, by the kernel's clock at 832 ms.
+// Requirement: rfc8985-7.3-a, rfc8985-7.3-b, rfc8985-7.3-c, rfc8985-7.3-g
 #[test]
 fn the_timeout_follows_the_probe_by_a_whole_timeout() {
     let mut pipe = single(|number| if number == 1 { 2 } else { 0 });
@@ -202,8 +209,39 @@ fn the_timeout_follows_the_probe_by_a_whole_timeout() {
     assert_eq!(pipe.timeouts(), 1);
 }
 
+/// A window of ten packets of which none is acknowledged, and more data: the probe is packet 10, one more than the window
+/// allows, and nothing follows it. Then the timer is that of the timeout.
+// Requirement: rfc8985-7.3-d, rfc8985-7.3-g
+#[test]
+fn a_probe_is_new_data_where_there_are_any() {
+    let mut direct = Direct::new("reno", linux(10.0), 20);
+    direct.now = direct.sender.timer();
+    assert!(direct.now < at(100) + Span::from_ms(300), "the timer of a probe");
+    assert_eq!(direct.sender.on_timer(direct.now), Outcome::Quiet);
+    assert_eq!(direct.leave(), [10]);
+    assert!(direct.sender.timer() >= direct.now + Span::from_ms(300), "{}", direct.sender.timer());
+    direct.now = direct.sender.timer();
+    assert!(matches!(direct.sender.on_timer(direct.now), Outcome::TimedOut(_)));
+}
+
+/// The timer waits for a probe when packet 1 is reported before packet 0: from then on it waits for the end of the
+/// reordering window, 25 ms, which is sooner, and there is no other. When it has expired, packet 0 is lost.
+// Requirement: rfc8985-6.2-b, rfc8985-8-a
+#[test]
+fn the_timer_of_reordering_takes_the_place_of_that_of_the_probe() {
+    let mut direct = Direct::new("reno", linux(10.0), 10);
+    let probe = direct.sender.timer();
+    direct.after(100, direct.ack(0, &[(1, 2)]));
+    let timer = direct.sender.timer();
+    assert!(timer < probe && timer <= direct.now + Span::from_ms(40), "{timer} {probe}");
+    direct.now = timer;
+    assert_eq!(direct.sender.on_timer(timer), Outcome::Reduced);
+    assert_eq!(direct.leave(), [0]);
+}
+
 /// Of 20 packets the last is lost: one is outstanding, so 50 ms for an acknowledgement that may be held
 /// come on top of two round trips, where the timeout leaves as much time.
+// Requirement: rfc8985-7.2-c
 #[test]
 fn with_one_packet_in_flight_a_probe_waits_for_a_delayed_acknowledgement() {
     let tail = SenderConfig { size: Some(20 * 960), min_rto: Span::from_ms(50), ..linux(20.0) };
@@ -359,6 +397,7 @@ fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
 /// a loss: 3 leaves at once. In a recovery, too, what such a one reports makes room: 0 and 5 of 10 are lost;
 /// 0 to 4 are acknowledged, 5 to 9 are in flight at a threshold of 5, and the overtaken one reports 6 to 9: 5
 /// leaves again, and four new ones.
+// Requirement: rfc6675-5-a
 #[test]
 fn sack_blocks_of_an_overtaken_acknowledgement_count() {
     for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::Rack] {

@@ -112,6 +112,7 @@ fn in_linux_a_silence_halves_the_window_for_each_timeout() {
     assert!(after > 0.5 * before, "{before} {after}");
 }
 
+// Requirement: rfc5681-4.1-a
 #[test]
 fn a_restart_can_be_that_of_the_rfcs() {
     let (_, left) = around_silence("reno", 1.0, "restart = \"rfc5681\"");
@@ -167,6 +168,7 @@ fn growth_counts_packets_or_acknowledgements() {
 
 /// A window of 100 in a round trip of 100 ms. Linux sends the first ten at once, and 1.2 windows in a round trip: a packet
 /// every 0.83 ms. QUIC sends ten at once and then one every 0.8 ms.
+// Requirement: rfc9937-6.4-a
 #[test]
 fn a_host_paces_by_its_window() {
     for (pacing, burst, gap_us) in [(HostPacing::Linux, 11, 833.0), (HostPacing::Quic, 10, 800.0)] {
@@ -212,6 +214,7 @@ fn in_linux_a_bound_of_the_rate_switches_pacing_on() {
 }
 
 /// The share of the window that a mark leaves, and that the first reduction leaves.
+// Requirement: rfc8511-3-a
 #[test]
 fn marks_and_the_end_of_slow_start_can_have_factors_of_their_own() {
     let config = SenderConfig {

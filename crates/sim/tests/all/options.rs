@@ -91,6 +91,7 @@ fn recovering(recovery: Recovery, lost: std::ops::Range<u64>) -> (Pipe, Vec<Time
     (pipe, left)
 }
 
+// Requirement: rfc5681-4.3-c
 #[test]
 fn recovery_in_proportion_sends_one_packet_for_two_and_ends_at_the_threshold() {
     let (pipe, left) = recovering(Recovery::SackPrr, 100..101);
@@ -144,6 +145,7 @@ fn standard_slow_start_loses_what_path_and_queue_hold() {
 /// as large. They show 60 / 8 = 7.5 ms, or 47 packets, where that half is 375 + 47 or more: 512.
 /// The window is then 1024, and 1032 with the eighth sample; five rounds of a quarter make 3.05
 /// times as much of it, which a queue of 8 times the path holds.
+// Requirement: rfc9438-4.10-b
 #[test]
 fn slow_start_that_watches_the_delay_ends_without_a_loss_in_a_deep_queue() {
     let (lost, threshold) = first_slow_start("hystart++", "8 bdp");

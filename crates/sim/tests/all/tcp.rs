@@ -55,6 +55,7 @@ fn no_loss(_: &Data, _: u32) -> bool {
     false
 }
 
+// Requirement: rfc5681-3.1-c
 #[test]
 fn the_handshake_takes_one_round_trip_and_the_initial_window_follows() {
     for (window, packets) in [(1.0, 1), (3.0, 3), (4.5, 4), (10.0, 10)] {
@@ -67,6 +68,7 @@ fn the_handshake_takes_one_round_trip_and_the_initial_window_follows() {
     }
 }
 
+// Requirement: rfc5681-2-a, rfc5681-3.1-a, rfc5681-3.1-b, rfc5681-3.1-g
 #[test]
 fn slow_start_doubles_each_round() {
     let mut pipe = Pipe::new(config(Recovery::Sack), Span::from_ms(100), Span::ZERO, no_loss);
@@ -75,6 +77,8 @@ fn slow_start_doubles_each_round() {
     assert_eq!((1..8).map(in_round).collect::<Vec<_>>(), [2, 4, 8, 16, 32, 64, 128]);
 }
 
+// Requirement: rfc5681-3.2-c, rfc5681-3.2-d, rfc5681-3.2-e, rfc5681-3.2-h, rfc5681-3.2-i
+// Requirement: rfc6675-4-f, rfc6675-5-c
 #[test]
 fn the_first_two_duplicates_let_one_new_packet_go_each_and_the_third_retransmits() {
     for recovery in ALL {
@@ -92,6 +96,60 @@ fn the_first_two_duplicates_let_one_new_packet_go_each_and_the_third_retransmits
     }
 }
 
+/// The report of packet 1 lets 10 go. The same report once more is no news, and lets nothing go.
+// Requirement: rfc5681-3.2-f, rfc6675-4-k
+#[test]
+fn a_duplicate_that_reports_nothing_new_lets_nothing_go() {
+    let mut sender = opened(Recovery::Sack, 10.0);
+    for wanted in [vec![(10, false)], vec![]] {
+        assert_eq!(sender.on_ack(&ack(0, &[(1, 2)]), at(200)), Outcome::Quiet);
+        assert_eq!(leaves(&mut sender, at(200)), wanted);
+    }
+}
+
+/// Of ten packets 1 to 3 are reported: a recovery begins, and 0 leaves again. The timer expires in it: 0 leaves once more.
+/// With 4 the next two leave, and three reports come, but all of that was outstanding at the timeout, and no recovery
+/// begins. When all ten are acknowledged, three reports begin one.
+// Requirement: rfc6675-5.1-a, rfc6675-5.1-b, rfc6675-5.1-c, rfc6675-5.1-d, rfc6675-5.1-e
+// Requirement: rfc6675-5.1-f
+#[test]
+fn after_a_timeout_reports_begin_no_recovery_before_all_of_it_is_acknowledged() {
+    let mut sender = opened(Recovery::Sack, 10.0);
+    assert_eq!(sender.on_ack(&ack(0, &[(1, 4)]), at(200)), Outcome::Reduced);
+    assert_eq!(leaves(&mut sender, at(200)), [(0, true)]);
+    let timer = sender.timer();
+    assert!(matches!(sender.on_timer(timer), Outcome::TimedOut(_)));
+    assert_eq!(leaves(&mut sender, timer), [(0, true)]);
+    let threshold = sender.window().ssthresh;
+    let now = timer + Span::from_ms(100);
+    assert_eq!(sender.on_ack(&ack(4, &[]), now), Outcome::Quiet);
+    assert_eq!(leaves(&mut sender, now), [(4, true), (5, true)]);
+    assert_eq!(sender.on_ack(&ack(4, &[(1, 4)]), now), Outcome::Quiet);
+    // 5 to 7 are reported, and leave no more.
+    let left = leaves(&mut sender, now);
+    assert!(left.iter().all(|&(number, _)| !(5..8).contains(&number)), "{left:?}");
+    assert_eq!(sender.window().ssthresh, threshold);
+    assert_eq!(sender.on_ack(&ack(10, &[]), now), Outcome::Recovered);
+    leaves(&mut sender, now);
+    assert_eq!(sender.on_ack(&ack(10, &[(1, 4)]), now), Outcome::Reduced);
+}
+
+/// The handshake took 100 ms. The first acknowledgement comes after 180 ms: with four packets in flight it counts a quarter,
+/// 100 + 80 / 8 / 3 with the three that are left; each further one moves the estimate again.
+// Requirement: rfc6298-3-c, rfc9406-4.3-b
+#[test]
+fn each_acknowledgement_is_a_sample_of_the_round_trip() {
+    let mut sender = opened(Recovery::Sack, 4.0);
+    let mut srtt = sender.srtt();
+    assert_eq!(srtt, Span::from_ms(100));
+    for next in 1..=4 {
+        sender.on_ack(&Ack { echo: at(100), ..ack(next, &[]) }, at(280));
+        assert!(sender.srtt() > srtt, "{next}: {} after {srtt}", sender.srtt());
+        srtt = sender.srtt();
+    }
+}
+
+// Requirement: rfc6675-5-b
 #[test]
 fn two_duplicates_and_progress_are_no_loss() {
     for recovery in ALL {
@@ -114,6 +172,7 @@ fn losing(recovery: Recovery, ssthresh: f64, lost: impl IntoIterator<Item = u64>
     pipe
 }
 
+// Requirement: rfc5681-4.3-a, rfc6675-5-e
 #[test]
 fn newreno_and_sack_halve_once_for_two_or_three_losses_in_a_window() {
     for recovery in [Recovery::Sack, STEADY, IMPATIENT] {
@@ -125,6 +184,7 @@ fn newreno_and_sack_halve_once_for_two_or_three_losses_in_a_window() {
     }
 }
 
+// Requirement: rfc5681-3.2-j, rfc5681-3.2-k, rfc5681-3.2-l
 #[test]
 fn a_partial_acknowledgement_keeps_the_window_full_and_the_full_one_makes_no_burst() {
     // 0 and 4 of ten are lost. Three duplicates let 10, 11 and 0 again go, and halve the window.
@@ -165,6 +225,7 @@ fn slow_but_steady_fills_a_hole_each_round_trip_and_impatient_gives_up() {
     assert!(impatient.timeouts() >= 1, "{:?}", impatient.outcomes);
 }
 
+// Requirement: rfc6675-5-d, rfc6675-5-g, rfc6675-5-h, rfc6675-5-i
 #[test]
 fn sack_fills_a_hundred_holes_in_a_few_round_trips() {
     // A window of 256 of which every second of 200 is lost. After the first report at the latest
@@ -223,6 +284,7 @@ fn what_a_timeout_sends_again_needlessly_is_no_sign_of_loss() {
     }
 }
 
+// Requirement: rfc5681-3.1-n, rfc6298-5-a, rfc6298-5-b, rfc6298-5-c
 #[test]
 fn the_timeout_doubles_and_keeps_its_least_margin() {
     for least in [10u64, 200, 1000] {
@@ -247,6 +309,7 @@ fn the_timeout_doubles_and_keeps_its_least_margin() {
     }
 }
 
+// Requirement: rfc5681-3.1-d
 #[test]
 fn a_lost_request_to_open_is_sent_again_after_1_2_and_4_seconds() {
     let fate = |data: &Data, tries| data.opens() && tries <= 3;
@@ -258,6 +321,7 @@ fn a_lost_request_to_open_is_sent_again_after_1_2_and_4_seconds() {
     assert_eq!(pipe.sent.iter().filter(|(time, data)| *time == at(7100) && !data.opens()).count(), 1);
 }
 
+// Requirement: rfc6298-5-b
 #[test]
 fn a_sized_transfer_sends_every_byte_and_a_short_last_packet() {
     // 960 B of payload each: 10 000 B are ten full packets and one of 400 B and its header.
@@ -282,6 +346,7 @@ fn a_full_multiple_of_the_payload_and_a_single_byte_have_no_empty_packet() {
     }
 }
 
+// Requirement: rfc5681-2-a, rfc9406-3-a, rfc9438-4.6-c, rfc9438-4.6-d, rfc9937-3-a
 #[test]
 fn a_sender_that_its_buffer_limits_does_not_grow_its_window() {
     let config = SenderConfig { buffers: BufferLimits::for_packets(10), ..config(Recovery::Sack) };

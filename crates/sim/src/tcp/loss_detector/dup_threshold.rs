@@ -300,6 +300,7 @@ mod tests {
         (board, DupThreshold::new(Recovery::Sack))
     }
 
+    // Requirement: rfc6675-4-a, rfc6675-4-c, rfc6675-4-d, rfc6675-4-e, rfc6675-4-g, rfc6675-5-j
     #[test]
     fn three_reports_above_a_gap_lose_it() {
         // Of ten, 0 and 3 are missing; 1, 2, 4 are reported: three above 0, but one above 3.
@@ -317,6 +318,19 @@ mod tests {
         assert_eq!((board.in_flight(), losses.has_loss(&board)), (6, false)); // 3 and 5..10
     }
 
+    /// 0 and 5 of ten are missing. When 0 has come, a recovery up to 5 would be over: 6 to 9 stay reported, and 5 is lost.
+    // Requirement: rfc6675-5-f
+    #[test]
+    fn the_end_of_a_recovery_forgets_no_report() {
+        let (mut board, mut losses) = sent(10);
+        losses.take_ack(&mut board, &ack(0, &[(6, 10), (1, 5)]));
+        losses.take_ack(&mut board, &ack(5, &[(6, 10)]));
+        losses.end_recovery(&mut board);
+        assert!((6..10).all(|number| board.is_reported(number)));
+        assert_eq!(losses.next_lost_to_retransmit(&board), Some(5));
+    }
+
+    // Requirement: rfc6675-4-h, rfc6675-4-i, rfc6675-4-j, rfc6675-5-j
     #[test]
     fn one_packet_is_rescued_in_a_recovery() {
         let (mut board, mut losses) = sent(5);
@@ -329,6 +343,7 @@ mod tests {
         assert_eq!(losses.rescue(&mut board, 5), None); // nothing is outstanding
     }
 
+    // Requirement: rfc6675-5.1-g
     #[test]
     fn after_a_timeout_all_that_was_not_reported_is_retransmitted_in_order() {
         let (mut board, mut losses) = sent(6);
@@ -563,6 +578,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+        // Requirement: rfc6675-4-c
         #[test]
         fn it_knows_what_a_plain_board_finds_packet_by_packet(steps in steps()) {
             let mut bench = Bench {

@@ -114,3 +114,19 @@ impl<C: Controller + Clone> Sender<C> {
         self.delay_exit = DelayExit::None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirement: rfc9406-4.3-f
+    #[test]
+    fn only_the_first_slow_start_is_that_of_hystart_pp() {
+        let first = || DelayExit::new(SlowStart::HyStartPp);
+        assert!(matches!(first(), DelayExit::HyStartPp(_)));
+        let mut reduced = first();
+        reduced.on_reduction();
+        assert!(matches!(reduced, DelayExit::None));
+        assert!(matches!(DelayExit::after_timeout(SlowStart::HyStartPp, Time::ZERO, 10), DelayExit::None));
+    }
+}
