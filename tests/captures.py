@@ -74,6 +74,9 @@ class Transfer:
     announced: int = 65535
     scale: int = 7
     rows: list[tuple[float, bytes]] = field(default_factory=list)
+    dropped: set[float] = field(default_factory=set)
+    passed: dict[float, float] = field(default_factory=dict)
+    heard_s: float = 0.0
 
     def run(self, bottleneck: Bottleneck) -> Transfer:
         """Send everything over a bottleneck."""
@@ -98,7 +101,9 @@ class Transfer:
                 waits = bottleneck(time, FRAME)
                 if waits is None:
                     missing.append(number)
+                    self.dropped.add(time)
                 else:
+                    self.passed[time] = time + waits
                     arrivals.append((time + self.rtt_s + waits, number))
             for time, number in sorted(arrivals):
                 received.add(number)
@@ -106,10 +111,22 @@ class Transfer:
             waiting = sorted([*missing, *waiting])
             if self.halves:
                 window = max(2, window // 2) if missing else min(window + 1, self.window)
-            last = max([now + self.rtt_s, *(time for time, _ in arrivals)])
+            self.heard_s = last = max([now + self.rtt_s, *(time for time, _ in arrivals)])
             now = last + 0.0001
             if self.chunk and not waiting and fresh % self.chunk == 0 and fresh < self.packets:
                 now += self.pause_s
+        return self
+
+    def at_the_receiver(self) -> Transfer:
+        """Give the same at the receiver: without what was dropped, half a round trip later."""
+        rows = []
+        for time, row in self.rows:
+            far = row[26:30] == bytes(map(int, RECEIVER.split(".")))
+            if far:
+                rows.append((time - self.rtt_s / 2 + 5e-5, row))
+            elif time not in self.dropped:
+                rows.append((self.passed.get(time, time) + self.rtt_s / 2, row))
+        self.rows = rows
         return self
 
     def _handshake(self) -> None:
@@ -126,7 +143,9 @@ class Transfer:
 
     def _data(self, now: float, number: int) -> None:
         sequence = 1 + number * MSS
-        head = self._packet(sequence, 1, 0x10, self._stamps(now), far=False, payload=MSS)
+        head = self._packet(
+            sequence, 1, 0x10, self._stamps(now, self.heard_s), far=False, payload=MSS
+        )
         self.rows.append((now, head))
 
     def _ack(self, now: float, received: set[int]) -> None:

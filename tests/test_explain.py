@@ -131,6 +131,19 @@ def test_a_queue_that_overflows_is_no_policer(tmp_path: Path) -> None:
     assert path["shaper"] is None
 
 
+def test_a_capture_at_the_receiver_shows_a_policer(tmp_path: Path) -> None:
+    transfer = Transfer(packets=4000, window=60).run(policer(4e6, 60_000)).at_the_receiver()
+    (of,) = explained(tmp_path, transfer)
+    assert of["path"]["policer"]["rate_bps"]["value"] == pytest.approx(4e6, rel=0.01)
+    assert of["path"]["rtt_s"]["value"] == pytest.approx(0.05, rel=0.02)
+
+
+def test_a_capture_at_the_receiver_shows_no_policer_behind_a_queue(tmp_path: Path) -> None:
+    transfer = Transfer(packets=4000, window=120, gap_s=0.0002, halves=True)
+    (of,) = explained(tmp_path, transfer.run(queue(8e6, 60_000)).at_the_receiver())
+    assert of["path"]["policer"] is None
+
+
 def test_a_shaper_lets_a_burst_pass_before_packets_wait(tmp_path: Path) -> None:
     transfer = Transfer(packets=6000, window=200, gap_s=0.0002, halves=True)
     (of,) = explained(tmp_path, transfer.run(queue(8e6, 60_000, burst=100_000)))
@@ -222,7 +235,7 @@ def test_a_capture_without_its_beginning_is_explained(tmp_path: Path) -> None:
         (b"hello", "ss -tin dst ADDRESS"),
         (b"\xd4\xc3\xb2\xa1", "ends within its header"),
         (b'{"intervals": 3}', "not that of `iperf3 --json`"),
-        (gzip.compress(b"hello")[:12], "transfer"),
+        (gzip.compress(b"hello", mtime=0)[:12], "transfer"),
     ],
 )
 def test_other_files_are_refused(

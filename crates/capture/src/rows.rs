@@ -92,7 +92,8 @@ impl Acknowledgement {
     }
 }
 
-/// Puts transmissions together that follow one another within `gap_ns`; gives the new index of each.
+/// Puts transmissions together that follow one another within `gap_ns`; gives the new index of each. The times of a row
+/// are those of its first packet, so that their difference stays a round-trip time.
 pub fn merge(rows: &mut Vec<Transmission>, gap_ns: u64) -> Vec<u32> {
     let mut places = Vec::with_capacity(rows.len());
     let mut kept = 0;
@@ -103,7 +104,6 @@ pub fn merge(rows: &mut Vec<Transmission>, gap_ns: u64) -> Vec<u32> {
             last.payload += row.payload;
             last.wire += row.wire;
             last.packets += row.packets;
-            last.acked_ns = last.acked_ns.max(row.acked_ns);
         } else {
             rows[kept] = row;
             kept += 1;

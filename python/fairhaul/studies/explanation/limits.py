@@ -174,8 +174,6 @@ def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Limit
 def _least_rtt(trace: Trace, edges: Column, count: int) -> Column:
     """Give the smallest round-trip time of each round; rounds without one have that before them."""
     times, rtts = trace.sent.time_s, trace.sent.rtt_s
-    if trace.side == "receiver":
-        times, rtts = trace.echoes
     known = ~np.isnan(rtts)
     least = np.full(count, np.inf)
     at = np.clip(np.searchsorted(edges, times[known], side="right") - 1, 0, count - 1)

@@ -118,7 +118,8 @@ def bucket_of(sent: Sent, rtt_s: float) -> Bucket | None:
         rtt_s: the smallest round-trip time, in seconds.
     """
     sent = _fitted(sent)
-    if sent.lost.sum() < LEAST_LOST:
+    # Without round-trip times a policer and a queue look alike.
+    if sent.lost.sum() < LEAST_LOST or np.isnan(sent.rtt_s).all():
         return None
     times, wire = sent.time_s - sent.time_s[0], sent.wire
     best, tried = _search(times, wire, sent.lost)
@@ -178,7 +179,7 @@ def _drains(best: Split, waited_s: float) -> bool:
 
 def _waited_at_losses(sent: Sent) -> float:
     """Give the median of the waiting time in the last round-trip sample before each loss."""
-    known = np.flatnonzero(_last_of_each(sent))
+    known = np.flatnonzero(~np.isnan(sent.rtt_s))
     if not len(known):
         return 0.0
     rtts = sent.rtt_s[known]
@@ -237,7 +238,7 @@ def _rate_by_delay(sent: Sent, near: list[Split], burst: float) -> Estimate:
     """Find the rate at which packets that waited were served, among rates that are not excluded."""
     rates = sorted({of.rate for of in near})
     grid = np.geomspace(rates[0], rates[-1], DELAY_RATES) if len(rates) > 1 else np.array(rates)
-    usable = _last_of_each(sent)
+    usable = ~np.isnan(sent.rtt_s)
     rtts = sent.rtt_s[usable]
     waited = rtts - np.quantile(rtts, 0.005)
     left = []
@@ -249,13 +250,6 @@ def _rate_by_delay(sent: Sent, near: list[Split], burst: float) -> Estimate:
     good = [8 * float(rate) for rate, of in zip(grid, left, strict=True) if of <= 1.5 * best]
     low, high = min(good[0], (1 - DELAY_STEP) * value), max(good[-1], (1 + DELAY_STEP) * value)
     return Estimate(value=value, low=low, high=high)
-
-
-def _last_of_each(sent: Sent) -> Mask:
-    """Choose, of the transmissions that one acknowledgement covers, the last one."""
-    last: Mask = np.ones(len(sent), bool)
-    last[:-1] = sent.acked_s[:-1] != sent.acked_s[1:]
-    return np.asarray(last & ~np.isnan(sent.rtt_s))
 
 
 def _burst(best: Split, near: list[Split], frame: float) -> Estimate:
@@ -339,10 +333,9 @@ def _queueing(deficit: Column, sent: Sent, best: Split) -> tuple[float | None, f
     """Say from which deficit on packets wait in a queue, if they do, and for how long at losses.
 
     The round-trip time of a queue is the smallest one and max(0, deficit - burst) / rate; all
-    bursts up to the threshold are tried. An acknowledgement of several packets shows the delay of
-    the last one.
+    bursts up to the threshold are tried.
     """
-    usable = _last_of_each(sent)
+    usable = ~np.isnan(sent.rtt_s)
     if not usable.any():
         return None, 0.0
     rtts, backlog = sent.rtt_s[usable], deficit[usable]

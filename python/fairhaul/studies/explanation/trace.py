@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -49,6 +48,7 @@ class Sent:
     packets: Column
     lost: Mask
     again: Mask
+    rtt_s: Column
 
     def __len__(self) -> int:
         return len(self.time_s)
@@ -56,11 +56,6 @@ class Sent:
     def part(self, chosen: Mask | Index | slice) -> Sent:
         """Give some of the transmissions."""
         return Sent(**{name: getattr(self, name)[chosen] for name in self.__dataclass_fields__})
-
-    @cached_property
-    def rtt_s(self) -> Column:
-        """The round-trip time of each transmission that was sent once, NaN of others."""
-        return np.where(self.again | self.lost, np.nan, self.acked_s - self.time_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +81,9 @@ class Acknowledged:
 class Trace:
     """A connection of a capture, from the end that sent more data to the other one.
 
-    `rtt_s` is the smallest round-trip time (None if the capture does not show it), `rtts` when it
-    was measured on the receiver's side, and with which result. `scale` is the shift of the
-    receiver's window; without the handshake it is the least one with which what was sent fits.
+    `rtt_s` is the smallest round-trip time in seconds, None if the capture does not show it.
+    `scale` is the shift of the receiver's window; without the handshake it is the least one with
+    which what was sent fits.
     """
 
     sender: str
@@ -106,7 +101,6 @@ class Trace:
     uncaptured: float
     sent: Sent
     acknowledged: Acknowledged
-    echoes: tuple[Column, Column]
 
     @property
     def data_bytes(self) -> float:
@@ -173,12 +167,16 @@ def _trace(of: _core.CapturedConnection) -> Trace:
     if side != "receiver":
         uncaptured += float(columns["payload"][fate == MISSING].sum())
     seen = (fate != UNCAPTURED) & ((fate != MISSING) | lost)
-    sent = Sent(**columns, lost=lost, again=again).part(seen)
+    times, took = map(_column, of.echoes())
+    if side == "receiver":
+        rtts = _echoed(columns["time_s"], times, took)
+    else:
+        rtts = _samples(columns["time_s"], columns["acked_s"], lost | again)
+    sent = Sent(**columns, lost=lost, again=again, rtt_s=rtts).part(seen)
     acks = {
         name: _column(of.acknowledged(name))
         for name in ("time_s", "offset", "window", "ahead", "flight")
     }
-    times, took = of.echoes()
     return Trace(
         sender=sender,
         receiver=receiver,
@@ -195,12 +193,30 @@ def _trace(of: _core.CapturedConnection) -> Trace:
         uncaptured=uncaptured,
         sent=sent,
         acknowledged=Acknowledged(**acks),
-        echoes=(_column(times), _column(took)),
     )
 
 
 def _column(values: bytes) -> Column:
     return np.frombuffer(values, dtype=np.float64)
+
+
+def _samples(times: Column, acked: Column, repeated: Mask) -> Column:
+    """Give the round-trip time of the last transmission that each acknowledgement covers.
+
+    Those before it waited for the acknowledgement, and data that was sent twice is ambiguous.
+    """
+    last = np.ones(len(times), bool)
+    last[:-1] = acked[:-1] != acked[1:]
+    return np.where(last & ~repeated, acked - times, np.nan)
+
+
+def _echoed(times: Column, echoed: Column, took: Column) -> Column:
+    """Give the round-trip time of each transmission that echoes a time stamp of the receiver."""
+    rtts = np.full(len(times), np.nan)
+    if len(echoed):
+        at = np.minimum(np.searchsorted(echoed, times), len(echoed) - 1)
+        rtts = np.where(echoed[at] == times, took[at], np.nan)
+    return rtts
 
 
 def _round_trip(side: Side, halves: Sequence[float | None]) -> float | None:
