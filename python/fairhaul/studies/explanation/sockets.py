@@ -12,6 +12,7 @@ from fairhaul.studies.explanation.limits import LIMITS, Shares, unknown
 from fairhaul.studies.explanation.observed import Connection, connections
 from fairhaul.studies.explanation.results import Explained, Path
 from fairhaul.studies.explanation.trace import HEADERS
+from fairhaul.text.phrases import quantity
 
 # A connection with less data than this part of the largest one to its peer shows nothing of
 # the path: it controls a transfer.
@@ -248,8 +249,8 @@ def _window_text(rows: Sequence[Mapping[str, Any]]) -> str:
     used = 8 * last["bytes"] / last["seconds"] if last["seconds"] else 0.0
     if used < 0.8 * allowed:
         return (
-            f"the congestion window of {last['snd_cwnd'] / 1e6:.3g} MB would allow "
-            f"{allowed / 1e6:.3g} Mbit/s, so something else limits: a window or buffer of a "
+            f"the congestion window of {quantity(last['snd_cwnd'], 'B')} would allow "
+            f"{quantity(allowed, 'bit/s')}, so something else limits: a window or buffer of a "
             "host, the application or the path"
         )
     return "iperf3 does not say whether the window is limited by losses or by the path"
