@@ -28,6 +28,9 @@ DESTDIR ?=
 # The measurements for `make queues`: notebooks/generalized_test.csv of https://github.com/brucespang/ifip21-buffer-sizing
 FILE ?=
 
+# The captures for `make explain-table`: the folder data/validation of https://github.com/USC-NSL/policing-detection
+FOLDER ?=
+
 # How long `make fuzz` looks for scenarios that break an invariant, and then for input that breaks each reader; from which
 # seed the scenarios are drawn, by default another one each day.
 TIME ?= 10m
@@ -49,7 +52,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain hosts queues gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain hosts queues explain-table gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -114,6 +117,9 @@ grain: $(VENV)/.extension ## compare bursts that are simulated as one with singl
 
 queues: $(VENV)/.extension ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv
 	$(VENV)/bin/python -m tools.queues $(FILE)
+
+explain-table: $(VENV)/.extension ## compare the policers that fairhaul explain finds with known ones (docs/explain.md): make explain-table FOLDER=policing
+	$(VENV)/bin/python -m tools.explanation '$(FOLDER)'
 
 hosts: $(VENV)/.extension host ## compare the hosts of the simulator with Linux in 100 drawn cells, in many hours; an interrupted call goes on
 	$(VENV)/bin/python -m tools.hosts

@@ -19,7 +19,6 @@ from fairhaul.statistics.estimate import estimate
 from fairhaul.studies import advice
 from fairhaul.studies.advice import words
 from fairhaul.studies.advice.changes import changes
-from fairhaul.studies.advice.observed import observed
 from fairhaul.studies.advice.path import Known
 from fairhaul.studies.advice.tournament import (
     CANDIDATES,
@@ -31,6 +30,7 @@ from fairhaul.studies.advice.tournament import (
     play,
 )
 from fairhaul.studies.comparison.question import Question
+from fairhaul.studies.explanation.observed import observed
 from tests.kernel_host import needs_ports
 
 SS = """

@@ -136,7 +136,7 @@ def test_an_invalid_option_is_reported(
     ("args", "word"),
     [
         (["rum"], "'run'"),
-        (["xyzzy"], "advise, compare, flows, kernel, check, evaluate, attack, score"),
+        (["xyzzy"], "explain, advise, compare, flows, kernel, check, evaluate, attack, score"),
         (["list", "contollers"], "controllers"),
         (["list", "bad"], "'controllers', 'queues'"),
         (["list", "controllers", "cubik"], "did you mean 'cubic'?"),

@@ -24,6 +24,7 @@ OPTIONS = {
 STUDIES = (
     *("compare", "advise", "score", "evaluate", "check", "attack", "reproduce", "sweep", "run"),
     "cells",
+    "explain",
 )
 SCENARIO = """
 title = "Two flows"

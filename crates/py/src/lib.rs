@@ -3,6 +3,7 @@
 //! `path` and `sim`, its use in Python.
 
 mod agents;
+mod capture;
 mod count;
 mod guard;
 mod own;
@@ -23,6 +24,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", py.get_type::<study::ScenarioError>())?;
     module.add("RunError", py.get_type::<run::RunError>())?;
     module.add("Stopped", py.get_type::<run::Stopped>())?;
+    module.add_class::<capture::Capture>()?;
+    module.add_class::<capture::CapturedConnection>()?;
     module.add_class::<study::Scenario>()?;
     module.add_class::<own::PythonKind>()?;
     module.add_class::<own::Driven>()?;
@@ -35,6 +38,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::FlowState>()?;
     module.add_class::<run::Outcome>()?;
     module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(capture::is_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::read_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::read_content, module)?)?;
     module.add_function(wrap_pyfunction!(run::received, module)?)?;
     module.add_function(wrap_pyfunction!(agents::step_agents, module)?)?;
     module.add_function(wrap_pyfunction!(study::read, module)?)?;

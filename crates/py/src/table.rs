@@ -87,7 +87,7 @@ fn unknown(name: &str) -> PyErr {
 }
 
 /// Puts the bytes of all values one after the other.
-fn bytes<'py, const N: usize>(
+pub fn bytes<'py, const N: usize>(
     py: Python<'py>,
     values: impl ExactSizeIterator<Item = [u8; N]>,
 ) -> PyResult<Bound<'py, PyBytes>> {

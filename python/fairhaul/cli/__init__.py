@@ -25,6 +25,7 @@ from fairhaul.cli.click_ext import HeadedGroup, explained, in_users_code
 from fairhaul.cli.compare import compare
 from fairhaul.cli.completion import completion
 from fairhaul.cli.evaluate import evaluate
+from fairhaul.cli.explain import explain
 from fairhaul.cli.flows import flows
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
@@ -56,7 +57,7 @@ def fairhaul() -> None:
 
 # The commands, as the help lists them.
 GROUPS = {
-    "Transfers": (advise, compare, flows, kernel),
+    "Transfers": (explain, advise, compare, flows, kernel),
     "Controllers": (check, evaluate, attack, score, new_controller),
     "Simulation": (run, sweep, results, report, studio, linux, lab),
     "Papers": (reproduce,),

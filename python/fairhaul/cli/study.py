@@ -32,6 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NEXT = "the next runs depend on the results of the first"
 RECORDS = "it writes whole records: `sweep` runs points on a cluster or in shards"
+OBSERVED = "it reads what was measured, and runs nothing"
 # The options that a study does not have, and why; docs/commands.md has the same table.
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "run": {"--dask": RECORDS, "--shard": RECORDS},
@@ -40,6 +41,13 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "--shard": NEXT,
         "--seeds": "each candidate runs over 12 drawn settings",
         "--profile": "the commands set buffers and pacing as they are simulated",
+    },
+    "explain": {
+        "--dask": OBSERVED,
+        "--shard": OBSERVED,
+        "--jobs": OBSERVED,
+        "--seeds": OBSERVED,
+        "--profile": OBSERVED,
     },
     "score": {"--seeds": "each path is run once: --paths is their number, --draw another draw"},
     "attack": {"--shard": NEXT, "--seeds": "a weakness is checked with five seeds"},
@@ -177,6 +185,7 @@ class Work:
 
         out = self.out or Path()
         if self.markdown:
+            out.mkdir(parents=True, exist_ok=True)
             write_file(out / "report.md", outcome.markdown().encode())
             yield out / "report.md"
         if self.report:

@@ -17,11 +17,11 @@ from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.scenario.quantities import size_bytes
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import Transport
-from fairhaul.studies.advice.observed import Observed
-from fairhaul.studies.advice.observed import observed as read_observed
 from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.advice.tournament import CANDIDATES, PARALLEL, Advice, play
 from fairhaul.studies.comparison.question import Question, read_question
+from fairhaul.studies.explanation.observed import Observed
+from fairhaul.studies.explanation.observed import observed as read_observed
 
 __all__ = ["Advice", "Known", "advise", "read_path"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul import _core
 
 if TYPE_CHECKING:
-    from fairhaul.studies.advice.observed import Observed
+    from fairhaul.studies.explanation.observed import Observed
 
 # What is drawn where nothing is known, and how far from a given value it may be.
 BUFFERS = ("0.05 bdp", "2 bdp")

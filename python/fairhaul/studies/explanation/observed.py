@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.text.phrases import listed, quantity
+
+Limit = Literal["receive window", "send buffer", "application"]
 
 # The words of `ss -ti`, and the number behind each.
 _RTT = re.compile(r"\brtt:([0-9.]+)/")
@@ -19,11 +21,19 @@ _SEGMENTS = re.compile(r"\bdata_segs_out:([0-9]+)")
 _AGAIN = re.compile(r"\bretrans:[0-9]+/([0-9]+)")
 _ACKED = re.compile(r"\bbytes_acked:([0-9]+)")
 _BUSY = re.compile(r"\bbusy:([0-9]+)ms")
+_SENT = re.compile(r"\bbytes_sent:([0-9]+)")
+_DELIVERED = re.compile(r"\bdelivered:([0-9]+)")
+_MSS = re.compile(r"\bmss:([0-9]+)")
+_BBR = re.compile(r"\bbbr:\(bw:([0-9.]+)([KMG]?)bps")
+_CONTROLLER = re.compile(r"\b([a-z][a-z0-9_]+) wscale:")
+_SHARES: dict[Limit, re.Pattern[str]] = {
+    "receive window": re.compile(r"\brwnd_limited:([0-9]+)ms"),
+    "send buffer": re.compile(r"\bsndbuf_limited:([0-9]+)ms"),
+}
 _APPLICATION = re.compile(r"\bapp_limited\b")
 _ADDRESS = re.compile(r"(\S+):(?:[0-9]+|\*|[a-z][a-z0-9-]*)(?=\s|$)")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 
-Limit = Literal["receive window", "send buffer", "application"]
 _LIMITED: dict[Limit, re.Pattern[str]] = {
     "receive window": re.compile(r"\brwnd_limited:[0-9]+ms\(([0-9.]+)%\)"),
     "send buffer": re.compile(r"\bsndbuf_limited:[0-9]+ms\(([0-9.]+)%\)"),
@@ -44,6 +54,9 @@ class Connection:
     """What a connection has shown; `limit` is what has limited it, for the part `limited`.
 
     `rate_bps` is its last delivery rate, and `mean_bps` its mean while it had data to send.
+    `local` and `remote` are addresses with ports, `model_bps` the rate that BBR believes in,
+    `busy_s` the time in which data was outstanding, `shares` which part of it each limit of the
+    hosts took, and `delivered_bytes` what arrived in that time.
     """
 
     peer: str
@@ -54,6 +67,15 @@ class Connection:
     again: int
     limit: Limit | None = None
     limited: float = 0.0
+    local: str = ""
+    remote: str = ""
+    controller: str | None = None
+    mss: int | None = None
+    sent_bytes: int = 0
+    delivered_bytes: int = 0
+    model_bps: float | None = None
+    busy_s: float = 0.0
+    shares: Mapping[Limit, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,21 +206,34 @@ def _of_iperf3(text: str) -> str:
 
 def _connections(text: str) -> Iterator[Connection]:
     """Give each connection: its first line names the peer, and lines behind it are indented."""
-    peer, words = "", ""
+    ends, words = ("", ""), ""
     for line in [*text.splitlines(), "end"]:
         if not line[:1].isspace():
-            if of := _connection(peer, words):
+            if of := _connection(ends, words):
                 yield of
-            addresses = _ADDRESS.findall(line)
-            peer, words = addresses[1].strip("[]") if len(addresses) > 1 else "", ""
+            found = [match[0] for match in _ADDRESS.finditer(line)]
+            ends, words = (found[0], found[1]) if len(found) > 1 else ("", ""), ""
         elif _RTT.search(line) and _RTT.search(words):
-            if of := _connection(peer, words):
+            if of := _connection(ends, words):
                 yield of
             words = ""
         words += f" {line}"
 
 
-def _connection(peer: str, words: str) -> Connection | None:
+def connections(text: str) -> list[Connection]:
+    """Read all connections that `ss -ti` printed; of a series the last look at each.
+
+    Raises:
+        ScenarioError: no connection has a round-trip time.
+    """
+    found = {of.local + of.remote or str(at): of for at, of in enumerate(_connections(text))}
+    if not found:
+        raise ScenarioError("no round-trip time; wanted the output of `ss -tin dst ADDRESS`")
+    return list(found.values())
+
+
+def _connection(ends: tuple[str, str], words: str) -> Connection | None:
+    peer = ends[1].rpartition(":")[0].strip("[]")
     if (rtt := _LEAST_RTT.search(words) or _RTT.search(words)) is None:
         return None
     rate, segments, again = (of.search(words) for of in (_RATE, _SEGMENTS, _AGAIN))
@@ -208,7 +243,24 @@ def _connection(peer: str, words: str) -> Connection | None:
     limit: Limit | None = "application" if _APPLICATION.search(words) else None
     if max(parts.values(), default=0.0) >= LIMITED_FROM:
         limit, _ = max(parts.items(), key=lambda pair: pair[1])
+    sent, delivered, mss, model = (of.search(words) for of in (_SENT, _DELIVERED, _MSS, _BBR))
+    controller = _CONTROLLER.search(words)
+    busy_s = int(busy[1]) / 1000 if busy else 0.0
+    clocks = {limit: of.search(words) for limit, of in _SHARES.items()}
     return Connection(
+        local=ends[0],
+        remote=ends[1],
+        controller=controller[1] if controller else None,
+        mss=int(mss[1]) if mss else None,
+        sent_bytes=int(sent[1]) if sent else 0,
+        delivered_bytes=int(delivered[1]) * int(mss[1]) if delivered and mss else 0,
+        model_bps=float(model[1]) * PREFIXES[model[2]] if model else None,
+        busy_s=busy_s,
+        shares={
+            limit: min(1.0, int(clock[1]) / 1000 / busy_s)
+            for limit, clock in clocks.items()
+            if clock is not None and busy_s > 0
+        },
         peer=peer,
         rtt_ms=float(rtt[1]),
         rate_bps=float(rate[1]) * PREFIXES[rate[2]] if rate else None,

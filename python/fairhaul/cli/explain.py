@@ -1,0 +1,56 @@
+"""The command `explain`: what limited the connections in a file, and their path."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
+
+import click
+
+from fairhaul.cli.click_ext import Command, flag, option
+from fairhaul.cli.study import Work, say, study
+
+
+@click.command(cls=Command, example="fairhaul explain transfer.pcap")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@option(
+    "--scenario PATH",
+    "Write the path and its connections as a scenario, which run, compare and attack take.",
+    name="scenario",
+    type=click.Path(path_type=Path, dir_okay=False),
+)
+@flag("--anonymous", "Replace addresses by host-1, host-2 and so on.")
+@study("explain")
+def explain(files: tuple[str, ...], scenario: Path | None, *, anonymous: bool, work: Work) -> None:
+    """Say what limited the connections in a file, and estimate their path.
+
+    FILE is a packet capture (pcap or pcapng), the output of `ss -tin`, once or as a series, or of
+    `iperf3 --json`; it may be compressed. The format is recognised by the content; - is the
+    standard input. Nothing is sent anywhere.
+    """
+    from fairhaul.files.files import replace as write_file
+    from fairhaul.studies.explanation import explain as explained
+
+    with _spooled(files) as names:
+        done = explained(names, anonymous=anonymous)
+    text = done.scenario() if scenario is not None else ""
+    work.tell(done)
+    if scenario is not None:
+        write_file(scenario, text.encode())
+        say(f"wrote {scenario}")
+
+
+@contextmanager
+def _spooled(files: tuple[str, ...]) -> Iterator[list[str]]:
+    """Give the names of the files, with a temporary one for the standard input."""
+    if "-" not in files:
+        yield list(files)
+        return
+    with NamedTemporaryFile(prefix="fairhaul-") as kept:
+        copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield [kept.name if name == "-" else name for name in files]

@@ -1,0 +1,151 @@
+"""Explanation: what limited the connections in a file, and the path that they show.
+
+Packet captures are fitted, the output of `ss -tin` and `iperf3 --json` says less: what is not
+known is None with a reason. The method is described in `docs/explain.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path as FilePath
+
+from fairhaul import _core
+from fairhaul.report.outcome import Outcome, StudyResult
+from fairhaul.scenario.read import ScenarioError
+from fairhaul.studies.explanation.estimate import Estimate
+from fairhaul.studies.explanation.limits import limits_of, pauses_of
+from fairhaul.studies.explanation.path import Group, groups_of, path_of
+from fairhaul.studies.explanation.results import Explained, Path, TokenBucket
+from fairhaul.studies.explanation.scenario import scenario_text
+from fairhaul.studies.explanation.sockets import is_iperf3, of_iperf3, of_ss
+from fairhaul.studies.explanation.trace import read_capture
+
+__all__ = ["Estimate", "Explained", "Explanation", "Path", "TokenBucket", "explain"]
+
+# The most that a text of `ss` or iperf3 may have, in bytes.
+MOST_TEXT = 256 << 20
+# A smaller share of the time needs no reason.
+LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation(StudyResult):
+    """What is explained of the connections in files.
+
+    `connections` are sorted by their bytes, the largest first. `notes` say what of the files could
+    not be used.
+    """
+
+    files: Sequence[str]
+    connections: Sequence[Explained]
+    notes: Sequence[str]
+
+    def outcome(self) -> Outcome:
+        """Put the explanation into words and tables."""
+        from fairhaul.studies.explanation.words import outcome_of
+
+        return outcome_of(self)
+
+    def scenario(self) -> str:
+        """Give the path and the connections as the text of a scenario.
+
+        Raises:
+            ScenarioError: the rate or the round-trip time of the path is not known.
+        """
+        return scenario_text(self.connections)
+
+
+def explain(
+    files: str | PathLike[str] | Iterable[str | PathLike[str]], *, anonymous: bool = False
+) -> Explanation:
+    """Say what limited the connections in files, and estimate their path.
+
+    The format is recognised by the content: pcap and pcapng, `ss -tin`, and the JSON of iperf3,
+    each also compressed by gzip, xz or zstd.
+
+    Args:
+        files: one file or several.
+        anonymous: whether addresses are replaced by `host-1`, `host-2` and so on.
+
+    Raises:
+        ScenarioError: a file cannot be read, or has another format.
+    """
+    names = [files] if isinstance(files, str | PathLike) else list(files)
+    if not names:
+        raise ScenarioError("no file to explain")
+    found: list[Explained] = []
+    notes: list[str] = []
+    for name in map(FilePath, names):
+        explained, said = _explained(name)
+        found += explained
+        notes += said
+    found.sort(key=lambda of: -of.data_bytes)
+    if anonymous:
+        found = _renamed(found)
+    shown = [f"file {at}" for at, _ in enumerate(names, 1)] if anonymous else list(map(str, names))
+    return Explanation(files=shown, connections=found, notes=notes)
+
+
+def _explained(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
+    if _core.is_capture(file):
+        return _of_capture(file)
+    text = _core.read_content(file, MOST_TEXT).decode(errors="replace")
+    try:
+        return (of_iperf3(text) if is_iperf3(text) else of_ss(text)), []
+    except ScenarioError as error:
+        known = "" if is_iperf3(text) else "; it is neither pcap, pcapng nor the JSON of iperf3, so"
+        place = f"{file}{known}" if known else str(file)
+        raise ScenarioError(*(f"{place}: {mistake}" for mistake in error.args)) from None
+
+
+def _of_capture(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
+    capture = read_capture(file)
+    notes = list(capture.notes)
+    if not capture.traces:
+        packets = f"{capture.packets} packets, {capture.others} of them not TCP"
+        notes.append(f"{file}: no connection carries data ({packets}).")
+    explained = [of for group in groups_of(capture.traces) for of in _of_group(group)]
+    return explained, notes
+
+
+def _of_group(group: Group) -> Iterable[Explained]:
+    for trace in group.traces:
+        path, unknown = path_of(trace, group.bucket)
+        limits, judged_s = limits_of(trace, group.bucket)
+        reasons = dict(unknown)
+        if limits["unknown"] >= LEAST_SHARE:
+            reasons["limits"] = (
+                "neither a window nor a loss nor a queue shows what limits: the send buffer, the "
+                "application and a pacing cap look alike; `ss -tin` on the sender would tell"
+                if judged_s
+                else "the capture holds too little of the connection, or one direction alone"
+            )
+        if trace.uncaptured:
+            reasons["capture"] = f"{trace.uncaptured:.0f} bytes were acknowledged, not captured"
+        packets = float(trace.sent.packets.sum())
+        again = float(trace.sent.packets[trace.sent.again].sum())
+        windows = trace.acknowledged.window
+        yield Explained(
+            sender=trace.sender,
+            receiver=trace.receiver,
+            ports=trace.ports,
+            data_bytes=int(trace.data_bytes),
+            duration_s=max(0.0, trace.last_s - trace.first_s),
+            limits=limits,
+            path=path,
+            unknown=reasons,
+            pauses=pauses_of(trace),
+            window_bytes=float(windows.max()) * 2.0**trace.scale if len(windows) else None,
+            retransmitted=again / packets if packets else None,
+            joint=len(group.traces),
+        )
+
+
+def _renamed(found: Sequence[Explained]) -> list[Explained]:
+    hosts: dict[str, str] = {}
+    for of in found:
+        for address in (of.sender, of.receiver):
+            hosts.setdefault(address, f"host-{len(hosts) + 1}")
+    return [replace(of, sender=hosts[of.sender], receiver=hosts[of.receiver]) for of in found]

@@ -1,0 +1,184 @@
+"""What limited a connection, and for which share of its time.
+
+The order of the tests is that of [SIEKKINEN]: what the application limits is cut out first. Between
+two acknowledgements the receiver's window is used up or not; the rest is judged by round trips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fairhaul.studies.explanation.token_bucket import Bucket
+    from fairhaul.studies.explanation.trace import Column, Mask, Trace
+
+Limit = Literal[
+    "application",
+    "receive_window",
+    "send_buffer",
+    "congestion_window",
+    "pacing",
+    "path",
+    "unknown",
+]
+LIMITS: tuple[Limit, ...] = (
+    "application",
+    "receive_window",
+    "send_buffer",
+    "congestion_window",
+    "pacing",
+    "path",
+    "unknown",
+)
+Shares = Mapping[Limit, float]
+
+# The window limits if less than this many segments are left of it: Linux waits for a whole one.
+WINDOW_LEFT = 2.0
+# A queue stands at the bottleneck if the round-trip time is this part above the smallest one, and
+# at least this long (s).
+QUEUE_PART, QUEUE_S = 0.15, 0.002
+# A round trip belongs to the reaction to a loss for this many round trips after it.
+AFTER_LOSS = 20
+# The flight grows if it is this much larger a round trip later.
+GROWS = 1.05
+# The largest gap between two transmissions of a sender that spaces them evenly, in mean gaps.
+EVEN = 3.0
+# The shortest round trip that is judged, in seconds.
+LEAST_ROUND_S = 0.002
+# Rounds that are judged at most; longer connections have longer rounds.
+MOST_ROUNDS = 200_000
+
+
+def unknown() -> Shares:
+    """Give the shares of a connection of which nothing is known."""
+    return {limit: float(limit == "unknown") for limit in LIMITS}
+
+
+def limits_of(trace: Trace, bucket: Bucket | None) -> tuple[Shares, float]:
+    """Give the shares of time, whose sum is 1, and the time that was judged in seconds."""
+    sent = trace.sent
+    if len(sent) < 2 or len(trace.acknowledged) < 2 or trace.rtt_s is None:
+        return unknown(), 0.0
+    begin = float(sent.time_s[0])
+    end = max(float(sent.time_s[-1]), float(trace.acknowledged.time_s[-1]))
+    if end <= begin:
+        return unknown(), 0.0
+    size = max(trace.rtt_s, LEAST_ROUND_S, (end - begin) / MOST_ROUNDS)
+    count = int(np.ceil((end - begin) / size))
+    edges: Column = begin + size * np.arange(count + 1, dtype=np.float64)
+    idle = _covered(*_idle(trace), edges)
+    window = _covered(*_window(trace), edges) if trace.side != "receiver" else 0 * idle
+    busy = np.clip(size - idle - window, 0, None)
+    seconds = dict.fromkeys(LIMITS, 0.0)
+    seconds["application"] = float(idle.sum())
+    seconds["receive_window"] = float(window.sum())
+    for limit, rounds in _rounds(trace, bucket, edges).items():
+        seconds[limit] += float(busy[rounds].sum())
+    total = sum(seconds.values())
+    return {limit: seconds[limit] / total for limit in LIMITS}, end - begin
+
+
+def pauses_of(trace: Trace) -> list[tuple[float, float]]:
+    """Give the pauses of the application: when each began, and how long it was, both in seconds.
+
+    A pause is a time of more than a round trip in which everything is acknowledged.
+    """
+    starts, ends = _idle(trace)
+    least = 1.05 * (trace.rtt_s or 0.0)
+    pauses = [(float(a), float(b - a)) for a, b in zip(starts, ends, strict=True)]
+    return [of for of in pauses if of[1] > least]
+
+
+def _idle(trace: Trace) -> tuple[Column, Column]:
+    """Give the times in which everything that was sent is acknowledged."""
+    acks, sent = trace.acknowledged, trace.sent
+    done = acks.time_s[acks.ahead == 0]
+    if not len(done) or not len(sent):
+        return np.empty(0), np.empty(0)
+    following = np.searchsorted(sent.time_s, done, side="left")
+    has = following < len(sent)
+    starts, ends = done[has], sent.time_s[following[has]]
+    # Of several acknowledgements before the same transmission the first one begins the pause.
+    _, first = np.unique(ends, return_index=True)
+    return starts[first], ends[first]
+
+
+def _window(trace: Trace) -> tuple[Column, Column]:
+    """Give the times in which the receiver's window was used up."""
+    acks = trace.acknowledged
+    room = acks.window * 2.0**trace.scale
+    # What is ahead of an acknowledgement when the next one comes, counted from the first one.
+    ahead = acks.ahead[1:] + np.maximum(0, acks.offset[1:] - acks.offset[:-1])
+    full = (room[:-1] - ahead < WINDOW_LEFT * trace.mss) & (ahead > 0)
+    return acks.time_s[:-1][full], acks.time_s[1:][full]
+
+
+def _covered(starts: Column, ends: Column, edges: Column) -> Column:
+    """Give how much of each round disjoint times cover, in seconds."""
+    if not len(starts):
+        return np.zeros(len(edges) - 1)
+    spans = np.maximum(0, ends - starts)
+    total = np.concatenate(([0.0], np.cumsum(spans)))
+    at = np.searchsorted(starts, edges, side="right")
+    last = np.maximum(at - 1, 0)
+    within = np.where(at > 0, np.minimum(spans[last], np.maximum(0, edges - starts[last])), 0.0)
+    return np.diff(np.where(at > 0, total[last] + within, 0.0))
+
+
+def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Limit, Mask]:
+    """Say of each round what limits it, if the application and the window do not."""
+    sent, acks, count = trace.sent, trace.acknowledged, len(edges) - 1
+    place = np.clip(np.searchsorted(edges, sent.time_s, side="right") - 1, 0, count - 1)
+    bytes_sent = np.bincount(place, sent.payload, count)
+    rows = np.bincount(place, minlength=count)
+    lost: Mask = np.bincount(place[sent.lost], minlength=count) > 0
+    rtt = _least_rtt(trace, edges, count)
+    base = trace.rtt_s or 0.0
+    queued = rtt > base + max(QUEUE_S, QUEUE_PART * base)
+    losses = np.cumsum(lost, dtype=np.float64)
+    before = np.concatenate((np.zeros(AFTER_LOSS), losses))[:count]
+    reacts: Mask = (losses > before) | (losses > 0) & (bucket is not None)
+    at = np.clip(np.searchsorted(edges, acks.time_s, side="right") - 1, 0, count - 1)
+    flight = np.zeros(count)
+    np.maximum.at(flight, at, acks.flight)
+    later = np.concatenate((flight[1:], flight[-1:]))
+    earlier = np.concatenate((flight[:1], flight[:-1]))
+    grows = (later > GROWS * flight) | (flight > GROWS * earlier)
+    # Few segments in a round, the last one not full: the application writes little at a time.
+    partial = sent.payload < sent.packets * 0.9 * trace.mss
+    short: Mask = np.bincount(place[partial], minlength=count) > 0
+    gaps = np.diff(sent.time_s, append=sent.time_s[-1])
+    widest = np.zeros(count)
+    np.maximum.at(widest, place, gaps)
+    width = float(edges[1] - edges[0])
+    even = (rows >= 8) & (widest < EVEN * width / np.maximum(rows, 1))
+    trickle = short & ~lost & (bytes_sent < 0.8 * np.maximum(later, flight) + 10 * trace.mss)
+    rest = np.ones(count, bool)
+    found: dict[Limit, Mask] = {}
+    tests: tuple[tuple[Limit, Mask], ...] = (
+        ("path", queued & ~lost),
+        ("congestion_window", reacts | grows),
+        ("application", trickle),
+        ("pacing", even),
+        ("unknown", rest.copy()),
+    )
+    for limit, holds in tests:
+        found[limit] = rest & holds
+        rest &= ~holds
+    return found
+
+
+def _least_rtt(trace: Trace, edges: Column, count: int) -> Column:
+    """Give the smallest round-trip time of each round; rounds without one have that before them."""
+    times, rtts = trace.sent.time_s, trace.sent.rtt_s
+    known = ~np.isnan(rtts)
+    least = np.full(count, np.inf)
+    at = np.clip(np.searchsorted(edges, times[known], side="right") - 1, 0, count - 1)
+    np.minimum.at(least, at, rtts[known])
+    has = np.isfinite(least)
+    before = np.maximum.accumulate(np.where(has, np.arange(count), 0))
+    filled = least[before]
+    return np.where(np.isfinite(filled), filled, trace.rtt_s or 0.0)

@@ -1,0 +1,103 @@
+"""What is explained of each connection, whatever file it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairhaul.studies.explanation.estimate import Estimate
+from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenBucket:
+    """A policer or a shaper: its rate in bits of Ethernet frames per second, its burst in bytes."""
+
+    rate_bps: Estimate
+    burst_bytes: Estimate | None
+
+    def values(self) -> dict[str, Any]:
+        """Give the object of JSON."""
+        burst = None if self.burst_bytes is None else self.burst_bytes.values()
+        return {"rate_bps": self.rate_bps.values(), "burst_bytes": burst}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path:
+    """The path of a connection; None is what is not known, with the reason in `unknown`.
+
+    `rate_bps` is in bits of Ethernet frames with their check sequence per second, `rtt_s` the
+    smallest round-trip time in seconds, `buffer_bytes` the size of the bottleneck's queue in bytes
+    of frames, `loss` the probability that a packet is lost without a reason.
+    """
+
+    rate_bps: Estimate | None = None
+    rtt_s: Estimate | None = None
+    buffer_bytes: Estimate | None = None
+    loss: Estimate | None = None
+    policer: TokenBucket | None = None
+    shaper: TokenBucket | None = None
+
+    def values(self) -> dict[str, Any]:
+        """Give the object of JSON."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: None if of is None else of.values() for name, of in fields.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """A connection: how much it carried, what limited it, and its path.
+
+    `sender` and `receiver` are addresses, with ports if they are known. `data_bytes` counts each
+    byte once, in `duration_s` seconds. `limits` are shares of time. `unknown` has a reason for
+    each key that could not be estimated. `pauses` are times of the application without data: when
+    each began, and how long it was, in seconds. `window_bytes` is the receiver's window,
+    `controller` what the sender reported, and `retransmitted` the share of packets that were
+    retransmissions.
+    `joint` is the number of connections that were fitted together.
+    """
+
+    sender: str
+    receiver: str
+    ports: tuple[int, int] | None
+    data_bytes: int
+    duration_s: float
+    limits: Shares
+    path: Path
+    unknown: Mapping[str, str]
+    pauses: Sequence[tuple[float, float]] = ()
+    window_bytes: float | None = None
+    controller: str | None = None
+    retransmitted: float | None = None
+    joint: int = 1
+    source: str = "capture"
+
+    @property
+    def goodput_bps(self) -> float | None:
+        """Bits of data per second; None without a duration."""
+        return 8 * self.data_bytes / self.duration_s if self.duration_s > 0 else None
+
+    @property
+    def main(self) -> Limit:
+        """What limited it for most of the time."""
+        return max(LIMITS, key=lambda limit: self.limits[limit])
+
+    def values(self) -> dict[str, Any]:
+        """Give the object of JSON."""
+        here, far = (None, None) if self.ports is None else self.ports
+        return {
+            "sender": {"address": self.sender, "port": here},
+            "receiver": {"address": self.receiver, "port": far},
+            "source": self.source,
+            "bytes": self.data_bytes,
+            "duration_s": self.duration_s,
+            "goodput_bps": self.goodput_bps,
+            "limits": {limit: self.limits[limit] for limit in LIMITS},
+            "path": self.path.values(),
+            "unknown": [{"key": key, "reason": why} for key, why in self.unknown.items()],
+            "pauses": [{"start_s": start, "duration_s": took} for start, took in self.pauses],
+            "retransmitted": self.retransmitted,
+            "controller": self.controller,
+            "fitted_together": self.joint,
+        }
