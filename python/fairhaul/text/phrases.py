@@ -8,13 +8,20 @@ from typing import Any
 from fairhaul.text.digits import Significant
 
 PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
+
+
 # A rate with its interval, in one unit.
-RATE = Significant(units=[(f" {prefix}bit/s", size) for prefix, size in PREFIXES])
+def prefixed(unit: str) -> Significant:
+    """Give the form of a number with three digits and a suitable prefix of its unit."""
+    return Significant(units=[(f" {prefix}{unit}", size) for prefix, size in PREFIXES])
 
 
 def quantity(value: float, unit: str) -> str:
     """Write a number with three digits and a suitable prefix: `622 Mbit/s`."""
-    return Significant(units=[(f" {prefix}{unit}", size) for prefix, size in PREFIXES])(value)
+    return prefixed(unit)(value)
+
+
+RATE = prefixed("bit/s")
 
 
 def rate_unit(most_bps: float) -> tuple[float, str]:

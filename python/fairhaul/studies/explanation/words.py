@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.report.outcome import Outcome, Section
+from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS
-from fairhaul.text.phrases import count_of, listed, quantity
+from fairhaul.text.digits import Significant
+from fairhaul.text.phrases import count_of, listed, prefixed, quantity
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -23,6 +25,15 @@ NAMES = {
     "path": "path",
     "unknown": "not known",
 }
+# What of the path may not be known, by its key.
+UNKNOWN = {
+    "rate_bps": "rate",
+    "rtt_s": "round-trip time",
+    "buffer_bytes": "buffer",
+    "policer.rate_bps": "rate of the policer",
+    "policer.burst_bytes": "burst of the policer",
+}
+MILLISECONDS = Significant(digits=4, units=[(" ms", 1e-3)])
 # Rows of the tables on a terminal, at each end.
 ENDS = 10
 # A window of a receiver must hold this many times what is in flight, so that it does not limit
@@ -248,8 +259,10 @@ def _percent(of: Estimate) -> str:
 def _text(of: Estimate | None, unit: str) -> str:
     if of is None:
         return ""
-    value = f"{1000 * of.value:.4g} ms" if unit == "s" else quantity(of.value, unit)
-    return f"at least {value}" if of.high is None else value
+    form = MILLISECONDS if unit == "s" else prefixed(unit)
+    if of.high is None:
+        return f"at least {form(of.value)}"
+    return estimate_text({"mean": of.value, "low": of.low, "high": of.high}, form)
 
 
 def _name(of: Explained) -> str:
@@ -264,7 +277,7 @@ def _unknown(connections: Sequence[Explained]) -> Iterator[str]:
             reasons[(key, why)] = reasons.get((key, why), 0) + 1
     for (key, why), count in reasons.items():
         of_all = "" if count == len(connections) else f" ({count_of(count, 'connection')})"
-        yield f"{key.replace('_', ' ')}: {why}{of_all}."
+        yield f"{UNKNOWN.get(key, key)}: {why}{of_all}."
 
 
 def _commands(connections: Sequence[Explained]) -> list[str]:
