@@ -331,7 +331,7 @@ mod tests {
         let flow = |name: &str, rtt: u32| {
             format!("[[flow]]\nname = \"{name}\"\nrtt = \"{rtt} ms\"\ncontroller = \"reno\"\n{more}\n")
         };
-        let dumbbell = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"1 bdp\" }\n";
+        let dumbbell = "profile = \"plain\"\nduration = \"1 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"1 bdp\" }\n";
         let text = [dumbbell, &flow("F1", 80), &flow("F2", 80), &flow("F3", 140)].concat();
         let scenario = read(&text, "test", &[]).expect("it is a scenario").base;
         compile(&scenario, false, &Control::default()).expect("nobody stops it")

@@ -2,8 +2,8 @@
 
 use fairhaul_cc::words::{BicVariant, CubicVariant};
 use fairhaul_experiment::{
-    Flow, Hold, Hop, KernelRelease, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic,
-    Variant, describe, drawn, plan, read,
+    Flow, Hold, Hop, KernelRelease, Profile, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study,
+    Traffic, Variant, describe, drawn, plan, read,
 };
 use fairhaul_path::BucketRule;
 use fairhaul_path::card::{DimDriver, Moderation, Noise, Processor};
@@ -14,7 +14,7 @@ use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-const DUMBBELL: &str = r#"
+const DUMBBELL: &str = r#"profile = "plain"
 duration = "10 s"
 [bottleneck]
 rate = "1 Gbit/s"
@@ -31,7 +31,7 @@ rtt = ["140 ms", "200 ms"]
 controller = { kind = "reno" }
 "#;
 
-const GRAPH: &str = r#"
+const GRAPH: &str = r#"profile = "plain"
 duration = "10 s"
 [[node]]
 name = "a"
@@ -245,26 +245,43 @@ fn a_profile_gives_what_a_flow_leaves_out_and_nothing_else() {
 }
 
 #[test]
-fn flows_of_bbr_have_the_profile_of_linux_unless_one_is_set() {
-    let flow = |set: &[(&str, &str)]| base(DUMBBELL, set).flows[0].clone();
-    for controller in ["bbr", "{ kind = \"bbr3\" }"] {
-        let bbr = ("flow.F1.controller", controller);
-        let default = flow(&[bbr]);
-        assert_eq!(
-            (default.profile.is_linux(), default.recovery, default.initial_window),
-            (true, Recovery::Rack, 10.0)
-        );
-        assert_eq!(flow(&[bbr, ("flow.F1.recovery", "sack")]).recovery, Recovery::Sack);
-        for plain in ["profile", "flow.F1.profile"] {
-            let said = flow(&[bbr, (plain, "plain")]);
-            assert_eq!(
-                (said.profile.is_linux(), said.recovery, said.initial_window),
-                (false, Recovery::Sack, 2.0)
-            );
-        }
+fn flows_without_a_profile_are_those_of_hosts_with_linux() {
+    let text = DUMBBELL.strip_prefix("profile = \"plain\"").expect("it begins with it");
+    let flow = |set: &[(&str, &str)]| base(text, set).flows[0].clone();
+    let default = flow(&[]);
+    assert_eq!(
+        (default.profile, default.recovery, default.initial_window),
+        (Profile::Linux, Recovery::Rack, 10.0)
+    );
+    assert_eq!(default.offload, Flow::BURSTS_OF_KERNEL);
+    let host = default.host.as_deref().expect("it has one");
+    assert!(host.gro && host.tunes_send_buffer && host.tunes_receive_buffer);
+    assert_eq!(host.moderation, Moderation::Adaptive { shortest: Span::from_us(10) });
+
+    let tuned = flow(&[("profile", "linux-tuned")]);
+    let host = tuned.host.as_deref().expect("it has one");
+    assert!(host.gro && !host.tunes_send_buffer && !host.tunes_receive_buffer);
+    assert_eq!((tuned.profile, tuned.offload), (Profile::LinuxTuned, Flow::BURSTS_OF_KERNEL));
+
+    let ideal = flow(&[("profile", "linux-tcp")]);
+    assert_eq!((ideal.profile, ideal.recovery, ideal.offload), (Profile::LinuxTcp, Recovery::Rack, 1));
+    assert!(ideal.host.is_none());
+
+    // What a flow names has priority, key by key.
+    let own = flow(&[("flow.F1.host.moderation", "50 us"), ("flow.F1.send_buffer", "1 MB")]);
+    let host = own.host.as_deref().expect("it has one");
+    assert_eq!(
+        (host.moderation, own.send_buffer),
+        (Moderation::Every(Span::from_us(50)), Some(Bytes(1_000_000)))
+    );
+    assert!(host.gro && !host.tunes_send_buffer && host.tunes_receive_buffer);
+    // Merged packets are acknowledged by the rule of Linux alone.
+    let each = flow(&[("flow.F1.delayed_ack", "false")]);
+    assert!(!each.host.as_deref().expect("it has one").gro);
+    for plain in ["profile", "flow.F1.profile"] {
+        let said = flow(&[(plain, "plain"), ("flow.F1.controller", "bbr")]);
+        assert_eq!((said.profile, said.recovery, said.initial_window), (Profile::Plain, Recovery::Sack, 2.0));
     }
-    let reno = flow(&[]);
-    assert_eq!((reno.profile.is_linux(), reno.recovery), (false, Recovery::Sack));
 }
 
 #[test]
@@ -303,7 +320,7 @@ fn a_burst_is_so_many_packets_and_a_size_is_those_that_it_holds() {
     assert!(told("16").contains("has no unit; wanted \"16 packets\""), "{}", told("16"));
 }
 
-const KERNEL: &str = r#"
+const KERNEL: &str = r#"profile = "plain"
 duration = "1 s"
 [bottleneck]
 rate = "1 Gbit/s"

@@ -80,7 +80,7 @@ fn no_reduction_leaves_less_than_the_least_window() {
 fn a_probe_needs_rack_and_a_least_window_fits_the_largest() {
     let reason = |flow: &str| {
         let text = format!(
-            "duration = \"1 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"droptail\"\n[[flow]]\nname = \"F\"\n\
+            "profile = \"plain\"\nduration = \"1 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"droptail\"\n[[flow]]\nname = \"F\"\n\
              rtt = \"40 ms\"\ncontroller = \"reno\"\n{flow}\n"
         );
         fairhaul_experiment::read(&text, "test", &[]).expect_err("it does not fit").to_string()
