@@ -14,6 +14,7 @@ from grafana_foundation_sdk.cog import plugins
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard
 
+from fairhaul.cli.flow_table import COLUMNS, flow_table
 from fairhaul.host.export import DASHBOARD, HttpAddress, Textfile, destination, opened
 from fairhaul.host.export.metrics import METRICS
 from fairhaul.host.export.state import Exported
@@ -21,6 +22,8 @@ from fairhaul.host.process import Refused
 from tests.conftest import Fairhaul
 
 ROOT = Path(__file__).parents[1]
+# What kernels report that are newer than Linux 4.10.
+NEWER = ("delivered", "sent_bytes", "retransmitted_bytes", "peer_window_bytes", "timeouts")
 
 
 def _flow(number: int, rate_bps: float | None, **more: Any) -> dict[str, Any]:
@@ -41,6 +44,7 @@ def _flow(number: int, rate_bps: float | None, **more: Any) -> dict[str, Any]:
         "retransmitted": 1,
         "rate_bps": rate_bps,
         "recent": {"sent": 200, "retransmitted": 1},
+        "limits": None,
         "bounds": None,
     } | more
 
@@ -104,6 +108,36 @@ def test_the_fastest_flows_have_metrics_and_the_others_are_summed() -> None:
     assert values["fairhaul_flow_retransmitted_ratio"][0][1] == 0.005
     assert "fairhaul_flow_ssthresh" not in values
     assert "fairhaul_flow_cwnd_max" not in values
+
+
+def test_a_flow_has_the_share_of_every_limit_and_none_before_its_second_look() -> None:
+    state = Exported()
+    limits = {"receive window": 0.75, "application": 0.25}
+    state.update(_look(_flow(1, 8e6, limits=limits), _flow(2, None)))
+    shares = {
+        (attributes[5], attributes[-1]): value
+        for attributes, value in _values(state)["fairhaul_flow_limited_ratio"]
+    }
+    assert shares == {
+        ("1", "congestion window"): 0,
+        ("1", "pacing cap"): 0,
+        ("1", "receive window"): 0.75,
+        ("1", "send buffer"): 0,
+        ("1", "application"): 0.25,
+    }
+
+
+def test_fields_that_the_kernel_does_not_report_have_no_metrics_and_no_text() -> None:
+    # What `fairhaul-host` gives of a reply of 192 bytes; its own tests have the lengths.
+    flow = _flow(1, 8e6, **dict.fromkeys(NEWER), min_rtt_ms=None, pacing_rate_bps=None)
+    state = Exported()
+    state.update(_look(flow))
+    values = _values(state)
+    assert "fairhaul_flow_min_rtt_seconds" not in values
+    assert "fairhaul_flow_pacing_rate_bytes_per_second" not in values
+    (row,) = flow_table("Flows", [flow]).rows
+    assert row[COLUMNS.index("min RTT ms")] == "-"
+    assert row[COLUMNS.index("pacing Mbit/s")] == "-"
 
 
 def test_a_removed_port_stays_known_as_removed_until_it_is_installed_again() -> None:

@@ -4,16 +4,16 @@
 use std::io;
 use std::net::SocketAddr;
 
-use fairhaul_units::Span;
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
-use netlink_packet_sock_diag::inet::nlas::{Nla, TcpInfo};
+use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
 use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
 use serde::Serialize;
 
-use crate::lab::tcp_info::{SenderLimits, is_capped, is_starved};
+use crate::lab::tcp_info::{SenderLimits, threshold};
+use crate::tcp_info_reply::TcpInfoReply;
 
 /// The maximum length of a message of a dump.
 const LONGEST: usize = 1 << 16;
@@ -47,9 +47,49 @@ pub struct KernelFlow {
     pub sent: u64,
     /// Retransmitted packets.
     pub retransmitted: u64,
+    /// The number of the user who owns the socket.
+    pub uid: u32,
+    /// The mark of the socket, which the kernel reports to root alone.
+    pub mark: Option<u32>,
+    /// The last rate at which data were delivered, over at most one round trip,
+    pub delivery_rate_bps: f64,
+    /// and whether the application limited the sender meanwhile.
+    pub app_limited: bool,
+    /// Bytes that the application has written and that are not sent.
+    pub unsent_bytes: u32,
+    /// How long data were outstanding since the connection began,
+    pub busy_s: f64,
+    /// how much of that the receive window limited the sender,
+    pub receive_window_s: f64,
+    /// and how much the send buffer did.
+    pub send_buffer_s: f64,
+    /// What only newer kernels report.
+    #[serde(flatten)]
+    pub newer: NewerFields,
     /// What has kept it back so far.
     #[serde(skip)]
     pub limits: SenderLimits,
+}
+
+/// What kernels after 4.10 report; `None` if the reply of this kernel lacks it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct NewerFields {
+    /// Packets that were delivered,
+    pub delivered: Option<u32>,
+    /// and the delivered packets that carried a congestion mark.
+    pub delivered_marked: Option<u32>,
+    /// Bytes that were sent, retransmissions included,
+    pub sent_bytes: Option<u64>,
+    /// and retransmitted.
+    pub retransmitted_bytes: Option<u64>,
+    /// The window that the other end offers, bytes,
+    pub peer_window_bytes: Option<u32>,
+    /// and the one that this end offers.
+    pub own_window_bytes: Option<u32>,
+    /// Timeouts.
+    pub timeouts: Option<u16>,
+    /// Packets with a congestion mark that arrived.
+    pub received_marked: Option<u32>,
 }
 
 /// The connections of the namespace of this thread: all that are established, or that end and still may send.
@@ -115,11 +155,12 @@ fn request(family: u8, socket_id: SocketId) -> Vec<u8> {
 
 fn flow(response: &InetResponse) -> Option<KernelFlow> {
     let id = &response.header.socket_id;
-    let (mut controller, mut info): (_, Option<&TcpInfo>) = (None, None);
+    let (mut controller, mut info, mut mark) = (None, None, None);
     for nla in &response.nlas {
         match nla {
             Nla::Congestion(name) => controller = Some(name.clone()),
-            Nla::TcpInfo(found) => info = Some(found),
+            Nla::TcpInfo(bytes) => info = TcpInfoReply::read(bytes),
+            Nla::Mark(value) => mark = Some(*value),
             _ => {}
         }
     }
@@ -130,26 +171,90 @@ fn flow(response: &InetResponse) -> Option<KernelFlow> {
         remote: SocketAddr::new(id.destination_address.to_canonical(), id.destination_port),
         controller: controller?,
         cwnd: info.snd_cwnd,
-        // The kernel's own "no threshold yet".
-        ssthresh: (info.snd_ssthresh < i32::MAX as u32).then_some(info.snd_ssthresh),
+        ssthresh: threshold(info.snd_ssthresh),
         mss: info.snd_mss,
-        rtt_ms: f64::from(info.rtt) / 1000.0,
-        min_rtt_ms: (info.min_rtt != u32::MAX).then(|| f64::from(info.min_rtt) / 1000.0),
+        rtt_ms: f64::from(info.rtt_us) / 1000.0,
+        min_rtt_ms: (info.min_rtt_us != u32::MAX).then(|| f64::from(info.min_rtt_us) / 1000.0),
         // The kernel's own "no limit".
         pacing_rate_bps: (info.pacing_rate != u64::MAX).then_some(info.pacing_rate as f64 * 8.0),
         acked_bytes: info.bytes_acked,
         sent: info.data_segs_out.into(),
         retransmitted: info.total_retrans.into(),
-        limits: SenderLimits {
-            busy: Span::from_us(info.busy_time),
-            receive_window: Span::from_us(info.rwnd_limited),
-            send_buffer: Span::from_us(info.sndbuf_limited),
-            starved: is_starved(
-                info.notsent_bytes,
-                [info.unacked, info.sacked, info.lost, info.retrans],
-                info.snd_cwnd,
-            ),
-            pacing_cap: is_capped(info.pacing_rate, info.max_pacing_rate),
+        uid: response.header.uid,
+        mark,
+        delivery_rate_bps: info.delivery_rate as f64 * 8.0,
+        app_limited: info.app_limited,
+        unsent_bytes: info.notsent_bytes,
+        busy_s: info.busy_us as f64 / 1e6,
+        receive_window_s: info.rwnd_limited_us as f64 / 1e6,
+        send_buffer_s: info.sndbuf_limited_us as f64 / 1e6,
+        newer: NewerFields {
+            delivered: info.delivered,
+            delivered_marked: info.delivered_ce,
+            sent_bytes: info.bytes_sent,
+            retransmitted_bytes: info.bytes_retrans,
+            peer_window_bytes: info.snd_wnd,
+            own_window_bytes: info.rcv_wnd,
+            timeouts: info.total_rto,
+            received_marked: info.received_ce,
         },
+        limits: SenderLimits::of(&info),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use netlink_packet_sock_diag::constants::TCP_ESTABLISHED;
+    use netlink_packet_sock_diag::inet::InetResponseHeader;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tcp_info_reply::made_by_hand;
+
+    /// The connection of a reply with a `tcp_info` of this length, as JSON.
+    fn replied(length: usize, more: &[Nla]) -> Value {
+        let header = InetResponseHeader {
+            family: AF_INET,
+            state: TCP_ESTABLISHED,
+            timer: None,
+            socket_id: SocketId::new_v4(),
+            recv_queue: 0,
+            send_queue: 0,
+            uid: 1000,
+            inode: 7,
+        };
+        let own = [Nla::Congestion("cubic".into()), Nla::TcpInfo(made_by_hand(length))];
+        let nlas = own.iter().chain(more).cloned().collect();
+        flow(&InetResponse { header, nlas }).map_or(Value::Null, |flow| json!(flow))
+    }
+
+    #[test]
+    fn fields_that_a_reply_lacks_are_null_in_json_and_not_zero() {
+        let keys = [
+            "delivered",
+            "delivered_marked",
+            "sent_bytes",
+            "retransmitted_bytes",
+            "peer_window_bytes",
+            "own_window_bytes",
+            "timeouts",
+            "received_marked",
+        ];
+        for (length, present) in [(192, 0), (200, 2), (224, 4), (232, 5), (240, 6), (248, 7), (280, 8)] {
+            let flow = replied(length, &[]);
+            for (at, key) in keys.iter().enumerate() {
+                assert_eq!(flow[key].is_null(), at >= present, "{length} bytes: {key}");
+                assert_ne!(flow[key], json!(0), "{length} bytes: {key}");
+            }
+            assert_eq!((&flow["busy_s"], &flow["receive_window_s"]), (&json!(4.0), &json!(3.0)));
+        }
+        assert_eq!(replied(191, &[]), Value::Null);
+    }
+
+    #[test]
+    fn the_owner_is_known_without_rights_and_the_mark_only_where_the_kernel_reports_it() {
+        let flow = replied(232, &[]);
+        assert_eq!((&flow["uid"], &flow["mark"]), (&json!(1000), &Value::Null));
+        assert_eq!(replied(232, &[Nla::Mark(0)])["mark"], json!(0));
+    }
 }

@@ -19,6 +19,7 @@ mod request;
 mod signals;
 pub mod steps;
 mod sys;
+mod tcp_info_reply;
 mod tracing;
 mod user_namespace;
 pub mod variables;

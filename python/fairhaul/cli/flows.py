@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
     from fairhaul.host.export.address import Update
     from fairhaul.host.export.destination import Destination
     from fairhaul.host.process import Line
+    from fairhaul.host.recording import Recording
     from fairhaul.host.results import KernelFlow, Look
+
+
+class _Over(Exception):
+    """The time or the room for looks is used up."""
+
 
 # How many flows a terminal shows; --top and --json show more.
 MOST_SHOWN = 20
@@ -66,15 +73,23 @@ trace_option = click.option(
 @top_option
 @trace_option
 @export_option
+@option(
+    "--record DIR",
+    "Write every look into Parquet files in this new directory, which polars, pandas and `fairhaul "
+    "explain` read. Ends after 24 h, or with 256 MB.",
+    type=click.Path(path_type=Path),
+)
+@option("--duration TIME", "Stop looking after this time, e.g. 10min.")
 @flag("--json", "Print one JSON object, or with --watch a line per look.", name="json_")
 def flows(
     watch: bool,
-    interval: float,
     top: int | None,
-    trace: bool,
     export: Destination | None,
     json_: bool,
-    **filters: tuple[Any, ...],
+    *,
+    record: Path | None,
+    duration: str | None,
+    **looking: Any,
 ) -> None:
     """Show the TCP flows of this host that send: throughput, window, round-trip time, loss.
 
@@ -84,9 +99,13 @@ def flows(
     """
     from fairhaul.host import flows as api
 
-    chosen: dict[str, Any] = {f"{name}s": values for name, values in filters.items()}
-    chosen |= {"interval_s": interval, "trace": trace, "on_event": warned}
-    if not watch and export is None:
+    interval = looking["interval"]
+    chosen = {f"{name}s": looking[name] for name in ("controller", "port", "namespace")}
+    chosen |= {"interval_s": interval, "trace": looking["trace"], "on_event": warned}
+    most_s = _most_s(duration, record)
+    if not watch and export is None and record is None:
+        if duration is not None:
+            raise click.UsageError("--duration requires --watch, --record or --export")
         look = api.look(**chosen)
         if json_:
             show.as_json(look)
@@ -94,16 +113,58 @@ def flows(
             _print(look, top)
         return
     with ExitStack() as stack:
+        recording = stack.enter_context(_recorded(record))
         update = stack.enter_context(exporting(export, top))
         screen = _screen(top) if watch and not json_ else nullcontext(_line if watch else None)
         shown = stack.enter_context(screen)
+        begun_s = time.monotonic()
 
         def on_look(look: Look) -> None:
             update({"flows": look})
+            if recording is not None:
+                recording.add(look)
             if shown is not None:
                 shown(look)
+            is_full = recording is not None and recording.is_full
+            if is_full or time.monotonic() - begun_s + interval > most_s:
+                raise _Over
 
-        api.follow(on_look, **chosen)
+        with suppress(_Over):
+            api.follow(on_look, **chosen)
+
+
+def _most_s(duration: str | None, record: Path | None) -> float:
+    """Give the time after which looking ends, in seconds."""
+    from fairhaul.host.recording import MOST_S
+    from fairhaul.scenario.quantities import time_s
+
+    if duration is None:
+        return MOST_S if record is not None else float("inf")
+    return time_s("--duration", duration)
+
+
+@contextmanager
+def _recorded(directory: Path | None) -> Iterator[Recording | None]:
+    """Record while the context lasts, and then say how much; without a directory nothing."""
+    from fairhaul.host.recording import new_recording
+    from fairhaul.text.phrases import count_of, quantity
+
+    if directory is None:
+        yield None
+        return
+    recording = new_recording(directory)
+    click.echo(
+        f"Recording into {directory}; of the owner of a socket the number of the user is recorded, "
+        "and no process.",
+        err=True,
+    )
+    try:
+        yield recording
+    finally:
+        size = quantity(recording.size_bytes, "B")
+        full = "; the recording is full" * recording.is_full
+        looks = count_of(recording.looks, "look")
+        click.echo(f"Recorded {looks} in {directory}, {size}{full}.", err=True)
 
 
 def warned(line: Line) -> None:

@@ -89,6 +89,29 @@ class KernelFlow(TypedDict):
     acked_bytes: int
     sent: int
     retransmitted: int
+    uid: int
+    """The number of the user who owns the socket."""
+    mark: int | None
+    """The mark of the socket; None without root."""
+    delivery_rate_bps: float
+    """The kernel's last delivery rate, over at most one round trip."""
+    app_limited: bool
+    """Whether the application limited the sender meanwhile."""
+    unsent_bytes: int
+    busy_s: float
+    """How long data was outstanding, and of that what limited, since the connection began."""
+    receive_window_s: float
+    send_buffer_s: float
+    delivered: int | None
+    """Packets, as `delivered_marked`. This and the next keys are None if the kernel's reply is too
+    short to have them."""
+    delivered_marked: int | None
+    sent_bytes: int | None
+    retransmitted_bytes: int | None
+    peer_window_bytes: int | None
+    own_window_bytes: int | None
+    timeouts: int | None
+    received_marked: int | None
     rate_bps: float | None
     """Bits that the receiver acknowledged per second, between two looks; None for a new one."""
     recent: SentCounts | None

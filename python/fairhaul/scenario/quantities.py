@@ -16,7 +16,7 @@ WANTED = {
     "--size": "the size of a transfer, such as 1TB",
     "--policer": "the size of a policer's token bucket, such as 1MB",
     "--budget": "the processor time of all runs, such as 10min",
-    "--duration": "the duration of each run, such as 60s",
+    "--duration": "a duration, such as 60s",
     "until": "a time of the run, such as 10s",
 }
 

@@ -98,15 +98,20 @@ pub fn run_flow(transfer: &LabTransfer, measured: Span) -> Result<FlowResult> {
     let first = polls.iter().find(|(now, ..)| *now >= Time::ZERO + START);
     let ((since, before, began_ns), (until, after, ended_ns)) =
         first.zip(polls.last()).ok_or_else(|| Error::failed("the kernel did not report the flow"))?;
-    let packets = f64::from(after.delivered - before.delivered);
+    let packets = f64::from(delivered(after) - delivered(before));
     let bits = packets * f64::from(after.mss) * 8.0;
     let lag = passed.lag.quantile(0.99).unwrap_or(Span::ZERO);
     Ok(FlowResult {
         goodput_bps: bits / until.since(*since).as_secs(),
         packet_ns: (ended_ns - began_ns) as f64 / packets,
-        delivered: after.delivered,
+        delivered: delivered(after),
         lag_p99_s: lag.as_secs(),
     })
+}
+
+/// The packets delivered so far.
+fn delivered(info: &Info) -> u32 {
+    info.delivered.expect("Linux 4.18 and later report it")
 }
 
 /// Processor time of this process.

@@ -44,7 +44,10 @@ pub fn host_flows(request: &Flows) -> Result<Value> {
     if looks.everywhere() {
         capabilities::keep_needed()?;
     } else {
-        warn("without root, only the flows of this network namespace are shown");
+        warn(
+            "without root, only the flows of this network namespace are shown; the marks of their sockets are \
+             missing, and of their owners only the numbers of the users are known",
+        );
     }
     if request.trace {
         looks = looks.traced();

@@ -286,6 +286,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::flows::NewerFields;
     use crate::lab::tcp_info::SenderLimits;
 
     fn located(cookie: u64, at: Instant, acked_bytes: u64, sent: u64) -> LocatedFlow {
@@ -304,6 +305,15 @@ mod tests {
             acked_bytes,
             sent,
             retransmitted: sent / 10,
+            uid: 0,
+            mark: None,
+            delivery_rate_bps: 0.0,
+            app_limited: false,
+            unsent_bytes: 0,
+            busy_s: 0.0,
+            receive_window_s: 0.0,
+            send_buffer_s: 0.0,
+            newer: NewerFields::default(),
             limits: SenderLimits::default(),
         };
         LocatedFlow { namespace: String::new(), at, flow }

@@ -166,6 +166,11 @@ fn integrate(ledger: &mut Ledger, flow: u32, state: &TcpState, from: Time, to: T
     ledger.integrate_window(flow, state.cwnd.into(), ssthresh, from, to);
 }
 
+/// Whether the timer has expired in between, as far as the kernel reports it.
+fn more_timeouts(now: &TcpState, before: &TcpState) -> bool {
+    matches!((now.timeouts, before.timeouts), (Some(now), Some(before)) if now != before)
+}
+
 /// The events between two states, by their names in the record; `sampled`: whether no packet arrived between the two.
 fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'static str> {
     let mut events = Vec::new();
@@ -179,7 +184,7 @@ fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'sta
         && (now.ssthresh != before.ssthresh || ends_differ);
     if again {
         events.extend(["recovered", "reduction"]);
-    } else if now.timeouts != before.timeouts || entered(CaState::Loss) {
+    } else if more_timeouts(now, before) || entered(CaState::Loss) {
         events.push("timeout");
     } else if entered(CaState::Cwr) {
         events.push("marked");
@@ -214,10 +219,10 @@ mod tests {
             min_rtt: Some(Span::from_ms(19)),
             lost: 0,
             retransmitted: 0,
-            delivered: 0,
+            delivered: Some(0),
             pacing_rate: None,
             timeout: Span::from_ms(220),
-            timeouts: 0,
+            timeouts: Some(0),
             mss: 1448,
             limits: SenderLimits::default(),
             closes: false,
@@ -236,7 +241,7 @@ mod tests {
         observer.on_poll(at(20), 0, &info(10, Some(10), CaState::Recovery));
         observer.on_poll(at(30), 0, &info(11, Some(10), CaState::Open));
         observer.on_poll(at(40), 0, &info(6, Some(5), CaState::Open));
-        observer.on_poll(at(50), 0, &Info { timeouts: 1, ..info(1, Some(3), CaState::Loss) });
+        observer.on_poll(at(50), 0, &Info { timeouts: Some(1), ..info(1, Some(3), CaState::Loss) });
         let (ledger, shortest) = observer.close();
         assert_eq!(shortest, [Some(Span::from_ms(19))]);
         let record = ledger.close("lab", Vec::new());
@@ -371,7 +376,7 @@ mod tests {
         sample(15, &open(9, Some(9)));
         // The first poll is older than the last packet; the second follows a silence in which the timer expired.
         observer.on_poll(at(16), 0, &info(8, Some(4), CaState::Recovery));
-        observer.on_poll(at(30), 0, &Info { timeouts: 1, ..info(1, Some(4), CaState::Loss) });
+        observer.on_poll(at(30), 0, &Info { timeouts: Some(1), ..info(1, Some(4), CaState::Loss) });
         let record = observer.close().0.close("lab", Vec::new());
         let events: Vec<(f64, &str, f64)> = record.events.iter().map(|e| (e.t_s, e.kind, e.value)).collect();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `TCP_INFO`, the state of a connection as the kernel reports it (`linux/tcp.h`); newer kernels fill in more fields.
+//! `TCP_INFO`, the state of a connection as the kernel reports it (`linux/tcp.h`); for the senders of the lab.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,6 +7,7 @@ use fairhaul_experiment::Limit;
 use fairhaul_units::{Rate, Span};
 
 use crate::sys;
+use crate::tcp_info_reply::{LONGEST, TcpInfoReply};
 
 /// The state of a connection at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,16 +24,16 @@ pub struct Info {
     pub lost: u32,
     /// Packets retransmitted so far.
     pub retransmitted: u32,
-    /// Packets delivered so far.
-    pub delivered: u32,
+    /// Packets delivered so far; none if the kernel does not report them.
+    pub delivered: Option<u32>,
     /// The pacing rate; none without pacing.
     pub pacing_rate: Option<Rate>,
     /// The state of the congestion control.
     pub ca_state: CaState,
     /// The retransmission timeout.
     pub timeout: Span,
-    /// Timeouts so far; 0 on kernels before 6.7, which do not report it.
-    pub timeouts: u16,
+    /// Timeouts so far; none if the kernel does not report them.
+    pub timeouts: Option<u16>,
     /// Payload of a full packet.
     pub mss: u32,
     /// What has kept the sender back so far.
@@ -72,8 +73,6 @@ pub enum CaState {
     Loss,
 }
 
-/// The length of the structure in Linux 6.18, bytes.
-const LENGTH: usize = 256;
 /// States of a socket with an open connection, and without one, of `net/tcp_states.h`.
 const ESTABLISHED: u8 = 1;
 const SYN_SENT: u8 = 2;
@@ -93,8 +92,8 @@ pub struct TcpState {
     pub rtt: Option<Span>,
     /// The state of the congestion control.
     pub ca_state: CaState,
-    /// Timeouts so far; 0 on kernels before 6.7, which do not report it.
-    pub timeouts: u16,
+    /// Timeouts so far; none if the kernel does not report them.
+    pub timeouts: Option<u16>,
     /// The mode of the controller; none if it has no modes, or if only `TCP_INFO` is known.
     pub mode: Option<u8>,
     /// The sequence number with which the current or last recovery ends; none if only `TCP_INFO` is known.
@@ -102,6 +101,22 @@ pub struct TcpState {
 }
 
 impl SenderLimits {
+    /// Reads what has kept a sender back.
+    pub(crate) fn of(reply: &TcpInfoReply) -> SenderLimits {
+        let [unacknowledged, reported, lost, retransmitted] = reply.packets;
+        // The packets in flight [LINUX, tcp_packets_in_flight].
+        let left = unacknowledged.saturating_sub(reported.saturating_add(lost));
+        let has_room = left.saturating_add(retransmitted) < reply.snd_cwnd;
+        SenderLimits {
+            busy: Span::from_us(reply.busy_us),
+            receive_window: Span::from_us(reply.rwnd_limited_us),
+            send_buffer: Span::from_us(reply.sndbuf_limited_us),
+            starved: reply.notsent_bytes == 0 && has_room,
+            // The kernel's own "no limit" is none.
+            pacing_cap: reply.max_pacing_rate != u64::MAX && reply.pacing_rate >= reply.max_pacing_rate,
+        }
+    }
+
     /// How long each limit has kept the sender back since it was `before`, which is that long ago; the longest times
     /// that these fields allow. The kernel counts a sender as busy while anything is unacknowledged. `endless`: its
     /// application always has more to send, so that a starved sender has too small a buffer.
@@ -137,59 +152,39 @@ impl Info {
     /// # Errors
     /// The socket is not connected, or not yet.
     pub fn of(socket: impl AsFd) -> io::Result<Info> {
-        let mut bytes = [0; LENGTH];
-        sys::tcp_info(socket, &mut bytes)?;
-        match bytes[0] {
+        let mut bytes = [0; LONGEST];
+        let length = sys::tcp_info(socket, &mut bytes)?;
+        let reply = TcpInfoReply::read(&bytes[..length]).ok_or(io::ErrorKind::Unsupported)?;
+        match reply.state {
             SYN_SENT | CLOSE | LISTEN => Err(io::ErrorKind::NotConnected.into()),
-            _ => Ok(Info::read(&bytes)),
+            _ => Ok(Info::from(&reply)),
         }
     }
+}
 
-    /// Reads the fields by their offsets; a kernel with a shorter structure leaves the rest zero.
-    fn read(bytes: &[u8; LENGTH]) -> Info {
-        let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
-        let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
+impl From<&TcpInfoReply> for Info {
+    fn from(reply: &TcpInfoReply) -> Info {
         let span =
-            |at| Some(word(at)).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
-        let (pacing, most) = (long(104), long(112));
+            |us: u32| Some(us).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
         Info {
-            limits: SenderLimits {
-                busy: Span::from_us(long(168)),
-                receive_window: Span::from_us(long(176)),
-                send_buffer: Span::from_us(long(184)),
-                starved: is_starved(word(144), [24, 28, 32, 36].map(word), word(80)),
-                pacing_cap: is_capped(pacing, most),
-            },
-            closes: bytes[0] != ESTABLISHED,
-            ca_state: CaState::of(bytes[1]),
-            timeout: Span::from_us(word(8).into()),
-            mss: word(16),
-            lost: word(32),
-            srtt: span(68),
-            ssthresh: threshold(word(76)),
-            cwnd: word(80),
-            retransmitted: word(100),
-            pacing_rate: Some(pacing)
+            limits: SenderLimits::of(reply),
+            closes: reply.state != ESTABLISHED,
+            ca_state: CaState::of(reply.ca_state),
+            timeout: Span::from_us(reply.rto_us.into()),
+            mss: reply.snd_mss,
+            lost: reply.packets[2],
+            srtt: span(reply.rtt_us),
+            ssthresh: threshold(reply.snd_ssthresh),
+            cwnd: reply.snd_cwnd,
+            retransmitted: reply.total_retrans,
+            pacing_rate: Some(reply.pacing_rate)
                 .filter(|bytes| *bytes != u64::MAX)
                 .and_then(|bytes| Rate::from_bps(bytes.saturating_mul(8))),
-            min_rtt: span(148),
-            delivered: word(192),
-            timeouts: u16::from_ne_bytes([bytes[240], bytes[241]]),
+            min_rtt: span(reply.min_rtt_us),
+            delivered: reply.delivered,
+            timeouts: reply.total_rto,
         }
     }
-}
-
-/// Whether nothing is unsent, and the window has room: `packets` are those unacknowledged, reported, lost and
-/// retransmitted, which give those in flight [LINUX, tcp_packets_in_flight].
-pub fn is_starved(unsent: u32, packets: [u32; 4], cwnd: u32) -> bool {
-    let [unacknowledged, reported, lost, retransmitted] = packets;
-    let left = unacknowledged.saturating_sub(reported.saturating_add(lost));
-    unsent == 0 && left.saturating_add(retransmitted) < cwnd
-}
-
-/// Whether a pacing rate is at its upper bound; the kernel's own "no limit" is none.
-pub fn is_capped(pacing: u64, most: u64) -> bool {
-    most != u64::MAX && pacing >= most
 }
 
 /// Reads a threshold as the kernel stores it.
@@ -234,8 +229,9 @@ mod tests {
         client.read_exact(&mut [0]).unwrap();
         let info = Info::of(&client).unwrap();
         assert!(info.cwnd >= 10 && info.ssthresh.is_none(), "{info:?}");
-        assert_eq!((info.retransmitted, info.lost, info.timeouts), (0, 0, 0));
-        assert_eq!((info.delivered, info.ca_state), (2, CaState::Open)); // the request and the data
+        assert_eq!((info.retransmitted, info.lost, info.timeouts.unwrap_or(0)), (0, 0, 0));
+        // The request and the data.
+        assert_eq!((info.delivered.unwrap_or(2), info.ca_state), (2, CaState::Open));
         assert!(info.timeout >= Span::from_ms(200) && info.timeout < Span::from_s(2), "{info:?}");
         let (srtt, min_rtt) = (info.srtt.unwrap(), info.min_rtt.unwrap());
         assert!(srtt < Span::from_ms(100) && min_rtt <= srtt * 2, "{info:?}");

@@ -81,7 +81,7 @@ impl ProbeSample {
             cwnd: word(12),
             ssthresh: threshold(word(16)),
             rtt: Some(word(20)).filter(|us| *us != 0).map(|us| Span::from_us(us.into())),
-            timeouts: u16::from_ne_bytes([bytes[24], bytes[25]]),
+            timeouts: Some(u16::from_ne_bytes([bytes[24], bytes[25]])),
             ca_state: CaState::of(bytes[26]),
             mode: bytes[27].checked_sub(1),
             recovery_end: Some(word(28)),

@@ -136,7 +136,7 @@ fn follow(samples: &[Sample], controller: Builtin) -> Followed {
             if new_round {
                 round = *now;
             }
-            let packets = f64::from(after.delivered - before.delivered);
+            let packets = f64::from(delivered(after) - delivered(before));
             let ack = acknowledgement(*now, packets, srtt, after, new_round);
             for (rule, window) in &mut rules {
                 rule.on_delivery(window, &ack);
@@ -167,6 +167,11 @@ fn follow(samples: &[Sample], controller: Builtin) -> Followed {
         }
     }
     followed
+}
+
+/// The packets delivered so far.
+fn delivered(info: &Info) -> u32 {
+    info.delivered.expect("Linux 4.18 and later report it")
 }
 
 fn acknowledgement(now: Time, packets: f64, srtt: Span, info: &Info, new_round: bool) -> AckEvent {

@@ -53,7 +53,8 @@ def label(attribute: str) -> str:
 
 def _read(row: Mapping[str, str]) -> Metric:
     """Read a row of the table: attributes are separated by spaces; `flow` are those of a flow."""
-    attributes = OF_FLOW if row["attributes"] == "flow" else tuple(row["attributes"].split())
+    words = row["attributes"].split()
+    attributes = tuple(name for word in words for name in (OF_FLOW if word == "flow" else (word,)))
     return Metric(**{**row, "attributes": attributes})  # type: ignore[arg-type]
 
 

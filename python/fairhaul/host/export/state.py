@@ -22,6 +22,9 @@ MOST_FLOWS = 50
 # The name of a metric in `METRICS`, the values of its attributes, and its value.
 Sample = tuple[str, tuple[str, ...], float]
 
+# What may keep a sender from sending more, as `fairhaul-host` names it.
+LIMIT_NAMES = ("congestion window", "pacing cap", "receive window", "send buffer", "application")
+
 BITS = 8.0
 MS = 1000.0
 
@@ -144,6 +147,9 @@ def _of_flows(look: Look, most: int) -> Iterator[Sample]:
         for metric, value_of in PER_FLOW:
             if (value := value_of(flow)) is not None:
                 yield metric, attributes, value
+        if flow["limits"]:
+            for limit in LIMIT_NAMES:
+                yield "flow.limited", (*attributes, limit), flow["limits"].get(limit, 0.0)
     yield "unlisted.flows", (), float(len(flows[most:]))
     yield "unlisted.throughput", (), _throughput(flows[most:])
 

@@ -1,7 +1,8 @@
 """Explanation: what limited the connections in a file, and the path that they show.
 
-Packet captures are fitted, the output of `ss -tin` and `iperf3 --json` says less: what is not
-known is None with a reason. The method is described in `docs/explain.md`.
+Packet captures are fitted; the output of `ss -tin` and `iperf3 --json`, and a recording of
+`fairhaul flows`, say less: what is not known is None with a reason. The method is described in
+`docs/explain.md`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ from os import PathLike
 from pathlib import Path as FilePath
 
 from fairhaul import _core
+from fairhaul.host.recording import is_recording
 from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import limits_of, pauses_of
 from fairhaul.studies.explanation.path import Group, groups_of, path_of
-from fairhaul.studies.explanation.results import Explained, Path, TokenBucket
+from fairhaul.studies.explanation.recorded import of_recording
+from fairhaul.studies.explanation.results import Explained, Path, Period, TokenBucket
 from fairhaul.studies.explanation.scenario import scenario_text
 from fairhaul.studies.explanation.sockets import is_iperf3, of_iperf3, of_ss
 from fairhaul.studies.explanation.trace import read_capture
 
-__all__ = ["Estimate", "Explained", "Explanation", "Path", "TokenBucket", "explain"]
+__all__ = ["Estimate", "Explained", "Explanation", "Path", "Period", "TokenBucket", "explain"]
 
 # The most that a text of `ss` or iperf3 may have, in bytes.
 MOST_TEXT = 256 << 20
@@ -63,7 +66,8 @@ def explain(
     """Say what limited the connections in files, and estimate their path.
 
     The format is recognised by the content: pcap and pcapng, `ss -tin`, and the JSON of iperf3,
-    each also compressed by gzip, xz or zstd.
+    each also compressed by gzip, xz or zstd; and the directory or a file that `fairhaul flows
+    --record` wrote.
 
     Args:
         files: one file or several.
@@ -89,6 +93,8 @@ def explain(
 
 
 def _explained(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
+    if is_recording(file):
+        return of_recording(file)
     if _core.is_capture(file):
         return _of_capture(file)
     text = _core.read_content(file, MOST_TEXT).decode(errors="replace")

@@ -46,6 +46,20 @@ class Path:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Period:
+    """A part of the time: when it began in seconds, how much of it was judged, and the limits."""
+
+    start_s: float
+    duration_s: float
+    limits: Shares
+
+    def values(self) -> dict[str, Any]:
+        """Give the object of JSON."""
+        limits = {limit: self.limits[limit] for limit in LIMITS}
+        return {"start_s": self.start_s, "duration_s": self.duration_s, "limits": limits}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explained:
     """A connection: how much it carried, what limited it, and its path.
 
@@ -55,7 +69,8 @@ class Explained:
     each began, and how long it was, in seconds. `window_bytes` is the receiver's window,
     `controller` what the sender reported, and `retransmitted` the share of packets that were
     retransmissions.
-    `joint` is the number of connections that were fitted together.
+    `joint` is the number of connections that were fitted together. `periods` are the limits over
+    time, of a recording alone.
     """
 
     sender: str
@@ -72,6 +87,7 @@ class Explained:
     retransmitted: float | None = None
     joint: int = 1
     source: str = "capture"
+    periods: Sequence[Period] = ()
 
     @property
     def goodput_bps(self) -> float | None:
@@ -97,6 +113,7 @@ class Explained:
             "path": self.path.values(),
             "unknown": [{"key": key, "reason": why} for key, why in self.unknown.items()],
             "pauses": [{"start_s": start, "duration_s": took} for start, took in self.pauses],
+            "periods": [period.values() for period in self.periods],
             "retransmitted": self.retransmitted,
             "controller": self.controller,
             "fitted_together": self.joint,

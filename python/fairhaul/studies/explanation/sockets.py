@@ -8,7 +8,7 @@ from typing import Any
 
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.estimate import Estimate
-from fairhaul.studies.explanation.limits import LIMITS, Shares, unknown
+from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares, unknown
 from fairhaul.studies.explanation.observed import Connection, connections
 from fairhaul.studies.explanation.results import Explained, Path
 from fairhaul.studies.explanation.trace import HEADERS
@@ -21,9 +21,8 @@ LEAST_PART = 0.01
 HOST_LIMITS = 0.5
 # BBR never waits for its window alone: what is not limited by the hosts is the path's rate.
 PACED = ("bbr", "bbr2", "bbr3")
-# Bytes of headers in a frame of Ethernet for each byte of data of a full packet.
-NO_CLOCKS = "`ss` does not say what limits a connection whose hosts do not"
-NO_BUFFER = "`ss` does not show how large a queue can be; a packet capture would"
+NO_CLOCKS = "the kernel's clocks do not say what limits a connection whose hosts do not"
+NO_BUFFER = "the state of a socket does not show how large a queue can be; a packet capture would"
 NO_LOSS = (
     "retransmissions do not show why packets were lost, because a full queue or a policer "
     "causes them, too; a packet capture would"
@@ -37,29 +36,29 @@ def of_ss(text: str) -> list[Explained]:
         ScenarioError: the text has no connection with a round-trip time.
     """
     found = connections(text)
-    peers: dict[str, list[Connection]] = {}
-    for of in found:
-        peers.setdefault(of.peer, []).append(of)
-    explained = []
-    for group in peers.values():
-        most = max(of.sent_bytes for of in group)
-        large = [of for of in group if of.sent_bytes >= LEAST_PART * most]
-        explained += [_of_socket(of, large if of in large else [of]) for of in group]
+    explained = [of_socket(of, large, shares_of(of)) for of, large in beside(found)]
     return sorted(explained, key=lambda of: -of.data_bytes)
 
 
-def _of_socket(of: Connection, beside: Sequence[Connection]) -> Explained:
-    shares = _shares(of)
+def beside(found: Sequence[Connection]) -> Iterator[tuple[Connection, Sequence[Connection]]]:
+    """Give each connection with the large ones to its peer, which share the path."""
+    peers: dict[str, list[Connection]] = {}
+    for of in found:
+        peers.setdefault(of.peer, []).append(of)
+    for group in peers.values():
+        most = max(of.sent_bytes for of in group)
+        large = [of for of in group if of.sent_bytes >= LEAST_PART * most]
+        yield from ((of, large if of in large else [of]) for of in group)
+
+
+def of_socket(of: Connection, large: Sequence[Connection], shares: Shares) -> Explained:
+    """Explain a connection by the state of its socket, with the large ones to its peer."""
     reasons = {"buffer_bytes": NO_BUFFER, "loss": NO_LOSS}
     rtt = Estimate(value=of.rtt_ms / 1000, low=0.0, high=of.rtt_ms / 1000)
-    limited = any(_hosts(_shares(one)) > HOST_LIMITS for one in beside) or of.limit is not None
-    rate = _rate(beside, limited=limited)
+    limited = any(_hosts(shares_of(one)) > HOST_LIMITS for one in large) or of.limit is not None
+    rate = _rate(large, limited=limited)
     if rate is None or rate.high is None:
-        reasons["rate_bps"] = (
-            "the hosts limit the connections: the rate of the path is at least the value"
-            if rate
-            else "no rate was printed"
-        )
+        reasons["rate_bps"] = _rate_reason(rate, limited=limited)
     if shares["unknown"]:
         reasons["limits"] = NO_CLOCKS
     return Explained(
@@ -73,57 +72,63 @@ def _of_socket(of: Connection, beside: Sequence[Connection]) -> Explained:
         unknown=reasons,
         controller=of.controller,
         retransmitted=of.again / of.segments if of.segments else None,
-        joint=len(beside),
+        joint=len(large),
         source="ss",
     )
+
+
+def _rate_reason(rate: Estimate | None, *, limited: bool) -> str:
+    if rate is None:
+        return "no rate was printed"
+    why = "the hosts limit the connections" if limited else "nothing shows that they fill the path"
+    return f"{why}: the rate of the path is at least the value"
 
 
 def _hosts(shares: Shares) -> float:
     return shares["receive_window"] + shares["send_buffer"] + shares["application"]
 
 
-def _shares(of: Connection) -> Shares:
+def shares_of(of: Connection, rest: Limit | None = None) -> Shares:
     """Give the shares of the time in which data was outstanding.
 
     The clock of the receive window is right; that of the send buffer is a lower bound, and what
-    neither counts may be anything else (docs/explain.md).
+    neither counts is `rest`, or what the counters show (docs/explain.md).
     """
     window = of.shares.get("receive window", 0.0)
     buffer = min(of.shares.get("send buffer", 0.0), 1 - window)
-    rest = max(0.0, 1 - window - buffer)
-    seconds = dict.fromkeys(LIMITS, 0.0)
-    seconds["receive_window"], seconds["send_buffer"] = window, buffer
     if of.busy_s == 0:
         return unknown()
-    if of.limit == "application":
-        seconds["application"] = rest
-    elif of.controller in PACED and of.again:
-        seconds["path"] = rest
-    elif of.again:
-        seconds["congestion_window"] = rest
-    else:
-        seconds["unknown"] = rest
+    seconds = dict.fromkeys(LIMITS, 0.0)
+    seconds["receive_window"], seconds["send_buffer"] = window, buffer
+    seconds[rest or _rest(of)] += max(0.0, 1 - window - buffer)
     return seconds
 
 
-def _rate(beside: Sequence[Connection], *, limited: bool) -> Estimate | None:
+def _rest(of: Connection) -> Limit:
+    """Say what limits while the clocks of the hosts stand."""
+    if of.limit == "application":
+        return "application"
+    if of.again:
+        return "path" if of.controller in PACED else "congestion_window"
+    return "unknown"
+
+
+def _rate(large: Sequence[Connection], *, limited: bool) -> Estimate | None:
     """Estimate the rate of the path in frames from the connections to one peer together.
 
     The delivery rates are those of this moment; the rates that BBR believes in are the largest of
     ten round trips, and connections reach theirs at different times: their sum is an upper bound.
     """
-    wire = 1 + HEADERS / (beside[0].mss or 1448)
-    means = [
-        of.delivered_bytes * 8 / of.busy_s for of in beside if of.busy_s and of.delivered_bytes
-    ]
-    rates = [of.rate_bps for of in beside if of.rate_bps]
+    wire = 1 + HEADERS / (large[0].mss or 1448)
+    means = [of.delivered_bytes * 8 / of.busy_s for of in large if of.busy_s and of.delivered_bytes]
+    rates = [of.rate_bps for of in large if of.rate_bps]
     if not means and not rates:
         return None
     low, now = wire * sum(means or rates), wire * sum(rates or means)
     if limited:
         return Estimate.at_least(max(low, now))
-    models = [of.model_bps for of in beside if of.model_bps is not None]
-    if len(models) < len(beside):
+    models = [of.model_bps for of in large if of.model_bps is not None]
+    if len(models) < len(large):
         return Estimate.at_least(max(low, now))
     high = wire * sum(models)
     low, high = min(low, now, high), max(low, now, high)

@@ -198,6 +198,7 @@ def _sections(of: Explanation) -> list[Section]:
         return [Section(heading="", text=list(of.notes))]
     return [
         Section(heading="", tables=[_limits(of.connections)], text=list(of.notes)),
+        *_over_time(of.connections[0]),
         Section(heading="The path", tables=[_paths(of.connections)], text=[SEEN_AS]),
         Section(heading="What is not known", points=list(_unknown(of.connections))),
         Section(heading="Commands that would tell more", commands=_commands(of.connections)),
@@ -221,6 +222,26 @@ def _limits(connections: Sequence[Explained]) -> Table:
         ],
         ends=ENDS if len(connections) > 2 * ENDS else 0,
     )
+
+
+def _over_time(of: Explained) -> list[Section]:
+    """Lay out the limits over time, where a recording has them."""
+    if not of.periods:
+        return []
+    shown = [limit for limit in LIMITS if any(part.limits[limit] >= 0.0005 for part in of.periods)]
+    table = Table(
+        title=f"{_name(of)}, shares of time in %",
+        columns=["from s", "judged s", *(NAMES[limit] for limit in shown)],
+        rows=[
+            [
+                f"{part.start_s:.4g}",
+                f"{part.duration_s:.4g}",
+                *(f"{100 * part.limits[limit]:.1f}" for limit in shown),
+            ]
+            for part in of.periods
+        ],
+    )
+    return [Section(heading="Limits over time of the largest connection", tables=[table])]
 
 
 def _paths(connections: Sequence[Explained]) -> Table:
@@ -289,7 +310,7 @@ def _commands(connections: Sequence[Explained]) -> list[str]:
             "# On the sender, headers of at most 2 million packets (250 MB):",
             f"tcpdump -i any -s 128 -c 2000000 -w transfer.pcap tcp and host {host}",
         ]
-    if largest.source != "ss" and "limits" in largest.unknown:
+    if largest.source not in ("ss", "flows") and "limits" in largest.unknown:
         commands += [
             "# On the sender, the clocks of the kernel, a minute long:",
             f"for n in $(seq 60); do ss -tin dst {host}; sleep 1; done > transfer.txt",
