@@ -127,7 +127,7 @@ hosts: $(VENV)/.extension host ## compare the hosts of the simulator with Linux 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery
 
-scores: $(VENV)/.extension ## compute the table of scores of docs/score.md, in about five minutes
+scores: $(VENV)/.extension ## compute the table of scores of docs/score.md, in about 17 minutes of processor time
 	$(VENV)/bin/python -m tools.scores
 
 site: $(VENV)/.extension studio ## the documentation as a site in out/site, which opens from the disk

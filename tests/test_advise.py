@@ -11,7 +11,7 @@ import pytest
 
 import fairhaul
 from fairhaul import cli
-from fairhaul.host.buffers import raised
+from fairhaul.host.buffers import raised, send_limit_bytes
 from fairhaul.host.deployable import Way, pacing_command
 from fairhaul.jobs.values import Running
 from fairhaul.scenario.transport import controller_of
@@ -31,6 +31,7 @@ from fairhaul.studies.advice.tournament import (
 )
 from fairhaul.studies.comparison.question import Question
 from fairhaul.studies.explanation.observed import observed
+from tests.captures import FRAME, Transfer, losing, pcap, policer
 from tests.kernel_host import needs_ports
 
 SS = """
@@ -136,6 +137,44 @@ def test_a_rate_that_something_else_limits_is_not_that_of_the_path(
         _, known = advice.read_path(["cubic"], f"\t {text}", rate="10 Gbit/s")
         assert known.observed is not None
         assert known.observed.limit == limit
+
+
+def test_a_capture_gives_the_path_and_says_what_limits(tmp_path: Path) -> None:
+    file = tmp_path / "transfer.pcap"
+    file.write_bytes(pcap([Transfer(packets=4000, window=60).run(policer(4e6, 60_000))]))
+    question, known = advice.read_path(["cubic"], file)
+    assert question.rate_bps == pytest.approx(4e6, rel=0.01)
+    assert question.rtts_s[0] == pytest.approx(0.05, rel=0.02)
+    assert known.policer is not None
+    assert int(known.policer.removesuffix(" B")) == pytest.approx(60_000, abs=FRAME)
+    assert known.observed is not None
+    assert known.observed.first().startswith("A policer of 4 Mbit/s (Ethernet frames) with a burst")
+    assert known.observed.text().startswith("Read from one connection to ")
+    # What is given has priority.
+    question, known = advice.read_path(["cubic"], file, rate="10 Mbit/s", buffer="20ms")
+    assert (question.rate_bps, known.policer, known.buffer) == (10_000_000, None, "20ms")
+    small = Transfer(packets=2000, window=40, announced=57_920, scale=0)
+    file.write_bytes(pcap([small.run(losing(lambda _: False))]))
+    with pytest.raises(fairhaul.ScenarioError, match=r"receiver's window .* give --rate$"):
+        advice.read_path(["cubic"], file)
+    file.write_text(SS)
+    assert advice.read_path(["cubic"], file) == advice.read_path(["cubic"], SS)
+
+
+def test_what_the_buffers_of_this_host_allow_stands_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    question, known = advice.read_path(["cubic", "reno"], **QUICK)  # type: ignore[arg-type]
+    done = advised(question, known, 1.0)
+    far = replace(question, rate_bps=10_000_000_000, rtts_s=(0.1,))
+    monkeypatch.setattr(words, "send_limit_bytes", lambda: 4 << 20)
+    answer = replace(done, question=far).outcome().answer
+    assert answer.startswith(
+        "As the hosts are set now, one connection gets at most 336 Mbit/s: net.ipv4.tcp_wmem of "
+        "this host is 4.19 MB. "
+    )
+    assert "As the hosts are set" not in done.outcome().answer, "125 kB fill this path"
+    assert send_limit_bytes(tmp_path) is None
 
 
 def test_what_is_not_known_is_drawn() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from fairhaul.cli.click_ext import Command, flag, option
+from fairhaul.cli.options import spooled
 from fairhaul.cli.study import Work, study
 
 
@@ -38,10 +40,10 @@ from fairhaul.cli.study import Work, study
 )
 @option(
     "--from FILE",
-    "Output of `ss -ti dst ADDRESS` during a transfer (- for standard input). Rate and "
-    "round-trip time are read from it if they are not given.",
+    "Output of `ss -ti dst ADDRESS` during a transfer, or a packet capture (- for standard "
+    "input). What is not given of the path is read from it.",
     name="from_",
-    type=click.File(errors="replace"),
+    type=click.Path(path_type=Path, exists=True, allow_dash=True, dir_okay=False),
 )
 @option(
     "--harm PART",
@@ -54,7 +56,7 @@ from fairhaul.cli.study import Work, study
 @option("--only CC", "Try this candidate, e.g. 4xcubic; may be repeated.", multiple=True)
 @option("--budget TIME", "Processor time that all runs together may cost.", default="5min")
 @study("advise")
-def advise(from_: Any, only: tuple[str, ...], work: Work, **how: Any) -> None:
+def advise(from_: Path | None, only: tuple[str, ...], work: Work, **how: Any) -> None:
     """Say which controller suits a transfer, with the commands.
 
     The controllers that this host can use compete over 12 settings of what is not known of the
@@ -65,6 +67,7 @@ def advise(from_: Any, only: tuple[str, ...], work: Work, **how: Any) -> None:
     """
     from fairhaul.studies.advice import advise as advised
 
-    with work.options() as options:
-        done = advised(only, observed=from_.read() if from_ else None, **how, **options)
+    with work.options() as options, spooled([] if from_ is None else [str(from_)]) as names:
+        observed = Path(names[0]) if names else None
+        done = advised(only, observed=observed, **how, **options)
     work.tell(done)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from shutil import copyfileobj
-from tempfile import NamedTemporaryFile
 
 import click
 
 from fairhaul.cli.click_ext import Command, flag, option
+from fairhaul.cli.options import spooled
 from fairhaul.cli.study import Work, say, study
 
 
@@ -36,22 +32,10 @@ def explain(files: tuple[str, ...], scenario: Path | None, *, anonymous: bool, w
     from fairhaul.files.files import replace as write_file
     from fairhaul.studies.explanation import explain as explained
 
-    with _spooled(files) as names:
+    with spooled(files) as names:
         done = explained(names, anonymous=anonymous)
     text = done.scenario() if scenario is not None else ""
     work.tell(done)
     if scenario is not None:
         write_file(scenario, text.encode())
         say(f"wrote {scenario}")
-
-
-@contextmanager
-def _spooled(files: tuple[str, ...]) -> Iterator[list[str]]:
-    """Give the names of the files, with a temporary one for the standard input."""
-    if "-" not in files:
-        yield list(files)
-        return
-    with NamedTemporaryFile(prefix="fairhaul-") as kept:
-        copyfileobj(sys.stdin.buffer, kept)
-        kept.flush()
-        yield [kept.name if name == "-" else name for name in files]

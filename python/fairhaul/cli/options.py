@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,6 +92,21 @@ profile_option = option(
     callback=_profile,
     expose_value=False,
 )
+
+
+@contextmanager
+def spooled(files: Sequence[str]) -> Iterator[list[str]]:
+    """Give the names of the files, with a temporary one for the standard input."""
+    if "-" not in files:
+        yield list(files)
+        return
+    from shutil import copyfileobj
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile(prefix="fairhaul-") as kept:
+        copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield [kept.name if name == "-" else name for name in files]
 
 
 def view_options(function: Callable[..., Any]) -> Callable[..., Any]:

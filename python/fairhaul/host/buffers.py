@@ -10,6 +10,7 @@ from pathlib import Path
 PLACE = Path("/proc/sys")
 # Of several values the last is the limit.
 LIMITS = ("net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+SEND_LIMIT = LIMITS[3]
 # A window has 16 bits, and is scaled by at most 14 bits (RFC 7323).
 LARGEST_WINDOW = 65535 << 14
 
@@ -30,6 +31,14 @@ class Raise:
     def text(self) -> str:
         """Name each value that is raised, as it is now."""
         return ", ".join(f"{name} = {self.before[name]}" for name in self.after)
+
+
+def send_limit_bytes(place: Path = PLACE) -> int | None:
+    """Give how large the send buffer of a connection of this host may become; None if unknown."""
+    try:
+        return int((place / SEND_LIMIT.replace(".", "/")).read_text().split()[-1])
+    except OSError:
+        return None
 
 
 def raised(least_bytes: int, place: Path = PLACE) -> Raise:

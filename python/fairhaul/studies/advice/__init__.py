@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path as FilePath
 from typing import Unpack
 
+from fairhaul import _core
 from fairhaul.host.deployable import Way, as_port, way_of
 from fairhaul.host.deployable import ways as ways_of_host
 from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.scenario.quantities import size_bytes
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import Transport
+from fairhaul.studies.advice.captured import Captured, captured
 from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.advice.tournament import CANDIDATES, PARALLEL, Advice, play
 from fairhaul.studies.comparison.question import Question, read_question
+from fairhaul.studies.explanation import MOST_TEXT
 from fairhaul.studies.explanation.observed import Observed
 from fairhaul.studies.explanation.observed import observed as read_observed
 
@@ -39,7 +44,7 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
     policer: str | None = None,
     cross: str | None = None,
     loss: float | None = None,
-    observed: str | None = None,
+    observed: str | PathLike[str] | None = None,
     harm: float = 0.25,
     every: bool = False,
     budget: str = "5min",
@@ -57,8 +62,8 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         policer: the size of the bucket of a policer of this rate, instead of a buffer.
         cross: the competing flows, such as `"4xcubic"`; half to twice as many are tried.
         loss: the probability of random loss; a third to three times of it is tried.
-        observed: the output of `ss -ti` during a transfer; rate and round-trip time are read from
-            it if they are not given.
+        observed: the output of `ss -ti` during a transfer, or the path of a file with it or of a
+            packet capture; what is not given is read from it.
         harm: the part of their goodput that competing flows may lose at most, compared with what
             they have beside one cubic flow.
         every: whether controllers that this host lacks are candidates, too.
@@ -98,7 +103,7 @@ def usable(ways: Mapping[str, Way], *, every: bool) -> list[str]:
 
 def read_path(  # noqa: PLR0913
     candidates: Sequence[str],
-    observed: str | None = None,
+    observed: str | PathLike[str] | None = None,
     *,
     rate: str = "",
     rtt: str = "",
@@ -110,7 +115,7 @@ def read_path(  # noqa: PLR0913
     budget: str = "5min",
     ways: Mapping[str, Way] | None = None,
 ) -> tuple[Question, Known]:
-    """Read a path, and what `ss -ti` printed of it, if anything.
+    """Read a path, and what was measured of it, if anything.
 
     Candidates that this host would get as eBPF ports have the rules of these ports: `ways` says
     which they are.
@@ -118,9 +123,13 @@ def read_path(  # noqa: PLR0913
     Raises:
         ScenarioError: `args` are all mistakes, one line each, with the option.
     """
-    of_path = None if observed is None else read_observed(observed)
+    of_path = None if observed is None else _seen(observed)
     if of_path is not None:
         rate, rtt = rate or _rate(of_path), rtt or f"{of_path.rtt_ms:g} ms"
+    if isinstance(of_path, Captured):
+        if policer is None and buffer is None:
+            policer, buffer = of_path.policer, None if of_path.policer else of_path.buffer
+        loss = of_path.loss if loss is None else loss
     if policer is not None and buffer is not None:
         raise ScenarioError("--policer and --buffer: a path is taken to have one of them")
     bucket = None if policer is None else f"{size_bytes('--policer', policer)} B"
@@ -153,7 +162,17 @@ def read_path(  # noqa: PLR0913
     return replace(question, controllers=controllers), known
 
 
-def _rate(observed: Observed) -> str:
+def _seen(given: str | PathLike[str]) -> Observed | Captured:
+    """Read what was measured of a path: a text, or a file with it or of a capture."""
+    if isinstance(given, str):
+        return read_observed(given)
+    file = FilePath(given)
+    if _core.is_capture(file):
+        return captured(file)
+    return read_observed(_core.read_content(file, MOST_TEXT).decode(errors="replace"))
+
+
+def _rate(observed: Observed | Captured) -> str:
     """Give the rate that connections have shown, or nothing.
 
     Raises:
@@ -162,7 +181,7 @@ def _rate(observed: Observed) -> str:
     if observed.limit:
         rates = f" ({of})" if (of := observed.rates_text()) else ""
         raise ScenarioError(
-            f"--from: {observed.limited_text()} The rate that was read{rates} is "
+            f"--from: {observed.first()} The rate that was read{rates} is "
             "not that of the path: give --rate"
         )
     return f"{observed.rate_bps:.0f} bit/s" if observed.rate_bps else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul import _core
 
 if TYPE_CHECKING:
+    from fairhaul.studies.advice.captured import Captured
     from fairhaul.studies.explanation.observed import Observed
 
 # What is drawn where nothing is known, and how far from a given value it may be.
@@ -43,7 +44,7 @@ class Known:
     cross_kind: str = USUAL
     loss: float | None = None
     policer: str | None = None
-    observed: Observed | None = None
+    observed: Observed | Captured | None = None
 
     def sweep(self) -> dict[str, Any]:
         """Give what is drawn, as `[sweep]` takes it."""

@@ -11,7 +11,7 @@ from fairhaul.figures.charts import Scale
 from fairhaul.figures.clouds import clouds_over
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.side_by_side import side_by_side
-from fairhaul.host.buffers import LARGEST_WINDOW, raised
+from fairhaul.host.buffers import LARGEST_WINDOW, SEND_LIMIT, raised, send_limit_bytes
 from fairhaul.host.deployable import Way, install_command, pacing_command, way_of
 from fairhaul.host.process import Refused
 from fairhaul.report.outcome import Outcome, Section
@@ -94,9 +94,28 @@ def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]
 
 
 def _limit(advice: Advice) -> str:
-    """Say what limits the transfer now, if it is not the path."""
+    """Say what limits the transfer now, and what this host allows as it is set."""
     observed = advice.known.observed
-    return f"{observed.limited_text()} " if observed is not None and observed.limit else ""
+    parts = ("" if observed is None else observed.first(), _allowed(advice))
+    return "".join(f"{part} " for part in parts if part)
+
+
+def _allowed(advice: Advice) -> str:
+    """Say how much one connection gets with the buffers as they are, if that is less."""
+    observed = advice.known.observed
+    windows = [("the receiver's window", None if observed is None else observed.window_bytes)]
+    windows.append((f"{SEND_LIMIT} of this host", send_limit_bytes()))
+    known = [(size, what) for what, size in windows if size is not None]
+    if not known:
+        return ""
+    size, what = min(known)
+    most_bps = 8 * size / max(advice.question.rtts_s)
+    if most_bps >= advice.question.rate_bps:
+        return ""
+    return (
+        f"As the hosts are set now, one connection gets at most {quantity(most_bps, 'bit/s')}: "
+        f"{what} is {quantity(size, 'B')}."
+    )
 
 
 def _read(advice: Advice) -> list[str]:
@@ -108,7 +127,7 @@ def _less(advice: Advice) -> str | None:
     """Say so if the answer is less than what the connections have that were read."""
     observed = advice.known.observed
     # What something else than the path limits is compared with nothing.
-    now = None if observed is None else observed.rate_bps
+    now = None if observed is None else observed.now_bps
     if now is None or advice.winner.goodput.mean >= now:
         return None
     return (

@@ -114,6 +114,20 @@ class Observed:
         """
         return None if self.limit else self.mean_bps or self.together_bps
 
+    @property
+    def now_bps(self) -> float | None:
+        """What the connections have now, where the path limits them."""
+        return self.rate_bps
+
+    @property
+    def window_bytes(self) -> float | None:
+        """The receiver's window, which few versions of `ss` print."""
+        return None
+
+    def first(self) -> str:
+        """Say what limits the connections instead of the path, if anything does."""
+        return self.limited_text() if self.limit else ""
+
     def rates_text(self) -> str:
         """Say how much all connections have together; empty if they do not show it."""
         together, mean = self.together_bps, self.mean_bps
