@@ -164,9 +164,11 @@ INLINE void adapt_short_bounds(struct tcp_sock *tp, struct bbr3 *own)
 
 INLINE void note_excess(struct tcp_sock *tp, struct bbr3 *own, struct sample *of)
 {
-	u64 expected_q16 = (rate_q32(own) * (of->now_us - own->excess_began_us)) >> 16;
+	u64 elapsed_us = of->now_us - own->excess_began_us;
+	u64 expected_q16 = (rate_q32(own) * elapsed_us) >> 16;
 
-	if (own->excess_q16 <= expected_q16) {
+	// After longer than a minute, as when nothing was sent for that long, the product may not fit.
+	if (own->excess_q16 <= expected_q16 || elapsed_us > MOST_EXCESS_US) {
 		own->excess_q16 = expected_q16 = 0;
 		own->excess_began_us = of->now_us;
 	}

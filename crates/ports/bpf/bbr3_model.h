@@ -28,6 +28,7 @@ enum { SOCKET_STORAGE = 24, NO_PREALLOC = 1, CREATE = 1 };
 #define FULL_LOSSES 6
 #define EXCESS_ROUNDS 10
 #define EXCESS_SLOTS 16
+#define MOST_EXCESS_US (1 << 26)
 // Of the rate, in thousandths: what is paced below it, so that queues drain.
 #define MARGIN 10
 // A power of two.

@@ -134,7 +134,7 @@ INLINE void stop_pacing(struct tcp_sock *tp)
 INLINE u32 burst(struct tcp_sock *tp, u32 count, u32 mss, u64 *wait_us)
 {
 	u64 round_us = tp->srtt_us / 8;
-	u32 cwnd = tp->snd_cwnd, most = TRAIN_BYTES / mss, whole = block(tp, count);
+	u32 cwnd = tp->snd_cwnd, most = mss < TRAIN_BYTES ? TRAIN_BYTES / mss : 1, whole = block(tp, count);
 	u32 in_flight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
 	u32 room = cwnd > in_flight ? cwnd - in_flight : 1;
 

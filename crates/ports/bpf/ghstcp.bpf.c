@@ -91,8 +91,8 @@ INLINE u64 shifted(u64 x, s32 left)
 	return left < 0 ? x >> -left : x << left;
 }
 
-// The square root by Newton's rule, from above and within a factor of two: five steps leave less than one. A
-// bitwise search has more paths than the kernel's verifier explores.
+// The square root of a number other than 0, by Newton's rule, from above and within a factor of two: five steps leave
+// less than one. A bitwise search has more paths than the kernel's verifier explores.
 INLINE u32 root(u64 x)
 {
 	u64 found = 2ULL << log2_of(x) / 2;
@@ -158,9 +158,10 @@ INLINE void decide(struct ghstcp *own)
 	if (n < FEWEST)
 		return;
 	s64 yy = trend->yy - share(trend->y, trend->y, n);
+	u64 variance = yy > 0 ? (u64)yy / (n - 1) : 0;
 	struct level level = {
 		.mean = 16 * trend->first_rtt_us + quotient(16 * trend->y, n),
-		.deviation = yy > 0 ? root(((u64)yy / (n - 1)) << 8) : 0,
+		.deviation = variance ? root(variance << 8) : 0,
 	};
 
 	own->current = lower(own->current, level);

@@ -2,7 +2,7 @@
 //
 // a(w) and b(w) of HighSpeed TCP [RFC 3649] from the table of its formulas, 16 rows to an octave, with linear
 // interpolation. By a test a(w) is accurate within 0.02 % and b(w) within 0.00005 from 38 to 2^24 packets, except
-// at two kinks: 0.6 % at 41 packets and 0.0006 at 100 000. Beyond 2^24 packets both are constant.
+// at two kinks: 0.72 % between 40 and 42 packets and 0.0006 at 100 000. Beyond 2^24 packets both are constant.
 
 #pragma once
 

@@ -4,6 +4,7 @@ mod bbr3;
 mod common;
 mod damage;
 mod random;
+mod ranges;
 mod same;
 mod socket;
 mod tables;

@@ -5,6 +5,7 @@
 //! packets or 2 % of the window. The seed is fixed, so that a rare script cannot make the test fail now and then.
 
 use crate::common::{Pair, growing, noise, ports, ports_are_built};
+use crate::ranges;
 use fairhaul_cc::Window;
 use fairhaul_ports::{Note, Sample, Socket};
 use fairhaul_units::Span;
@@ -39,7 +40,10 @@ fn event() -> impl Strategy<Value = Event> {
 fn run(name: &str, start: f64, events: &[Event]) -> f64 {
     let mut pair = Pair::new(name, &[], Window { cwnd: start, ssthresh: 2.0 }, Span::from_ms(1));
     let mut worst = 0.0f64;
-    let mut judge = |pair: &Pair| worst = worst.max(pair.difference() / (pair.window.cwnd / 50.0).max(2.0));
+    let mut judge = |pair: &Pair| {
+        ranges::hold(name, &pair.port);
+        worst = worst.max(pair.difference() / (pair.window.cwnd / 50.0).max(2.0));
+    };
     let mut number = 0;
     for event in events {
         match *event {

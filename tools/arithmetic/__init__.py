@@ -1,0 +1,1 @@
+"""The integer arithmetic of the eBPF ports, compared with exact arithmetic."""
