@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli.click_ext import flag, option
-from fairhaul.scenario.profiles import SHOWN, TUNED
+from fairhaul.scenario.profiles import SHOWN, TUNED, checked
 
 if TYPE_CHECKING:
     from fairhaul.scenario.read import Scenario
@@ -84,7 +84,10 @@ def _profile(context: click.Context, _option: click.Parameter, given: str | None
 
 
 flows_profile_option = option(
-    f"--profile {SHOWN}", "Senders and receivers of all flows (docs/profile.md).", default=TUNED
+    f"--profile {SHOWN}",
+    "Senders and receivers of all flows (docs/profile.md).",
+    default=TUNED,
+    callback=lambda _context, _option, given: checked(given, "--profile"),
 )
 profile_option = option(
     f"--profile {SHOWN}",

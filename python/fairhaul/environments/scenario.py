@@ -25,6 +25,7 @@ DRAWN = 256
 USUAL: Mapping[str, Any] = {
     "title": "One sender over 10 Mbit/s",
     "duration": "30 s",
+    "profile": "plain",
     "packet": "1500 B",
     "bottleneck": {
         "rate": "10 Mbit/s",

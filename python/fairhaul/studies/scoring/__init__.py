@@ -152,7 +152,7 @@ def score(
     another reference.
     """
     over = drawn(whole(draw), whole(paths))
-    checked(profile, "--profile")
+    checked(profile, "profile")
     with own.named([controller]) as (name,):
         transport = read_transport(name, profile)
         found = run_cases(over, transport, Running.of(options))
