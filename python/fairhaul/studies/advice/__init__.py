@@ -24,7 +24,7 @@ from fairhaul.studies.advice.captured import Captured, captured
 from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.advice.tournament import CANDIDATES, PARALLEL, Advice, play
 from fairhaul.studies.comparison.question import Question, read_question
-from fairhaul.studies.explanation import MOST_TEXT
+from fairhaul.studies.explanation import text_of
 from fairhaul.studies.explanation.observed import Observed
 from fairhaul.studies.explanation.observed import observed as read_observed
 
@@ -169,7 +169,7 @@ def _seen(given: str | PathLike[str]) -> Observed | Captured:
     file = FilePath(given)
     if _core.is_capture(file):
         return captured(file)
-    return read_observed(_core.read_content(file, MOST_TEXT).decode(errors="replace"))
+    return read_observed(text_of(file))
 
 
 def _rate(observed: Observed | Captured) -> str:

@@ -8,13 +8,10 @@ from os import PathLike
 
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation import Explained, explain
+from fairhaul.studies.explanation.results import USUAL_BURST, size_text, with_largest
 from fairhaul.studies.explanation.words import answer
 from fairhaul.text.phrases import count_of, listed, quantity
 
-# Connections with less data than this part of the largest control a transfer.
-LEAST_PART = 0.01
-# The burst of a policer where the capture does not show it, in bytes.
-USUAL_BURST = 100_000
 # What limits a connection so that it does not show the rate of the path.
 HIDING = ("application", "receive_window", "send_buffer", "pacing", "unknown")
 
@@ -57,7 +54,7 @@ class Captured:
     def buffer(self) -> str | None:
         """The buffer of the path as a scenario has it; None if it is not known."""
         found = self._largest.path.buffer_bytes
-        return None if found is None or found.high is None else f"{max(1514, round(found.value))} B"
+        return None if found is None or found.high is None else size_text(found.value)
 
     @property
     def policer(self) -> str | None:
@@ -65,8 +62,7 @@ class Captured:
         policer = self._largest.path.policer
         if policer is None:
             return None
-        burst = USUAL_BURST if policer.burst_bytes is None else policer.burst_bytes.value
-        return f"{max(1514, round(burst))} B"
+        return size_text(USUAL_BURST if policer.burst_bytes is None else policer.burst_bytes.value)
 
     @property
     def loss(self) -> float | None:
@@ -80,15 +76,19 @@ class Captured:
         return self._largest.window_bytes
 
     @property
+    def together_bps(self) -> float:
+        """What the connections carried together; 0 if they do not show it."""
+        return sum(of.goodput_bps or 0.0 for of in self.connections)
+
+    @property
     def now_bps(self) -> float | None:
-        """What the connections carried together, where the path limited them."""
-        rates = [of.goodput_bps for of in self.connections if of.goodput_bps is not None]
-        return None if self.limit or not rates else sum(rates)
+        """The same where the path limited them."""
+        return None if self.limit else self.together_bps or None
 
     def rates_text(self) -> str:
         """Say how much all connections have together; empty if they do not show it."""
-        rates = [of.goodput_bps for of in self.connections if of.goodput_bps is not None]
-        return f"{quantity(sum(rates), 'bit/s')} together" if rates else ""
+        total = self.together_bps
+        return f"{quantity(total, 'bit/s')} together" if total else ""
 
     def first(self) -> str:
         """Say what limits the connections now."""
@@ -119,12 +119,7 @@ def captured(file: str | PathLike[str]) -> Captured:
     found = explain(file).connections
     if not found:
         raise ScenarioError(f"--from {file}: no connection carries data")
-    largest = found[0]
-    ends = (largest.sender, largest.receiver)
-    connections = [
-        of
-        for of in found
-        if (of.sender, of.receiver) == ends and of.data_bytes >= LEAST_PART * largest.data_bytes
-    ]
+    connections = with_largest(found)
+    ends = (found[0].sender, found[0].receiver)
     others = dict.fromkeys(of.receiver for of in found if (of.sender, of.receiver) != ends)
     return Captured(connections=connections, others=list(others))

@@ -23,6 +23,7 @@ from fairhaul.studies.advice.changes import changes
 from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.advice.words import outcome_of
 from fairhaul.studies.comparison.question import Question
+from fairhaul.studies.explanation.scenario import POLICED_LINK
 
 # Settings of the two rounds. Those of the first are part of the second's.
 FIRST, SECOND = 4, 12
@@ -31,8 +32,6 @@ FIRST_PART = 0.25
 FINALISTS = 4
 PACKET_BYTES = 1500
 WARMUP = 0.25
-# A link with a policer is so many times as fast as the policer.
-POLICED = 4
 # How long a run lasts: at least this many round trips, and at most so many, or so many seconds.
 LEAST_ROUND_TRIPS, MOST_ROUND_TRIPS, MOST_S = 20, 1000, 600.0
 
@@ -324,7 +323,7 @@ class _Rounds:
             return {}
         rate_bps = self._question.rate_bps
         policer = {"rate": f"{rate_bps:.0f} bit/s", "burst": self._known.policer}
-        return {"rate": f"{POLICED * rate_bps:.0f} bit/s", "policer": policer}
+        return {"rate": f"{POLICED_LINK * rate_bps:.0f} bit/s", "policer": policer}
 
 
 def _run(run: RunFigures) -> Run:

@@ -92,12 +92,21 @@ def explain(
     return Explanation(files=shown, connections=found, notes=notes)
 
 
+def text_of(file: FilePath) -> str:
+    """Read a text, which may be compressed.
+
+    Raises:
+        ScenarioError: it cannot be read, or is too large.
+    """
+    return _core.read_content(file, MOST_TEXT).decode(errors="replace")
+
+
 def _explained(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
     if is_recording(file):
         return of_recording(file)
     if _core.is_capture(file):
         return _of_capture(file)
-    text = _core.read_content(file, MOST_TEXT).decode(errors="replace")
+    text = text_of(file)
     try:
         return (of_iperf3(text) if is_iperf3(text) else of_ss(text)), []
     except ScenarioError as error:

@@ -7,7 +7,7 @@ two acknowledgements the receiver's window is used up or not; the rest is judged
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -24,15 +24,7 @@ Limit = Literal[
     "path",
     "unknown",
 ]
-LIMITS: tuple[Limit, ...] = (
-    "application",
-    "receive_window",
-    "send_buffer",
-    "congestion_window",
-    "pacing",
-    "path",
-    "unknown",
-)
+LIMITS: tuple[Limit, ...] = get_args(Limit)
 Shares = Mapping[Limit, float]
 
 # The window limits if less than this many segments are left of it: Linux waits for a whole one.
@@ -57,6 +49,12 @@ def unknown() -> Shares:
     return {limit: float(limit == "unknown") for limit in LIMITS}
 
 
+def shares(seconds: Mapping[Limit, float]) -> Shares:
+    """Give the shares of times whose sum is not 0."""
+    total = sum(seconds.values())
+    return {limit: seconds[limit] / total for limit in LIMITS}
+
+
 def limits_of(trace: Trace, bucket: Bucket | None) -> tuple[Shares, float]:
     """Give the shares of time, whose sum is 1, and the time that was judged in seconds."""
     sent = trace.sent
@@ -77,8 +75,7 @@ def limits_of(trace: Trace, bucket: Bucket | None) -> tuple[Shares, float]:
     seconds["receive_window"] = float(window.sum())
     for limit, rounds in _rounds(trace, bucket, edges).items():
         seconds[limit] += float(busy[rounds].sum())
-    total = sum(seconds.values())
-    return {limit: seconds[limit] / total for limit in LIMITS}, end - begin
+    return shares(seconds), end - begin
 
 
 def pauses_of(trace: Trace) -> list[tuple[float, float]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fairhaul.scenario.read import ScenarioError
+from fairhaul.studies.explanation.results import LEAST_PART
 from fairhaul.text.phrases import listed, quantity
 
 Limit = Literal["receive window", "send buffer", "application"]
@@ -40,8 +41,6 @@ _LIMITED: dict[Limit, re.Pattern[str]] = {
 }
 # From this part of its busy time on, a connection is taken to be limited by a window or a buffer.
 LIMITED_FROM = 0.1
-# A connection that has sent a smaller part of what the largest one has is not counted.
-LEAST_PART = 0.01
 REMEDIES: dict[Limit, str] = {
     "receive window": "raise net.ipv4.tcp_rmem on the receiver, or the buffer that it asks for",
     "send buffer": "raise net.ipv4.tcp_wmem on the sender, or the buffer that it asks for",

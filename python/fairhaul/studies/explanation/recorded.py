@@ -19,12 +19,12 @@ from fairhaul.studies.explanation.limits import (
     QUEUE_PART,
     QUEUE_S,
     Limit,
-    Shares,
+    shares,
 )
 from fairhaul.studies.explanation.observed import LIMITED_FROM, Connection
 from fairhaul.studies.explanation.observed import Limit as HostLimit
 from fairhaul.studies.explanation.results import Explained, Period
-from fairhaul.studies.explanation.sockets import PACED, beside, of_socket, shares_of
+from fairhaul.studies.explanation.sockets import after_loss, beside, of_socket, shares_of
 from fairhaul.text.phrases import count_of
 
 # The time of a recording is shown in this many periods.
@@ -128,7 +128,7 @@ def _rest(of: _Flow) -> Limit:
     if row["limit_pacing_cap"]:
         return "pacing"
     if row["unix_s"] - of.lost_s <= AFTER_LOSS * row["rtt_ms"] / 1000:
-        return "path" if row["controller"] in PACED else "congestion_window"
+        return after_loss(row["controller"])
     queue_ms = row["rtt_ms"] - of.rtt_ms
     if queue_ms >= max(QUEUE_PART * of.rtt_ms, 1000 * QUEUE_S):
         return "path"
@@ -144,7 +144,7 @@ def _connection(first: Row, last: Row, rtt_ms: float) -> Connection:
         "receive window": "receive_window_s",
         "send buffer": "send_buffer_s",
     }
-    shares = {
+    clocked = {
         limit: min(1.0, max(0.0, last[key] - first[key]) / busy_s) if busy_s else 0.0
         for limit, key in clocks.items()
     }
@@ -162,7 +162,7 @@ def _connection(first: Row, last: Row, rtt_ms: float) -> Connection:
         sent_bytes=acked + again * last["mss"],
         delivered_bytes=acked,
         busy_s=busy_s,
-        shares=shares,
+        shares=clocked,
     )
 
 
@@ -191,20 +191,15 @@ def _explained(
     period_s = (end_s - begin_s) / PERIODS
     seconds = of.seconds
     periods = [
-        Period(start_s=at * period_s, duration_s=sum(part.values()), limits=_shares(part))
+        Period(start_s=at * period_s, duration_s=sum(part.values()), limits=shares(part))
         for at, part in enumerate(of.periods)
         if sum(part.values()) > 0
     ]
     window = of.last["peer_window_bytes"]
     return replace(
-        of_socket(connection, large, _shares(seconds)),
+        of_socket(connection, large, shares(seconds)),
         duration_s=sum(seconds.values()),
         window_bytes=None if window is None else float(window),
         source="flows",
         periods=periods,
     )
-
-
-def _shares(seconds: Mapping[Limit, float]) -> Shares:
-    total = sum(seconds.values())
-    return {limit: seconds[limit] / total for limit in LIMITS}

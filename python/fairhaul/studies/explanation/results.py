@@ -9,6 +9,13 @@ from typing import Any
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares
 
+# A connection with less data than this part of the largest one controls a transfer.
+LEAST_PART = 0.01
+# A frame of a full packet: a buffer or a bucket has room for one at least.
+FRAME_BYTES = 1514
+# The burst of a policer where it is not known, in bytes.
+USUAL_BURST = 100_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class TokenBucket:
@@ -118,3 +125,22 @@ class Explained:
             "controller": self.controller,
             "fitted_together": self.joint,
         }
+
+
+def with_largest(connections: Sequence[Explained]) -> list[Explained]:
+    """Give the first connection, which is the largest, and those between the same hosts.
+
+    Connections that only control a transfer are excluded.
+    """
+    largest = connections[0]
+    ends = (largest.sender, largest.receiver)
+    return [
+        of
+        for of in connections
+        if (of.sender, of.receiver) == ends and of.data_bytes >= LEAST_PART * largest.data_bytes
+    ]
+
+
+def size_text(size_bytes: float) -> str:
+    """Write the size of a buffer or of a bucket as a scenario has it."""
+    return f"{max(FRAME_BYTES, round(size_bytes))} B"

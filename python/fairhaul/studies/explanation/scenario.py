@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.studies.explanation.results import Explained
+from fairhaul.studies.explanation.results import (
+    USUAL_BURST,
+    Explained,
+    size_text,
+    with_largest,
+)
 
-# How much faster than its policer a link is taken to be, as `advise --policer` takes it.
+# How much faster than its policer a link is taken to be, here and in an advice.
 POLICED_LINK = 4
 # The buffer of a scenario where it is not known.
 USUAL_BUFFER = "1 bdp"
@@ -27,18 +32,13 @@ def scenario_text(explained: Sequence[Explained]) -> str:
     if rate is None or path.rtt_s is None:
         missing = "rate" if rate is None else "round-trip time"
         raise ScenarioError(f"--scenario: the {missing} of the path is not known")
-    beside = [
-        of
-        for of in explained
-        if (of.sender, of.receiver) == (largest.sender, largest.receiver)
-        and of.data_bytes >= 0.01 * largest.data_bytes
-    ]
+    beside = with_largest(explained)
     link_bps = POLICED_LINK * rate.value if path.policer else rate.value
     comments = [f"# {key}: {why}" for key, why in largest.unknown.items()]
     if rate.high is None:
         comments.append(f"# The rate is at least {rate.value:.0f} bit/s.")
     buffer = path.buffer_bytes
-    capacity = USUAL_BUFFER if buffer is None else f"{max(1514, round(buffer.value))} B"
+    capacity = USUAL_BUFFER if buffer is None else size_text(buffer.value)
     lines = [
         f'title = "The path from {largest.sender} to {largest.receiver}"',
         f'duration = "{min(max(largest.duration_s, 10), 300):.0f} s"',
@@ -54,8 +54,8 @@ def scenario_text(explained: Sequence[Explained]) -> str:
     lines += [f'queue = {{ kind = "droptail", capacity = "{capacity}" }}']
     if path.policer is not None:
         burst = path.policer.burst_bytes
-        size = 100_000 if burst is None else max(1514, round(burst.value))
-        lines.append(f'policer = {{ rate = "{rate.value:.0f} bit/s", burst = "{size} B" }}')
+        size = size_text(USUAL_BURST if burst is None else burst.value)
+        lines.append(f'policer = {{ rate = "{rate.value:.0f} bit/s", burst = "{size}" }}')
     controller = largest.controller or "cubic"
     lines += [
         "",

@@ -10,13 +10,10 @@ from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares, unknown
 from fairhaul.studies.explanation.observed import Connection, connections
-from fairhaul.studies.explanation.results import Explained, Path
+from fairhaul.studies.explanation.results import LEAST_PART, Explained, Path
 from fairhaul.studies.explanation.trace import HEADERS
 from fairhaul.text.phrases import quantity
 
-# A connection with less data than this part of the largest one to its peer shows nothing of
-# the path: it controls a transfer.
-LEAST_PART = 0.01
 # A host limits a connection if it does so for this part of the time.
 HOST_LIMITS = 0.5
 # BBR never waits for its window alone: what is not limited by the hosts is the path's rate.
@@ -108,9 +105,12 @@ def _rest(of: Connection) -> Limit:
     """Say what limits while the clocks of the hosts stand."""
     if of.limit == "application":
         return "application"
-    if of.again:
-        return "path" if of.controller in PACED else "congestion_window"
-    return "unknown"
+    return after_loss(of.controller) if of.again else "unknown"
+
+
+def after_loss(controller: str | None) -> Limit:
+    """Say what limits a connection that lost packets while its hosts do not limit it."""
+    return "path" if controller in PACED else "congestion_window"
 
 
 def _rate(large: Sequence[Connection], *, limited: bool) -> Estimate | None:

@@ -9,6 +9,7 @@ from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS
+from fairhaul.studies.explanation.results import with_largest
 from fairhaul.text.digits import Significant
 from fairhaul.text.phrases import count_of, listed, prefixed, quantity
 from fairhaul.text.table import Table
@@ -39,8 +40,6 @@ ENDS = 10
 # A window of a receiver must hold this many times what is in flight, so that it does not limit
 # while a lost packet is sent again.
 WINDOWS = 2
-# Connections to one host pair with less data than this part of the largest are not named.
-NAMED_PART = 0.01
 SEEN_AS = "Bits of Ethernet frames with their check sequences count: 70 bytes more than the data."
 
 
@@ -65,12 +64,7 @@ def answer(connections: Sequence[Explained]) -> str:
     if not connections:
         return "No connection carries data, so nothing can be said."
     largest = connections[0]
-    beside = [
-        of
-        for of in connections
-        if (of.sender, of.receiver) == (largest.sender, largest.receiver)
-        and of.data_bytes >= NAMED_PART * largest.data_bytes
-    ]
+    beside = with_largest(connections)
     whom = f"{count_of(len(beside), 'connection')} from {largest.sender or 'a host'}"
     whom += f" to {largest.receiver or 'another'}"
     if largest.path.policer is not None:
