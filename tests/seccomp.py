@@ -1,6 +1,7 @@
-"""Runs a program under a filter that forbids new user namespaces, or ptrace, as containers have it.
+"""Runs a program under a filter that forbids new user namespaces, or ptrace, as containers have it;
+or that lacks the system calls of later releases than Linux 5.14.
 
-python seccomp.py [--ptrace] PROGRAM [ARGUMENT]...
+python seccomp.py [--ptrace|--older] PROGRAM [ARGUMENT]...
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE = 38, 22, 2
 # The numbers of the system calls unshare and ptrace, by the machine.
 UNSHARE = {"x86_64": 272, "aarch64": 97}
 PTRACE = {"x86_64": 101, "aarch64": 117}
+# The first system call that Linux 5.14 lacks, `process_mrelease`; all machines number it so.
+AFTER_5_14 = 448
 NEW_USER = 0x10000000
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
-# Instructions of the filter: load a word, jump if equal, jump if a bit is set, return.
-LOAD, EQUAL, BIT, RETURN = 0x20, 0x15, 0x45, 0x06
+# Instructions of the filter: load a word; jump if equal, if at least, if a bit is set; return.
+LOAD, EQUAL, AT_LEAST, BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 
 
 class Program(ctypes.Structure):
@@ -38,6 +41,18 @@ def forbid_ptrace() -> None:
             (LOAD, 0, 0, 0),
             (EQUAL, 0, 1, PTRACE[platform.machine()]),
             (RETURN, 0, 0, FAIL | errno.EPERM),
+            (RETURN, 0, 0, ALLOW),
+        ]
+    )
+
+
+def older() -> None:
+    """Have the system calls that Linux 5.14 lacks fail with ENOSYS, as they do there."""
+    _install(
+        [
+            (LOAD, 0, 0, 0),
+            (AT_LEAST, 0, 1, AFTER_5_14),
+            (RETURN, 0, 0, FAIL | errno.ENOSYS),
             (RETURN, 0, 0, ALLOW),
         ]
     )
@@ -69,9 +84,8 @@ def _install(instructions: Sequence[tuple[int, int, int, int]]) -> None:
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    if words[0] == "--ptrace":
+    install = {"--ptrace": forbid_ptrace, "--older": older}.get(words[0])
+    if install is not None:
         words = words[1:]
-        forbid_ptrace()
-    else:
-        forbid()
+    (install or forbid)()
     os.execvp(words[0], words)

@@ -8,10 +8,12 @@ import lzma
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fairhaul
 from fairhaul import ScenarioError, cli
+from fairhaul.figures.look import svg
 from fairhaul.studies.explanation.estimate import share
 from fairhaul.studies.explanation.limits import LIMITS
 from tests.captures import FRAME, MSS, Transfer, losing, pcap, pcapng, policer, queue
@@ -176,6 +178,28 @@ def test_pauses_are_those_of_the_application(tmp_path: Path) -> None:
     assert of["limits"]["application"] > 0.5
     assert of["path"]["loss"]["value"] == 0
     assert 0 < of["path"]["loss"]["high"] < 0.01
+
+
+def test_the_moments_say_when_each_limit_held(tmp_path: Path) -> None:
+    transfer = Transfer(packets=800, chunk=200, pause_s=0.5).run(losing(lambda n: n == 300))
+    done = fairhaul.explain(written(tmp_path, pcap([transfer])))
+    (of,) = done.connections
+    assert of.moments is not None
+    parts_s = np.diff(of.moments.edges_s)
+    together = np.sum(list(of.moments.limits_s.values()), axis=0)
+    assert together == pytest.approx(parts_s)
+    assert np.sum(of.moments.lost) == 1
+    for limit in LIMITS:
+        shares = [part.limits[limit] * part.duration_s for part in of.periods]
+        assert sum(shares) / sum(parts_s) == pytest.approx(of.limits[limit])
+    held = [
+        (start_s, end_s) for limit, start_s, end_s, _ in of.moments.held() if limit == "application"
+    ]
+    for start_s, took_s in of.pauses:
+        middle_s = start_s + took_s / 2
+        assert any(begin_s <= middle_s <= end_s for begin_s, end_s in held)
+    (figure,) = [one for part in done.outcome().evidence() for one in part.drawn()]
+    assert "<svg" in svg(figure.chart)
 
 
 def test_the_receive_window_limits(tmp_path: Path) -> None:

@@ -175,6 +175,10 @@ def test_a_directory_with_files_is_refused(
     assert "--duration requires" in capsys.readouterr().err
 
 
+def test_a_recording_is_for_its_owner_alone(tmp_path: Path) -> None:
+    assert new_recording(tmp_path / "new").directory.stat().st_mode & 0o777 == 0o700
+
+
 def recorded(directory: Path, looks: list[Any]) -> Path:
     """Record looks in a directory."""
     made = new_recording(directory)

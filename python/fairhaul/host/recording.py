@@ -168,7 +168,7 @@ class Recording:
 
 
 def new_recording(directory: Path) -> Recording:
-    """Begin a recording in a directory that is new or empty.
+    """Begin a recording in a directory that is new or empty; a new one is for its owner alone.
 
     Raises:
         Refused: it holds something.
@@ -176,7 +176,7 @@ def new_recording(directory: Path) -> Recording:
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise Refused(f"{directory}: is not an empty directory; name a new one for the recording")
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Recording(directory=directory)
 
 

@@ -29,6 +29,7 @@ from fairhaul.figures.charts.over_time import lanes as lanes
 from fairhaul.figures.charts.over_time import lines as lines
 from fairhaul.figures.charts.over_time import strip as strip
 from fairhaul.figures.charts.over_time import threads as threads
+from fairhaul.figures.charts.over_time import timeline as timeline
 from fairhaul.figures.charts.parts import INK as INK
 from fairhaul.figures.charts.parts import TIME as TIME
 from fairhaul.figures.charts.parts import WIDTH as WIDTH

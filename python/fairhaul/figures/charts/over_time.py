@@ -20,6 +20,8 @@ from fairhaul.figures.charts.parts import (
 )
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, vertical
 
+# The height of a row of a strip or a timeline.
+ROW = 26
 SHADES = {"slow start": "var(--start)", "recovery": "var(--repair)"}
 
 
@@ -137,16 +139,9 @@ def _longest(marks: Sequence[tuple[float, str]]) -> str:
 
 def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
     """Draw a tick at `t` in the row of each label `of`; `timeout` says which kind it is."""
-    names = [look.label for look in looks]
-    axis = {
-        **{"title": None, "labelFontWeight": "bold", "labelColor": "var(--ink)"},
-        **{"labelLimit": 130, "labelPadding": 8},
-    }
-    colours = {"domain": names, "range": [look.colour for look in looks]}
     place = {
         "x": span.axis(),
-        "y": column("of:N", sort=None, scale={"domain": names}, axis=axis),
-        "color": column("of:N", scale=colours, legend=None),
+        **_rows_of(looks),
         "tooltip": [
             column("of:N", title="flow"),
             tip("t:Q", "time (s)", ".4~g"),
@@ -159,7 +154,39 @@ def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
         mark("tick", place, where="!datum.timeout", thickness=1.4, size=16),
         mark("point", place, where="datum.timeout", **cross),
     ]
-    return layers(parts, WIDTH, max(26 * len(names), 52), rows)
+    return layers(parts, WIDTH, max(ROW * len(looks), 2 * ROW), rows)
+
+
+def timeline(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
+    """Draw a bar from `from` to `t` in the row of each label `of`, as opaque as its `share`."""
+    place = {
+        "x": {**column("from:Q"), "axis": span.axis()["axis"], "scale": span.axis()["scale"]},
+        "x2": {"field": "t"},
+        **_rows_of(looks),
+        "fillOpacity": column("share:Q", scale={"domain": [0, 1], "range": [0, 1]}, legend=None),
+        "tooltip": [
+            column("of:N", title="what"),
+            tip("from:Q", "from (s)", ".4~g"),
+            tip("t:Q", "to (s)", ".4~g"),
+            tip("share:Q", "share", ".0%"),
+        ],
+    }
+    bars = mark("rect", place, height=14)
+    return layers([*span.shade(), bars], WIDTH, ROW * len(looks), rows)
+
+
+def _rows_of(looks: Sequence[Look]) -> Spec:
+    """Give a row and a colour to each label `of`."""
+    names = [look.label for look in looks]
+    axis = {
+        **{"title": None, "labelFontWeight": "bold", "labelColor": "var(--ink)"},
+        **{"labelLimit": 130, "labelPadding": 8},
+    }
+    colours = {"domain": names, "range": [look.colour for look in looks]}
+    return {
+        "y": column("of:N", sort=None, scale={"domain": names}, axis=axis),
+        "color": column("of:N", scale=colours, legend=None),
+    }
 
 
 def threads(

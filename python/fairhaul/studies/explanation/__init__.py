@@ -17,7 +17,8 @@ from fairhaul.host.recording import is_recording
 from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.estimate import Estimate
-from fairhaul.studies.explanation.limits import limits_of, pauses_of
+from fairhaul.studies.explanation.limits import limits_of, pauses_of, rounds_of
+from fairhaul.studies.explanation.moments import moments_of, periods_of
 from fairhaul.studies.explanation.path import Group, groups_of, path_of
 from fairhaul.studies.explanation.recorded import of_recording
 from fairhaul.studies.explanation.results import Explained, Path, Period, TokenBucket
@@ -128,13 +129,14 @@ def _of_capture(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
 def _of_group(group: Group) -> Iterable[Explained]:
     for trace in group.traces:
         path, unknown = path_of(trace, group.bucket)
-        limits, judged_s = limits_of(trace, group.bucket)
+        rounds = rounds_of(trace, group.bucket)
+        limits = limits_of(rounds)
         reasons = dict(unknown)
         if limits["unknown"] >= LEAST_SHARE:
             reasons["limits"] = (
                 "neither a window nor a loss nor a queue shows what limits: the send buffer, the "
                 "application and a pacing cap look alike; `ss -tin` on the sender would tell"
-                if judged_s
+                if rounds
                 else "the capture holds too little of the connection, or one direction alone"
             )
         if trace.uncaptured:
@@ -155,6 +157,8 @@ def _of_group(group: Group) -> Iterable[Explained]:
             window_bytes=float(windows.max()) * 2.0**trace.scale if len(windows) else None,
             retransmitted=again / packets if packets else None,
             joint=len(group.traces),
+            periods=periods_of(rounds) if rounds else (),
+            moments=moments_of(trace, rounds) if rounds else None,
         )
 
 

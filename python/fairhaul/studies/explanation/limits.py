@@ -6,7 +6,8 @@ two acknowledgements the receiver's window is used up or not; the rest is judged
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -55,27 +56,45 @@ def shares(seconds: Mapping[Limit, float]) -> Shares:
     return {limit: seconds[limit] / total for limit in LIMITS}
 
 
-def limits_of(trace: Trace, bucket: Bucket | None) -> tuple[Shares, float]:
-    """Give the shares of time, whose sum is 1, and the time that was judged in seconds."""
+@dataclass(frozen=True, kw_only=True)
+class Rounds:
+    """The round trips of a connection: their edges, and how long each limit held in each.
+
+    Both are in seconds; there is one edge more than round trips.
+    """
+
+    edges_s: Column
+    limits_s: Mapping[Limit, Column]
+
+
+def rounds_of(trace: Trace, bucket: Bucket | None) -> Rounds | None:
+    """Say what limited a connection in each round trip; None if the capture holds too little."""
     sent = trace.sent
     if len(sent) < 2 or len(trace.acknowledged) < 2 or trace.rtt_s is None:
-        return unknown(), 0.0
+        return None
     begin = float(sent.time_s[0])
     end = max(float(sent.time_s[-1]), float(trace.acknowledged.time_s[-1]))
     if end <= begin:
-        return unknown(), 0.0
+        return None
     size = max(trace.rtt_s, LEAST_ROUND_S, (end - begin) / MOST_ROUNDS)
     count = int(np.ceil((end - begin) / size))
     edges: Column = begin + size * np.arange(count + 1, dtype=np.float64)
     idle = _covered(*_idle(trace), edges)
     window = _covered(*_window(trace), edges) if trace.side != "receiver" else 0 * idle
     busy = np.clip(size - idle - window, 0, None)
-    seconds = dict.fromkeys(LIMITS, 0.0)
-    seconds["application"] = float(idle.sum())
-    seconds["receive_window"] = float(window.sum())
-    for limit, rounds in _rounds(trace, bucket, edges).items():
-        seconds[limit] += float(busy[rounds].sum())
-    return shares(seconds), end - begin
+    seconds = {limit: np.zeros(count) for limit in LIMITS}
+    for limit, held in _judged(trace, bucket, edges):
+        seconds[limit][held] = busy[held]
+    seconds["application"] += idle
+    seconds["receive_window"] = window
+    return Rounds(edges_s=edges, limits_s=seconds)
+
+
+def limits_of(rounds: Rounds | None) -> Shares:
+    """Give the shares of time, whose sum is 1."""
+    if rounds is None:
+        return unknown()
+    return shares({limit: float(rounds.limits_s[limit].sum()) for limit in LIMITS})
 
 
 def pauses_of(trace: Trace) -> list[tuple[float, float]]:
@@ -125,8 +144,8 @@ def _covered(starts: Column, ends: Column, edges: Column) -> Column:
     return np.diff(np.where(at > 0, total[last] + within, 0.0))
 
 
-def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Limit, Mask]:
-    """Say of each round what limits it, if the application and the window do not."""
+def _judged(trace: Trace, bucket: Bucket | None, edges: Column) -> Iterator[tuple[Limit, Mask]]:
+    """Give the rounds that each limit holds in, if the application and the window do not."""
     sent, acks, count = trace.sent, trace.acknowledged, len(edges) - 1
     place = np.clip(np.searchsorted(edges, sent.time_s, side="right") - 1, 0, count - 1)
     bytes_sent = np.bincount(place, sent.payload, count)
@@ -154,7 +173,6 @@ def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Limit
     even = (rows >= 8) & (widest < EVEN * width / np.maximum(rows, 1))
     trickle = short & ~lost & (bytes_sent < 0.8 * np.maximum(later, flight) + 10 * trace.mss)
     rest = np.ones(count, bool)
-    found: dict[Limit, Mask] = {}
     tests: tuple[tuple[Limit, Mask], ...] = (
         ("path", queued & ~lost),
         ("congestion_window", reacts | grows),
@@ -163,9 +181,8 @@ def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Limit
         ("unknown", rest.copy()),
     )
     for limit, holds in tests:
-        found[limit] = rest & holds
+        yield limit, rest & holds
         rest &= ~holds
-    return found
 
 
 def _least_rtt(trace: Trace, edges: Column, count: int) -> Column:

@@ -23,12 +23,10 @@ from fairhaul.studies.explanation.limits import (
 )
 from fairhaul.studies.explanation.observed import LIMITED_FROM, Connection
 from fairhaul.studies.explanation.observed import Limit as HostLimit
-from fairhaul.studies.explanation.results import Explained, Period
+from fairhaul.studies.explanation.results import PERIODS, Explained, Period
 from fairhaul.studies.explanation.sockets import after_loss, beside, of_socket, shares_of
 from fairhaul.text.phrases import count_of
 
-# The time of a recording is shown in this many periods.
-PERIODS = 10
 USED = [
     "unix_s",
     *("namespace", "cookie", "local_address", "local_port", "peer_address", "peer_port"),

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares
+
+if TYPE_CHECKING:
+    from fairhaul.studies.explanation.moments import Moments
 
 # A connection with less data than this part of the largest one controls a transfer.
 LEAST_PART = 0.01
 # A frame of a full packet: a buffer or a bucket has room for one at least.
 FRAME_BYTES = 1514
+# The limits over time are shown in this many periods.
+PERIODS = 10
 # The burst of a policer where it is not known, in bytes.
 USUAL_BURST = 100_000
 
@@ -77,7 +82,7 @@ class Explained:
     `controller` what the sender reported, and `retransmitted` the share of packets that were
     retransmissions.
     `joint` is the number of connections that were fitted together. `periods` are the limits over
-    time, of a recording alone.
+    time, of a capture or a recording, and `moments` more of it, of a capture alone.
     """
 
     sender: str
@@ -95,6 +100,7 @@ class Explained:
     joint: int = 1
     source: str = "capture"
     periods: Sequence[Period] = ()
+    moments: Moments | None = None
 
     @property
     def goodput_bps(self) -> float | None:

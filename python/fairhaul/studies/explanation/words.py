@@ -9,6 +9,7 @@ from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS
+from fairhaul.studies.explanation.picture import NAMES, picture
 from fairhaul.studies.explanation.results import with_largest
 from fairhaul.text.digits import Significant
 from fairhaul.text.phrases import count_of, listed, prefixed, quantity
@@ -17,15 +18,6 @@ from fairhaul.text.table import Table
 if TYPE_CHECKING:
     from fairhaul.studies.explanation import Explained, Explanation
 
-NAMES = {
-    "application": "application",
-    "receive_window": "receive window",
-    "send_buffer": "send buffer",
-    "congestion_window": "congestion window",
-    "pacing": "pacing",
-    "path": "path",
-    "unknown": "not known",
-}
 # What of the path may not be known, by its key.
 UNKNOWN = {
     "rate_bps": "rate",
@@ -37,9 +29,8 @@ UNKNOWN = {
 MILLISECONDS = Significant(digits=4, units=[(" ms", 1e-3)])
 # Rows of the tables on a terminal, at each end.
 ENDS = 10
-# A window of a receiver must hold this many times what is in flight, so that it does not limit
-# while a lost packet is sent again.
-WINDOWS = 2
+# Limits over time have a table if a share of a period differs by this much from that of all time.
+VARIES = 0.05
 SEEN_AS = "Bits of Ethernet frames with their check sequences count: 70 bytes more than the data."
 
 
@@ -219,7 +210,7 @@ def _limits(connections: Sequence[Explained]) -> Table:
 
 
 def _over_time(of: Explained) -> list[Section]:
-    """Lay out the limits over time, where a recording has them."""
+    """Lay out the limits over time, where they are known."""
     if not of.periods:
         return []
     shown = [limit for limit in LIMITS if any(part.limits[limit] >= 0.0005 for part in of.periods)]
@@ -235,7 +226,18 @@ def _over_time(of: Explained) -> list[Section]:
             for part in of.periods
         ],
     )
-    return [Section(heading="Limits over time of the largest connection", tables=[table])]
+    varies = any(
+        abs(part.limits[limit] - of.limits[limit]) >= VARIES
+        for part in of.periods
+        for limit in shown
+    )
+    return [
+        Section(
+            heading="Limits over time of the largest connection",
+            tables=[table] if varies else [],
+            figures=lambda: picture(of),
+        )
+    ]
 
 
 def _paths(connections: Sequence[Explained]) -> Table:
