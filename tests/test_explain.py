@@ -133,6 +133,22 @@ def test_a_queue_that_overflows_is_no_policer(tmp_path: Path) -> None:
     assert path["shaper"] is None
 
 
+def test_a_queue_that_is_never_empty_is_no_shaper(tmp_path: Path) -> None:
+    # Only packets of the slow start see the smallest round-trip time.
+    file = tmp_path / "path.toml"
+    file.write_text(
+        'title = "A queue"\nduration = "15 s"\n[bottleneck]\nrate = "20 Mbit/s"\n'
+        'delay = "5 ms"\nqueue = { kind = "droptail", capacity = "200 packets" }\n'
+        '[[flow]]\nname = "one"\nrtt = "40 ms"\ncontroller = "cubic"\n'
+    )
+    run = ["run", str(file), "--trace", "one", "--out", str(tmp_path / "run")]
+    assert cli.status_of(run) == 0
+    path = fairhaul.explain(tmp_path / "run/one.pcapng").connections[0].path
+    assert path.shaper is None
+    assert path.buffer_bytes is not None
+    assert path.buffer_bytes.value == pytest.approx(200 * 1018, rel=0.01)
+
+
 def test_a_capture_at_the_receiver_shows_a_policer(tmp_path: Path) -> None:
     transfer = Transfer(packets=4000, window=60).run(policer(4e6, 60_000)).at_the_receiver()
     (of,) = explained(tmp_path, transfer)

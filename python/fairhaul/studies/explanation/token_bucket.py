@@ -184,7 +184,7 @@ def _waited_at_losses(sent: Sent) -> float:
         return 0.0
     rtts = sent.rtt_s[known]
     before = np.searchsorted(sent.time_s[known], sent.time_s[sent.lost]) - 1
-    return float(np.median(rtts[np.maximum(before, 0)]) - np.quantile(rtts, 0.005))
+    return float(np.median(rtts[np.maximum(before, 0)]) - rtts.min())
 
 
 def deficits(times: Column, wire: Column, lost: Mask, rate: float) -> Column:
@@ -240,7 +240,7 @@ def _rate_by_delay(sent: Sent, near: list[Split], burst: float) -> Estimate:
     grid = np.geomspace(rates[0], rates[-1], DELAY_RATES) if len(rates) > 1 else np.array(rates)
     usable = ~np.isnan(sent.rtt_s)
     rtts = sent.rtt_s[usable]
-    waited = rtts - np.quantile(rtts, 0.005)
+    waited = rtts - rtts.min()
     left = []
     for rate in grid:
         backlog = deficits(sent.time_s - sent.time_s[0], sent.wire, sent.lost, float(rate))[usable]
@@ -339,7 +339,7 @@ def _queueing(deficit: Column, sent: Sent, best: Split) -> tuple[float | None, f
     if not usable.any():
         return None, 0.0
     rtts, backlog = sent.rtt_s[usable], deficit[usable]
-    waited = rtts - np.quantile(rtts, 0.005)
+    waited = rtts - rtts.min()
     at_losses = waited[backlog > 0.85 * best.threshold]
     inflation_s = float(np.median(at_losses)) if len(at_losses) else 0.0
     whole = float(np.abs(waited).sum())
