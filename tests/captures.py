@@ -61,6 +61,7 @@ class Transfer:
     """A sender that sends `window` packets in each round trip, `gap_s` after one another.
 
     After `chunk` packets it pauses for `pause_s`. The window is halved by a loss if `halves`.
+    `announced` is the window in headers; that of the handshake has no scale, and is the largest.
     """
 
     packets: int
@@ -177,7 +178,7 @@ class Transfer:
             addresses.reverse()
             ports.reverse()
         header = (5 + len(options) // 4) << 4
-        window = self.announced
+        window = 65535 if flags & 2 else self.announced
         tcp = struct.pack(">HHIIBBHHH", *ports, sequence, ack, header, flags, window, 0, 0)
         total = 20 + len(tcp) + len(options) + payload
         ip = struct.pack(">BBHHHBBH", 0x45, 0, total, 0, 0x4000, 64, 6, 0) + b"".join(addresses)

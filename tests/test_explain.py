@@ -220,7 +220,7 @@ def test_the_moments_say_when_each_limit_held(tmp_path: Path) -> None:
 
 def test_the_receive_window_limits(tmp_path: Path) -> None:
     # 40 packets of 1448 bytes fill a window of 57,920 bytes.
-    transfer = Transfer(packets=2000, window=40, announced=57_920, scale=0)
+    transfer = Transfer(packets=2000, window=40, announced=57_920 // 8, scale=3)
     file = written(tmp_path, pcap([transfer.run(losing(lambda _: False))]))
     done = fairhaul.explain(file)
     assert done.connections[0].limits["receive_window"] > 0.6

@@ -143,6 +143,9 @@ impl Sending {
             }
         }
         self.acked = Some(acked.max(offset));
+        if of.flags & SYN != 0 {
+            return; // its window has no scale, and it acknowledges no data
+        }
         self.window = of.window;
         if let Some((value, _)) = of.options.timestamps {
             self.stamp(time_ns, value);
@@ -311,7 +314,10 @@ impl Sending {
     fn note_scale(&mut self) {
         if let (Some(next), Some(acked)) = (self.next, self.acked) {
             let needed = next.saturating_sub(acked);
-            while self.least_scale < 14 && u64::from(self.window) << self.least_scale < needed {
+            while self.least_scale < 14
+                && self.window > 0
+                && u64::from(self.window) << self.least_scale < needed
+            {
                 self.least_scale += 1;
             }
         }
@@ -486,6 +492,19 @@ mod tests {
         sending.acknowledged(MS, &acknowledgment(500, 0, &[]));
         assert_eq!(fates(&sending), [Fate::Delivered]);
         assert_eq!(sending.acknowledgements[0].ahead, 0);
+    }
+
+    #[test]
+    fn the_window_of_a_handshake_is_no_row() {
+        let mut sending = Sending { mss: Some(1000), ..Sending::default() };
+        let mut answer = acknowledgment(1, 0, &[]);
+        answer.flags |= SYN;
+        sending.acknowledged(0, &answer);
+        sending.sent(MS, &segment(1, 1000, 0));
+        assert!(sending.acknowledgements.is_empty());
+        assert_eq!(sending.least_scale, 0);
+        sending.acknowledged(2 * MS, &acknowledgment(1001, 0, &[]));
+        assert_eq!(sending.acknowledgements[0].window, 1000);
     }
 
     #[test]

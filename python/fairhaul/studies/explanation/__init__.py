@@ -17,7 +17,7 @@ from fairhaul.host.recording import is_recording
 from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.estimate import Estimate
-from fairhaul.studies.explanation.limits import limits_of, pauses_of, rounds_of
+from fairhaul.studies.explanation.limits import limits_of, pauses_of, rounds_of, window_of
 from fairhaul.studies.explanation.moments import moments_of, periods_of
 from fairhaul.studies.explanation.path import Group, groups_of, path_of
 from fairhaul.studies.explanation.recorded import of_recording
@@ -143,7 +143,6 @@ def _of_group(group: Group) -> Iterable[Explained]:
             reasons["capture"] = f"{trace.uncaptured:.0f} bytes were acknowledged, not captured"
         packets = float(trace.sent.packets.sum())
         again = float(trace.sent.packets[trace.sent.again].sum())
-        windows = trace.acknowledged.window
         yield Explained(
             sender=trace.sender,
             receiver=trace.receiver,
@@ -154,7 +153,7 @@ def _of_group(group: Group) -> Iterable[Explained]:
             path=path,
             unknown=reasons,
             pauses=pauses_of(trace),
-            window_bytes=float(windows.max()) * 2.0**trace.scale if len(windows) else None,
+            window_bytes=window_of(trace),
             retransmitted=again / packets if packets else None,
             joint=len(group.traces),
             periods=periods_of(rounds) if rounds else (),

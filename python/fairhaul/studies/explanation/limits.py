@@ -122,14 +122,32 @@ def _idle(trace: Trace) -> tuple[Column, Column]:
     return starts[first], ends[first]
 
 
+def window_of(trace: Trace) -> float | None:
+    """Give the window of the receiver in bytes: its median while it limits, else the largest one.
+
+    None without an acknowledgement.
+    """
+    windows = trace.acknowledged.window * 2.0**trace.scale
+    if not len(windows):
+        return None
+    full = _full(trace)
+    return float(np.median(windows[:-1][full]) if full.any() else windows.max())
+
+
 def _window(trace: Trace) -> tuple[Column, Column]:
     """Give the times in which the receiver's window was used up."""
+    times, full = trace.acknowledged.time_s, _full(trace)
+    return times[:-1][full], times[1:][full]
+
+
+def _full(trace: Trace) -> Mask:
+    """Say after which acknowledgements, but the last, the window is used up when the next comes."""
     acks = trace.acknowledged
     room = acks.window * 2.0**trace.scale
     # What is ahead of an acknowledgement when the next one comes, counted from the first one.
     ahead = acks.ahead[1:] + np.maximum(0, acks.offset[1:] - acks.offset[:-1])
-    full = (room[:-1] - ahead < WINDOW_LEFT * trace.mss) & (ahead > 0)
-    return acks.time_s[:-1][full], acks.time_s[1:][full]
+    full: Mask = (room[:-1] - ahead < WINDOW_LEFT * trace.mss) & (ahead > 0)
+    return full
 
 
 def _covered(starts: Column, ends: Column, edges: Column) -> Column:

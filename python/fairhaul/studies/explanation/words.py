@@ -136,7 +136,10 @@ def _sum_text(beside: Sequence[Explained]) -> str:
 
 def _reduced(largest: Explained, whom: str) -> str:
     path = largest.path
-    reason = "the congestion window limits"
+    remedy = "a controller that reacts less to single losses, or several connections, would help"
+    reason = "lost packets reduce it, and it limits"
+    if not largest.retransmitted:
+        reason, remedy = "it grows without a loss, and limits", "several connections would help"
     if path.shaper is not None:
         reason = f"a shaper of {quantity(path.shaper.rate_bps.value, 'bit/s')} drops packets of"
     elif path.buffer_bytes is not None and path.buffer_bytes.high is not None:
@@ -151,7 +154,7 @@ def _reduced(largest: Explained, whom: str) -> str:
         )
     return (
         f"The congestion window: {reason} {whom}, for {_part(largest, 'congestion_window')} of the "
-        "time; a controller that reacts less to single losses, or several connections, would help."
+        f"time; {remedy}."
     )
 
 
