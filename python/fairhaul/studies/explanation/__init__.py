@@ -16,22 +16,54 @@ from fairhaul import _core
 from fairhaul.host.recording import is_recording
 from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario.read import ScenarioError
+from fairhaul.studies.explanation.clocks import Look, judged_of
 from fairhaul.studies.explanation.estimate import Estimate
-from fairhaul.studies.explanation.limits import limits_of, pauses_of, rounds_of, window_of
+from fairhaul.studies.explanation.limits import pauses_of, window_of
+from fairhaul.studies.explanation.looks import (
+    Ends,
+    Looks,
+    ends_of,
+    looks_of,
+    plain,
+    recorded_looks,
+)
 from fairhaul.studies.explanation.moments import moments_of, periods_of
 from fairhaul.studies.explanation.path import Group, groups_of, path_of
+from fairhaul.studies.explanation.recognised import recognised
 from fairhaul.studies.explanation.recorded import of_recording
-from fairhaul.studies.explanation.results import Explained, Path, Period, TokenBucket
+from fairhaul.studies.explanation.results import (
+    Explained,
+    Path,
+    Period,
+    Recognised,
+    TokenBucket,
+)
 from fairhaul.studies.explanation.scenario import scenario_text
 from fairhaul.studies.explanation.sockets import is_iperf3, of_iperf3, of_ss
 from fairhaul.studies.explanation.trace import read_capture
 
-__all__ = ["Estimate", "Explained", "Explanation", "Path", "Period", "TokenBucket", "explain"]
+__all__ = [
+    "Estimate",
+    "Explained",
+    "Explanation",
+    "Path",
+    "Period",
+    "Recognised",
+    "TokenBucket",
+    "explain",
+]
 
 # The most that a text of `ss` or iperf3 may have, in bytes.
 MOST_TEXT = 256 << 20
 # A smaller share of the time needs no reason.
 LEAST_SHARE = 0.01
+ALIKE = (
+    "neither a window nor a loss nor a queue shows what limits: the send buffer and the "
+    "application look alike; `ss -tinm` on the sender would tell"
+)
+LITTLE = "the capture holds too little of the connection, or one direction alone"
+# Files of these kinds have connections of their own; the others speak of the sender's sockets.
+OWN = ("capture", "iperf3")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +100,8 @@ def explain(
 
     The format is recognised by the content: pcap and pcapng, `ss -tin`, and the JSON of iperf3,
     each also compressed by gzip, xz or zstd; and the directory or a file that `fairhaul flows
-    --record` wrote.
+    --record` wrote. A connection that is in a capture and in what its kernel said of it is one:
+    the clocks of the kernel decide what headers do not separate.
 
     Args:
         files: one file or several.
@@ -82,10 +115,17 @@ def explain(
         raise ScenarioError("no file to explain")
     found: list[Explained] = []
     notes: list[str] = []
-    for name in map(FilePath, names):
-        explained, said = _explained(name)
+    looks: dict[Ends, Sequence[Look]] = {}
+    # What the kernel said of sockets is read before the captures.
+    for name in sorted(map(FilePath, names), key=_is_capture):
+        if _is_capture(name):
+            explained, said = _of_capture(name, looks)
+        else:
+            explained, said = _explained(name, looks)
         found += explained
         notes += said
+    captured = {_ends(of) for of in found if of.source == "capture"}
+    found = [of for of in found if of.source in OWN or _ends(of) not in captured]
     found.sort(key=lambda of: -of.data_bytes)
     if anonymous:
         found = _renamed(found)
@@ -102,43 +142,53 @@ def text_of(file: FilePath) -> str:
     return _core.read_content(file, MOST_TEXT).decode(errors="replace")
 
 
-def _explained(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
+def _ends(of: Explained) -> tuple[str, str, tuple[int, int] | None]:
+    return plain(of.sender), plain(of.receiver), of.ports
+
+
+def _is_capture(file: FilePath) -> bool:
+    return not is_recording(file) and _core.is_capture(file)
+
+
+def _explained(
+    file: FilePath, looks: dict[Ends, Sequence[Look]]
+) -> tuple[list[Explained], Sequence[str]]:
+    """Explain a file that is no capture, and add the looks at sockets that it has."""
     if is_recording(file):
+        looks.update(recorded_looks(file))
         return of_recording(file)
-    if _core.is_capture(file):
-        return _of_capture(file)
     text = text_of(file)
     try:
-        return (of_iperf3(text) if is_iperf3(text) else of_ss(text)), []
+        if is_iperf3(text):
+            return of_iperf3(text), []
+        looks.update(looks_of(text))
+        return of_ss(text), []
     except ScenarioError as error:
         known = "" if is_iperf3(text) else "; it is neither pcap, pcapng nor the JSON of iperf3, so"
         place = f"{file}{known}" if known else str(file)
         raise ScenarioError(*(f"{place}: {mistake}" for mistake in error.args)) from None
 
 
-def _of_capture(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
+def _of_capture(file: FilePath, looks: Looks) -> tuple[list[Explained], Sequence[str]]:
     capture = read_capture(file)
     notes = list(capture.notes)
     if not capture.traces:
         packets = f"{capture.packets} packets, {capture.others} of them not TCP"
         notes.append(f"{file}: no connection carries data ({packets}).")
-    explained = [of for group in groups_of(capture.traces) for of in _of_group(group)]
+    explained = [of for group in groups_of(capture.traces) for of in _of_group(group, looks)]
     return explained, notes
 
 
-def _of_group(group: Group) -> Iterable[Explained]:
+def _of_group(group: Group, looks: Looks) -> Iterable[Explained]:
     for trace in group.traces:
-        path, unknown = path_of(trace, group.bucket)
-        rounds = rounds_of(trace, group.bucket)
-        limits = limits_of(rounds)
-        reasons = dict(unknown)
-        if limits["unknown"] >= LEAST_SHARE:
-            reasons["limits"] = (
-                "neither a window nor a loss nor a queue shows what limits: the send buffer, the "
-                "application and a pacing cap look alike; `ss -tin` on the sender would tell"
-                if rounds
-                else "the capture holds too little of the connection, or one direction alone"
-            )
+        path, reasons = path_of(trace, group.bucket)
+        judged = judged_of(trace, group.bucket, looks.get(ends_of(trace), ()))
+        limits, held = judged.limits, judged.held
+        if max(limits["unknown"], judged.not_separated or 0.0) >= LEAST_SHARE:
+            reasons["limits"] = LITTLE if held is None else ALIKE
+        controllers, why = recognised(trace, limits)
+        if why is not None:
+            reasons["recognised"] = why
         if trace.uncaptured:
             reasons["capture"] = f"{trace.uncaptured:.0f} bytes were acknowledged, not captured"
         packets = float(trace.sent.packets.sum())
@@ -147,17 +197,20 @@ def _of_group(group: Group) -> Iterable[Explained]:
             sender=trace.sender,
             receiver=trace.receiver,
             ports=trace.ports,
+            controller=judged.controller,
+            not_separated=judged.not_separated,
             data_bytes=int(trace.data_bytes),
             duration_s=max(0.0, trace.last_s - trace.first_s),
             limits=limits,
             path=path,
             unknown=reasons,
             pauses=pauses_of(trace),
+            recognised=controllers,
             window_bytes=window_of(trace),
             retransmitted=again / packets if packets else None,
             joint=len(group.traces),
-            periods=periods_of(rounds) if rounds else (),
-            moments=moments_of(trace, rounds) if rounds else None,
+            periods=() if held is None else periods_of(held),
+            moments=None if held is None else moments_of(trace, held),
         )
 
 

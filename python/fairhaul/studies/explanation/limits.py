@@ -6,11 +6,12 @@ two acknowledgements the receiver's window is used up or not; the rest is judged
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 if TYPE_CHECKING:
     from fairhaul.studies.explanation.token_bucket import Bucket
@@ -35,8 +36,10 @@ WINDOW_LEFT = 2.0
 QUEUE_PART, QUEUE_S = 0.15, 0.002
 # A round trip belongs to the reaction to a loss for this many round trips after it.
 AFTER_LOSS = 20
-# The flight grows if it is this much larger a round trip later.
+# The flight grows if it is this much larger than in as many round trips before.
 GROWS = 1.05
+# It grows, too, if it is this much larger than a round trip before, as in slow start.
+GROWS_FAST = 1.25
 # The largest gap between two transmissions of a sender that spaces them evenly, in mean gaps.
 EVEN = 3.0
 # The shortest round trip that is judged, in seconds.
@@ -56,19 +59,58 @@ def shares(seconds: Mapping[Limit, float]) -> Shares:
     return {limit: seconds[limit] / total for limit in LIMITS}
 
 
+# What a round trip of a capture shows. `lost` and `grows` are those of the congestion window: after
+# a loss, and without one. In `few` some segments are not full, in `even` a sender spaces what it
+# sends, and in `open` nothing is shown.
+Sign = Literal["idle", "window", "path", "lost", "grows", "few", "even", "open"]
+# An application and a send buffer can look like either of these.
+NOT_SEPARATED: tuple[Sign, ...] = ("few", "open")
+LIMIT_OF: Mapping[Sign, Limit] = {
+    "idle": "application",
+    "window": "receive_window",
+    "path": "path",
+    "lost": "congestion_window",
+    "grows": "congestion_window",
+    "few": "application",
+    "even": "pacing",
+    "open": "unknown",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """The round trips of a connection: their edges, and how long each limit held in each.
+    """The round trips of a connection: their bounds, and for how long each showed what.
 
-    Both are in seconds; there is one edge more than round trips.
+    Both are in seconds; there is one bound more than round trips.
+    """
+
+    edges_s: Column
+    signs_s: Mapping[Sign, Column]
+
+    def between(self, begin_s: float, end_s: float) -> dict[Sign, Column]:
+        """Give for how long each round trip showed what in a part of the time, in seconds."""
+        ends, starts = np.minimum(self.edges_s[1:], end_s), np.maximum(self.edges_s[:-1], begin_s)
+        parts = np.clip(ends - starts, 0, None) / np.diff(self.edges_s)
+        return {sign: parts * of for sign, of in self.signs_s.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """The round trips of a connection: their bounds, and for how long each limit held in each.
+
+    Both are in seconds; there is one bound more than round trips.
     """
 
     edges_s: Column
     limits_s: Mapping[Limit, Column]
 
+    def shares(self) -> Shares:
+        """Give the shares of time, whose sum is 1."""
+        return shares({limit: float(of.sum()) for limit, of in self.limits_s.items()})
+
 
 def rounds_of(trace: Trace, bucket: Bucket | None) -> Rounds | None:
-    """Say what limited a connection in each round trip; None if the capture holds too little."""
+    """Judge each round trip of a connection; None where the capture does not show them."""
     sent = trace.sent
     if len(sent) < 2 or len(trace.acknowledged) < 2 or trace.rtt_s is None:
         return None
@@ -82,19 +124,18 @@ def rounds_of(trace: Trace, bucket: Bucket | None) -> Rounds | None:
     idle = _covered(*_idle(trace), edges)
     window = _covered(*_window(trace), edges) if trace.side != "receiver" else 0 * idle
     busy = np.clip(size - idle - window, 0, None)
-    seconds = {limit: np.zeros(count) for limit in LIMITS}
-    for limit, held in _judged(trace, bucket, edges):
-        seconds[limit][held] = busy[held]
-    seconds["application"] += idle
-    seconds["receive_window"] = window
-    return Rounds(edges_s=edges, limits_s=seconds)
+    seconds: dict[Sign, Column] = {"idle": idle, "window": window}
+    for sign, rounds in _rounds(trace, bucket, edges).items():
+        seconds[sign] = busy * rounds
+    return Rounds(edges_s=edges, signs_s=seconds)
 
 
-def limits_of(rounds: Rounds | None) -> Shares:
-    """Give the shares of time, whose sum is 1."""
-    if rounds is None:
-        return unknown()
-    return shares({limit: float(rounds.limits_s[limit].sum()) for limit in LIMITS})
+def limits_of(signs_s: Mapping[Sign, Column]) -> dict[Limit, Column]:
+    """Give for how long each limit held, by the signs alone, in seconds."""
+    limits = {limit: np.zeros_like(signs_s["idle"]) for limit in LIMITS}
+    for sign, of in signs_s.items():
+        limits[LIMIT_OF[sign]] += of
+    return limits
 
 
 def pauses_of(trace: Trace) -> list[tuple[float, float]]:
@@ -162,8 +203,8 @@ def _covered(starts: Column, ends: Column, edges: Column) -> Column:
     return np.diff(np.where(at > 0, total[last] + within, 0.0))
 
 
-def _judged(trace: Trace, bucket: Bucket | None, edges: Column) -> Iterator[tuple[Limit, Mask]]:
-    """Give the rounds that each limit holds in, if the application and the window do not."""
+def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Sign, Mask]:
+    """Say of each round what limits it, if the application and the window do not."""
     sent, acks, count = trace.sent, trace.acknowledged, len(edges) - 1
     place = np.clip(np.searchsorted(edges, sent.time_s, side="right") - 1, 0, count - 1)
     bytes_sent = np.bincount(place, sent.payload, count)
@@ -179,8 +220,7 @@ def _judged(trace: Trace, bucket: Bucket | None, edges: Column) -> Iterator[tupl
     flight = np.zeros(count)
     np.maximum.at(flight, at, acks.flight)
     later = np.concatenate((flight[1:], flight[-1:]))
-    earlier = np.concatenate((flight[:1], flight[:-1]))
-    grows = (later > GROWS * flight) | (flight > GROWS * earlier)
+    grows = _grows(flight)
     # Few segments in a round, the last one not full: the application writes little at a time.
     partial = sent.payload < sent.packets * 0.9 * trace.mss
     short: Mask = np.bincount(place[partial], minlength=count) > 0
@@ -191,16 +231,27 @@ def _judged(trace: Trace, bucket: Bucket | None, edges: Column) -> Iterator[tupl
     even = (rows >= 8) & (widest < EVEN * width / np.maximum(rows, 1))
     trickle = short & ~lost & (bytes_sent < 0.8 * np.maximum(later, flight) + 10 * trace.mss)
     rest = np.ones(count, bool)
-    tests: tuple[tuple[Limit, Mask], ...] = (
-        ("path", queued & ~lost),
-        ("congestion_window", reacts | grows),
-        ("application", trickle),
-        ("pacing", even),
-        ("unknown", rest.copy()),
+    found: dict[Sign, Mask] = {}
+    tests: tuple[tuple[Sign, Mask], ...] = (
+        ("path", queued),
+        ("lost", reacts),
+        ("grows", grows),
+        ("few", trickle),
+        ("even", even),
+        ("open", rest.copy()),
     )
-    for limit, holds in tests:
-        yield limit, rest & holds
+    for sign, holds in tests:
+        found[sign] = rest & holds
         rest &= ~holds
+    return found
+
+
+def _grows(flight: Column) -> Mask:
+    """Say in which rounds, or before which, the flight grows fast, or beyond the last 20 rounds."""
+    padded = np.concatenate((np.zeros(AFTER_LOSS), flight))
+    most = sliding_window_view(padded, AFTER_LOSS)[:-1].max(axis=1)
+    more: Mask = (flight > GROWS * most) | (flight > GROWS_FAST * padded[AFTER_LOSS - 1 : -1])
+    return more | np.concatenate((more[1:], more[-1:]))
 
 
 def _least_rtt(trace: Trace, edges: Column, count: int) -> Column:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairhaul.studies.explanation.limits import LIMITS, Limit, Rounds, shares
+from fairhaul.studies.explanation.limits import LIMITS, Held, Limit, shares
 from fairhaul.studies.explanation.results import PERIODS, Period
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ class Moments:
                     yield limit, float(ends_s[0]), float(ends_s[1]), float(share[first])
 
 
-def moments_of(trace: Trace, rounds: Rounds) -> Moments:
+def moments_of(trace: Trace, held: Held) -> Moments:
     """Put the round trips and the packets of a connection into parts of its time."""
-    firsts = _firsts(rounds, MOST_PARTS)
-    edges_s = np.append(rounds.edges_s[firsts], rounds.edges_s[-1])
+    firsts = _firsts(held, MOST_PARTS)
+    edges_s = np.append(held.edges_s[firsts], held.edges_s[-1])
     parts = len(firsts)
     sent, acks = trace.sent, trace.acknowledged
 
@@ -71,7 +71,7 @@ def moments_of(trace: Trace, rounds: Rounds) -> Moments:
     at = within(sent.time_s)
     return Moments(
         edges_s=edges_s,
-        limits_s={limit: np.add.reduceat(of, firsts) for limit, of in rounds.limits_s.items()},
+        limits_s={limit: np.add.reduceat(of, firsts) for limit, of in held.limits_s.items()},
         sent_bps=8 * np.bincount(at, sent.wire, parts) / np.diff(edges_s),
         outstanding_bytes=ends(np.fmax, acks.time_s, acks.flight),
         window_bytes=ends(np.fmin, acks.time_s, acks.window * 2.0**trace.scale),
@@ -80,12 +80,12 @@ def moments_of(trace: Trace, rounds: Rounds) -> Moments:
     )
 
 
-def periods_of(rounds: Rounds) -> Sequence[Period]:
+def periods_of(held: Held) -> Sequence[Period]:
     """Give the limits in a few periods of the time."""
-    firsts = _firsts(rounds, PERIODS)
-    starts_s = rounds.edges_s[firsts]
-    lengths_s = np.diff(starts_s, append=rounds.edges_s[-1])
-    sums = {limit: np.add.reduceat(of, firsts) for limit, of in rounds.limits_s.items()}
+    firsts = _firsts(held, PERIODS)
+    starts_s = held.edges_s[firsts]
+    lengths_s = np.diff(starts_s, append=held.edges_s[-1])
+    sums = {limit: np.add.reduceat(of, firsts) for limit, of in held.limits_s.items()}
     return [
         Period(
             start_s=float(start_s),
@@ -96,8 +96,8 @@ def periods_of(rounds: Rounds) -> Sequence[Period]:
     ]
 
 
-def _firsts(rounds: Rounds, most: int) -> Index:
+def _firsts(held: Held, most: int) -> Index:
     """Give the first round trip of each of at most `most` parts of equal size."""
-    count = len(rounds.edges_s) - 1
+    count = len(held.edges_s) - 1
     parts = min(count, most)
     return np.arange(parts) * count // parts

@@ -217,20 +217,28 @@ def _of_iperf3(text: str) -> str:
     )
 
 
-def _connections(text: str) -> Iterator[Connection]:
-    """Give each connection: its first line names the peer, and lines behind it are indented."""
+def sockets(text: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Give the ends of each socket that `ss -ti` printed, and what it said of it.
+
+    The first line of a socket has its ends, and the lines behind it are indented.
+    """
     ends, words = ("", ""), ""
     for line in [*text.splitlines(), "end"]:
         if not line[:1].isspace():
-            if of := _connection(ends, words):
-                yield of
+            yield ends, words
             found = [match[0] for match in _ADDRESS.finditer(line)]
             ends, words = (found[0], found[1]) if len(found) > 1 else ("", ""), ""
         elif _RTT.search(line) and _RTT.search(words):
-            if of := _connection(ends, words):
-                yield of
+            yield ends, words
             words = ""
         words += f" {line}"
+
+
+def _connections(text: str) -> Iterator[Connection]:
+    """Give each connection with a round-trip time."""
+    for ends, words in sockets(text):
+        if of := _connection(ends, words):
+            yield of
 
 
 def connections(text: str) -> list[Connection]:

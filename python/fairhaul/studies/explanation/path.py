@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ def merged(parts: Sequence[Sent]) -> Sent:
     return Sent(**columns).part(np.argsort(columns["time_s"], kind="stable"))
 
 
-def path_of(trace: Trace, bucket: Bucket | None) -> tuple[Path, Mapping[str, str]]:
+def path_of(trace: Trace, bucket: Bucket | None) -> tuple[Path, dict[str, str]]:
     """Estimate the path of a connection; also gives the reason for each key that is not known.
 
     Args:

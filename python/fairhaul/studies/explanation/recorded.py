@@ -67,11 +67,11 @@ def of_recording(place: Path) -> tuple[list[Explained], list[str]]:
             f"{place}: holds no recording; wanted a directory that `fairhaul flows --record` wrote"
         )
     # Rows are in the order of time.
-    begin_s = next((row["unix_s"] for row in _rows(files[0])), 0.0)
-    end_s = max((row["unix_s"] for row in _rows(files[-1])), default=begin_s)
+    begin_s = next((row["unix_s"] for row in rows(files[0])), 0.0)
+    end_s = max((row["unix_s"] for row in rows(files[-1])), default=begin_s)
     flows: dict[tuple[str, int], _Flow] = {}
     for file in files:
-        for row in _rows(file):
+        for row in rows(file):
             _add(flows, row, begin_s, (end_s - begin_s) / PERIODS)
     used = [of for of in flows.values() if sum(of.seconds.values()) > 0]
     notes = []
@@ -86,7 +86,12 @@ def of_recording(place: Path) -> tuple[list[Explained], list[str]]:
     return sorted(explained, key=lambda of: -of.data_bytes), notes
 
 
-def _rows(file: Path) -> Iterator[Row]:
+def rows(file: Path) -> Iterator[Row]:
+    """Give the rows of a file of a recording.
+
+    Raises:
+        ScenarioError: the file is damaged.
+    """
     try:
         for values in recording.read_columns(file, USED):
             yield dict(zip(USED, values, strict=True))

@@ -58,6 +58,18 @@ class Path:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recognised:
+    """A controller that a connection may have had, and the probability of it from 0 to 1."""
+
+    controller: str
+    confidence: float
+
+    def values(self) -> dict[str, Any]:
+        """Give the object of JSON."""
+        return {"controller": self.controller, "confidence": self.confidence}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Period:
     """A part of the time: when it began in seconds, how much of it was judged, and the limits."""
 
@@ -80,9 +92,11 @@ class Explained:
     each key that could not be estimated. `pauses` are times of the application without data: when
     each began, and how long it was, in seconds. `window_bytes` is the receiver's window,
     `controller` what the sender reported, and `retransmitted` the share of packets that were
-    retransmissions.
-    `joint` is the number of connections that were fitted together. `periods` are the limits over
-    time, of a capture or a recording, and `moments` more of it, of a capture alone.
+    retransmissions. `recognised` are the controllers that a capture shows, the likeliest first.
+    `not_separated` is the share of time in which headers do not say whether the application or the
+    send buffer limits; None where that is known. `joint` is the number of connections that were
+    fitted together. `periods` are the limits over time, of a capture or a recording, and `moments`
+    more of it, of a capture alone.
     """
 
     sender: str
@@ -96,7 +110,9 @@ class Explained:
     pauses: Sequence[tuple[float, float]] = ()
     window_bytes: float | None = None
     controller: str | None = None
+    recognised: Sequence[Recognised] = ()
     retransmitted: float | None = None
+    not_separated: float | None = None
     joint: int = 1
     source: str = "capture"
     periods: Sequence[Period] = ()
@@ -123,12 +139,14 @@ class Explained:
             "duration_s": self.duration_s,
             "goodput_bps": self.goodput_bps,
             "limits": {limit: self.limits[limit] for limit in LIMITS},
+            "not_separated": self.not_separated,
             "path": self.path.values(),
             "unknown": [{"key": key, "reason": why} for key, why in self.unknown.items()],
             "pauses": [{"start_s": start, "duration_s": took} for start, took in self.pauses],
             "periods": [period.values() for period in self.periods],
             "retransmitted": self.retransmitted,
             "controller": self.controller,
+            "recognised": [of.values() for of in self.recognised],
             "fitted_together": self.joint,
         }
 
@@ -150,3 +168,11 @@ def with_largest(connections: Sequence[Explained]) -> list[Explained]:
 def size_text(size_bytes: float) -> str:
     """Write the size of a buffer or of a bucket as a scenario has it."""
     return f"{max(FRAME_BYTES, round(size_bytes))} B"
+
+
+def recognised_text(of: Sequence[Recognised]) -> str:
+    """Write the controllers that a connection may have had: "cubic, 0.93; or reno"."""
+    first, *others = of
+    # A probability of 1 is never known.
+    confidence = f"{min(first.confidence, 0.99):.2f}"
+    return "; or ".join([f"{first.controller}, {confidence}", *(one.controller for one in others)])

@@ -8,12 +8,15 @@ from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.results import (
     USUAL_BURST,
     Explained,
+    recognised_text,
     size_text,
     with_largest,
 )
 
 # How much faster than its policer a link is taken to be, here and in an advice.
 POLICED_LINK = 4
+# A controller that is recognised with a smaller confidence is not used.
+LIKELY = 0.5
 # The buffer of a scenario where it is not known.
 USUAL_BUFFER = "1 bdp"
 
@@ -56,12 +59,10 @@ def scenario_text(explained: Sequence[Explained]) -> str:
         burst = path.policer.burst_bytes
         size = size_text(USUAL_BURST if burst is None else burst.value)
         lines.append(f'policer = {{ rate = "{rate.value:.0f} bit/s", burst = "{size}" }}')
-    controller = largest.controller or "cubic"
+    controller, why = _controller(largest)
     lines += [
         "",
-        "# The controller was not recognised; cubic is the default of Linux."
-        if largest.controller is None
-        else "# As the sender reported it.",
+        f"# {why}",
         "[[flow]]",
         'name = "transfer"',
         f'controller = "{controller}"',
@@ -70,3 +71,13 @@ def scenario_text(explained: Sequence[Explained]) -> str:
     if len(beside) > 1:
         lines.append(f"count = {len(beside)}")
     return "\n".join(lines) + "\n"
+
+
+def _controller(of: Explained) -> tuple[str, str]:
+    """Give the controller of a connection, and a sentence on how it is known."""
+    if of.controller is not None:
+        return of.controller, "As the sender reported it."
+    if of.recognised and of.recognised[0].confidence >= LIKELY:
+        name = of.recognised[0].controller
+        return name, f"Recognised by its window: {recognised_text(of.recognised)}."
+    return "cubic", "The controller was not recognised; cubic is the default of Linux."

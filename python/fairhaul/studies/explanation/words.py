@@ -10,7 +10,7 @@ from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS
 from fairhaul.studies.explanation.picture import NAMES, picture
-from fairhaul.studies.explanation.results import with_largest
+from fairhaul.studies.explanation.results import recognised_text, with_largest
 from fairhaul.text.digits import Significant
 from fairhaul.text.phrases import count_of, listed, prefixed, quantity
 from fairhaul.text.table import Table
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 UNKNOWN = {
     "rate_bps": "rate",
     "rtt_s": "round-trip time",
+    "recognised": "controller",
     "buffer_bytes": "buffer",
     "policer.rate_bps": "rate of the policer",
     "policer.burst_bytes": "burst of the policer",
 }
 MILLISECONDS = Significant(digits=4, units=[(" ms", 1e-3)])
+# From this share of the time on, what headers do not separate is said first.
+MOSTLY = 0.5
 # Rows of the tables on a terminal, at each end.
 ENDS = 10
 # Limits over time have a table if a share of a period differs by this much from that of all time.
@@ -77,6 +80,13 @@ def answer(connections: Sequence[Explained]) -> str:
         ),
         "path": lambda: _of_path(largest, beside, whom),
     }
+    hidden = largest.not_separated or 0.0
+    if hidden >= MOSTLY:
+        return (
+            f"Not the network: the application or the send buffer limits {whom} for "
+            f"{100 * hidden:.3g} % of the time; the headers do not show which of "
+            "them, and `ss -tinm` on the sender would."
+        )
     if largest.main in say:
         return say[largest.main]()
     return f"What limits {whom} is not known from this: {largest.unknown.get('limits', 'unknown')}."
@@ -187,6 +197,7 @@ def _sections(of: Explanation) -> list[Section]:
     return [
         Section(heading="", tables=[_limits(of.connections)], text=list(of.notes)),
         *_over_time(of.connections[0]),
+        *_controllers(of.connections),
         Section(heading="The path", tables=[_paths(of.connections)], text=[SEEN_AS]),
         Section(heading="What is not known", points=list(_unknown(of.connections))),
         Section(heading="Commands that would tell more", commands=_commands(of.connections)),
@@ -241,6 +252,19 @@ def _over_time(of: Explained) -> list[Section]:
             figures=lambda: picture(of),
         )
     ]
+
+
+def _controllers(connections: Sequence[Explained]) -> list[Section]:
+    """Say which controllers the connections had, where their windows show it."""
+    known = [of for of in connections if of.recognised]
+    if not known:
+        return []
+    table = Table(
+        columns=["connection", "controller, confidence"],
+        rows=[[_name(of), recognised_text(of.recognised)] for of in known],
+        ends=ENDS if len(known) > 2 * ENDS else 0,
+    )
+    return [Section(heading="The controller, by its window", tables=[table])]
 
 
 def _paths(connections: Sequence[Explained]) -> Table:
@@ -312,6 +336,6 @@ def _commands(connections: Sequence[Explained]) -> list[str]:
     if largest.source not in ("ss", "flows") and "limits" in largest.unknown:
         commands += [
             "# On the sender, the clocks of the kernel, a minute long:",
-            f"for n in $(seq 60); do ss -tin dst {host}; sleep 1; done > transfer.txt",
+            f"for n in $(seq 60); do ss -tinm dst {host}; sleep 1; done > transfer.txt",
         ]
     return commands
