@@ -383,7 +383,7 @@ def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
 
 
 @needs_kernel
-def test_every_port_passes_the_trial(kernel: Pair) -> None:
+def test_every_port_passes_its_self_test(kernel: Pair) -> None:
     before = state()
     done = kernel.fairhaul("kernel", "verify", "--json")
     assert done.returncode == 0, done.stderr

@@ -25,6 +25,7 @@ STUDIES = (
     *("compare", "advise", "score", "evaluate", "check", "attack", "reproduce", "sweep", "run"),
     "cells",
     "explain",
+    "trial",
 )
 SCENARIO = """
 title = "Two flows"
@@ -50,7 +51,8 @@ at_least = 0.5
 
 
 def command(name: str) -> click.Command:
-    group = cli.fairhaul.commands["lab"] if name == "cells" else cli.fairhaul
+    within = {"cells": "lab", "trial": "kernel"}.get(name)
+    group = cli.fairhaul if within is None else cli.fairhaul.commands[within]
     assert isinstance(group, click.Group)
     return group.commands[name]
 

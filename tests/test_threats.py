@@ -93,7 +93,7 @@ class Store:
         return self.ask("install", ports=[{"port": port, "as": name}], scope=scope)
 
     def installed(self, name: str, **scope: Any) -> None:
-        """Install a port; the trial is repeated where the machine was too busy for it."""
+        """Install a port; the self-test is repeated where the machine was too busy for it."""
         for _ in range(5):
             done = self.install(name, **scope)
             if "of the path" not in done.error:
@@ -194,14 +194,14 @@ def _cycle(store: Store, name: str, chance: random.Random) -> str:
     request = {"ports": [{"port": "reno", "as": name}], "scope": scope}
     kill = chance.choice(("install", "install", "remove", "nothing"))
     if kill == "install":
-        # The first step is the trial, which takes most of the time.
+        # The first step is the self-test, which takes most of the time.
         step = chance.choice((1, 2, 2, 3, 3, 4))
         return _killed(store.start("install", **request), step, chance, "installing")
     done = store.ask("install", **request)
     if done.status != 0:
-        # The machine was too busy for the trial: the port has to be refused, and leave nothing.
+        # The machine was too busy for the self-test: the port has to be refused, and leave nothing.
         assert "of the path" in done.error, done.lines
-        return "failed in the trial"
+        return "failed in the self-test"
     if kill == "remove":
         return _killed(
             store.start("remove", all=True), chance.choice((0, 1, 2)), chance, "removing"

@@ -1,5 +1,5 @@
-//! Compiles every `bpf/<name>.bpf.c`, which are the eBPF ports, and the probes of the lab and of flows with clang, and
-//! embeds the objects in the library. Without clang the library contains no objects, and the reason.
+//! Compiles with clang every `bpf/<name>.bpf.c`, which are the eBPF ports, the probes of the lab and of flows, and the
+//! lot of a trial, and embeds the objects in the library. Without clang the library contains no objects, and the reason.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,29 +14,35 @@ fn main() {
             let objects = sources.iter().map(|source| compile(&clang, source, &out));
             let lines: Vec<String> =
                 objects.map(|object| format!("    include_bytes!({object:?}),\n")).collect();
-            let probe = |source: &str| {
+            let other = |source: &str| {
                 let object = compile(&clang, Path::new(source), &out);
                 format!("Some(include_bytes!({object:?}))")
             };
-            let probes = [probe("bpf/lab/tcp_probe.bpf.c"), probe("bpf/host/flow_probe.bpf.c")];
-            listed(&lines.concat(), &probes, "None")
+            let others = [
+                other("bpf/lab/tcp_probe.bpf.c"),
+                other("bpf/host/flow_probe.bpf.c"),
+                other("bpf/host/trial.bpf.c"),
+            ];
+            listed(&lines.concat(), &others, "None")
         }
         None => listed(
             "",
-            &["None".to_string(), "None".to_string()],
+            &["None".to_string(), "None".to_string(), "None".to_string()],
             "Some(\"clang was not there when Fairhaul was built (Debian: apt-get install clang llvm)\")",
         ),
     };
     fs::write(out.join("objects.rs"), list).expect("OUT_DIR can be written to");
 }
 
-fn listed(objects: &str, [tcp_probe, flow_probe]: &[String; 2], missing: &str) -> String {
+fn listed(objects: &str, [tcp_probe, flow_probe, trial]: &[String; 3], missing: &str) -> String {
     format!(
         "static OBJECTS: &[&[u8]] = &[\n{objects}];\n\
          /// The object that samples the state of a sender as each packet arrives; it is no controller.\n\
          pub static TCP_PROBE: Option<&[u8]> = {tcp_probe};\n\
          /// The object that watches all senders of a host between two looks; it is no controller.\n\
          pub static FLOW_PROBE: Option<&[u8]> = {flow_probe};\n\
+         /// The object that draws the controller of each new connection of a cgroup; it is no controller.\n\
+         pub static TRIAL: Option<&[u8]> = {trial};\n\
          /// Why there are no eBPF ports in this build; `None` where there are.\n\
          pub static MISSING: Option<&str> = {missing};\n"
     )

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Context, Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
-use crate::kernel::{self, Flows, Install, Remove, Set, Verify, Watch};
+use crate::kernel::{self, Flows, Install, Remove, Set, Trial, Verify, Watch};
 use crate::lab::{self, Clean, PortParameters, Ready, RunRequest, Shell};
 use crate::linux::{self, LinuxCalls, LinuxReady, LinuxRun, LinuxShell, compare_calls, launch, launch_shell};
 use crate::memory_limit::MemoryLimit;
@@ -34,6 +34,7 @@ enum HostRequest {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
+    Trial(Trial),
     PortParameters(PortParameters),
     Ready(Ready),
     Lab(RunRequest),
@@ -157,6 +158,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
             | HostRequest::Remove(_)
             | HostRequest::Verify(_)
             | HostRequest::Watch(_)
+            | HostRequest::Trial(_)
     );
     let _limit = of_kernel.then(MemoryLimit::begin);
     match envelope.request {
@@ -168,6 +170,7 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         HostRequest::Remove(remove) => kernel::remove(&store, &remove),
         HostRequest::Verify(verify) => kernel::verify(verify),
         HostRequest::Watch(watch) => kernel::watch(&store, &watch),
+        HostRequest::Trial(trial) => kernel::trial(&trial),
         HostRequest::PortParameters(question) => lab::port_parameters(&question),
         HostRequest::Ready(question) => lab::ready(&question),
         HostRequest::Lab(question) => lab::answer(&question),

@@ -1,4 +1,7 @@
-//! Programs at the kernel's tracepoints, which are attached as long as the process keeps them.
+//! Programs at the kernel's tracepoints or in a cgroup, which are attached as long as the process keeps them.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapImpl, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder,
@@ -6,27 +9,27 @@ use libbpf_rs::{
 
 use crate::error::{Context, Error, Result};
 
-/// A loaded object with programs at tracepoints, and its maps.
+/// A loaded object with such programs, and its maps.
 #[derive(Debug)]
-pub struct TracingObject {
+pub struct CheckedObject {
     object: Object,
 }
 
 /// The only key of the map that holds a program's variables.
 const FIRST: [u8; 4] = [0; 4];
 
-impl TracingObject {
-    /// Has the kernel check and load the object that this build carries; `None` if it carries none.
-    pub fn load(elf: Option<&[u8]>) -> Result<TracingObject> {
+impl CheckedObject {
+    /// Has the kernel check and load the object that this build carries; `None` if it carries none. Its programs `do_what`.
+    pub fn load(elf: Option<&[u8]>, do_what: &str) -> Result<CheckedObject> {
         let elf = elf.ok_or_else(|| {
-            Error::failed(fairhaul_ports::MISSING.unwrap_or("this build has no tracing programs"))
+            Error::failed(fairhaul_ports::MISSING.unwrap_or("this build has no such programs"))
         })?;
         libbpf_rs::set_print(None);
         let object = ObjectBuilder::default()
             .open_memory(elf)
             .and_then(OpenObject::load)
-            .when("cannot load the programs that trace acknowledgements")?;
-        Ok(TracingObject { object })
+            .when(format!("cannot load the programs that {do_what}"))?;
+        Ok(CheckedObject { object })
     }
 
     /// Attaches all programs; they stay attached until the links are dropped.
@@ -34,6 +37,13 @@ impl TracingObject {
         let programs = self.object.progs_mut();
         let links = programs.map(|program| program.attach().when("cannot attach to a tracepoint of TCP"));
         links.collect()
+    }
+
+    /// Attaches its only program to a cgroup, beside the programs of others, until the link is dropped.
+    pub fn attach_to_cgroup(&mut self, cgroup: impl AsFd) -> Result<Link> {
+        let program =
+            self.object.progs_mut().next().ok_or_else(|| Error::failed("the object has no program"))?;
+        Ok(program.attach_cgroup(cgroup.as_fd().as_raw_fd()).map_err(io::Error::other)?)
     }
 
     /// A map of the object.
@@ -50,8 +60,8 @@ impl TracingObject {
             read(bytes);
             0
         };
-        builder.add(&messages, forward).when("cannot read the ring buffer of a tracing program")?;
-        builder.build().when("cannot read the ring buffer of a tracing program")
+        builder.add(&messages, forward).when("cannot read the ring buffer of a program")?;
+        builder.build().when("cannot read the ring buffer of a program")
     }
 
     /// The only variable of the programs: a counter of messages without room in the ring buffer.

@@ -11,6 +11,7 @@ from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, CommandGroup, flag, option
 from fairhaul.cli.flows import export_option, exporting, top_option, trace_option
 from fairhaul.cli.options import json_option
+from fairhaul.cli.trial import trial
 
 if TYPE_CHECKING:
     from fairhaul.host.export.destination import Destination
@@ -33,6 +34,9 @@ def kernel() -> None:
     In the kernel, the eBPF port of NAME is called fh_NAME. Any program can select it for its
     connections, e.g. `iperf3 -C fh_fhstcp`. Changes require root, and do not survive a reboot.
     """
+
+
+kernel.add_command(trial)
 
 
 @kernel.command("list", cls=Command, example="fairhaul kernel list")

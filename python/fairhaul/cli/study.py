@@ -32,6 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NEXT = "the next runs depend on the results of the first"
 RECORDS = "it writes whole records: `sweep` runs points on a cluster or in shards"
+MEASURES = "it measures this host, and runs nothing"
 OBSERVED = "it reads what was measured, and runs nothing"
 # The options that a study does not have, and why; docs/commands.md has the same table.
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -49,6 +50,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "--seeds": OBSERVED,
         "--profile": OBSERVED,
     },
+    "trial": dict.fromkeys(("--dask", "--shard", "--jobs", "--seeds", "--profile"), MEASURES),
     "score": {"--seeds": "each path is run once: --paths is their number, --draw another draw"},
     "attack": {"--shard": NEXT, "--seeds": "a weakness is checked with five seeds"},
     "reproduce": {"--report": "it always writes one"},

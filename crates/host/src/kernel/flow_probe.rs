@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::loss_monitor::SentCounts;
 use crate::error::{Context, Result};
-use crate::tracing::TracingObject;
+use crate::tracing::CheckedObject;
 
 /// The number of senders that one system call reads.
 const BATCH: u32 = 4096;
@@ -21,7 +21,7 @@ pub struct FlowProbe {
     _links: Vec<Link>,
     ring: RingBuffer<'static>,
     ended: Receiver<EndedFlow>,
-    object: TracingObject,
+    object: CheckedObject,
 }
 
 /// The bounds of a sender's window and round-trip times over some time.
@@ -56,7 +56,7 @@ impl FlowProbe {
     /// # Errors
     /// A kernel without these tracepoints, missing capabilities, or a build without the programs.
     pub fn new() -> Result<FlowProbe> {
-        let mut object = TracingObject::load(fairhaul_ports::FLOW_PROBE)?;
+        let mut object = CheckedObject::load(fairhaul_ports::FLOW_PROBE, "watch the senders of this host")?;
         let (sender, ended) = mpsc::channel();
         let ring = object.ring("ended", move |bytes| {
             // The receiver is missing only while the probe is being dropped.

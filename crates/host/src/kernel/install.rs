@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::default_scope::{DefaultScope, withdraw};
 use super::install_store::{InstallRecord, InstallStore};
-use super::{pinned, trial};
+use super::{pinned, self_test};
 use crate::error::{Error, Result};
 use crate::ports::install_spec::{InstallSpec, ResolvedInstall, freezes_short_paths, written};
 use crate::ports::{capabilities, congestion, load, probe};
@@ -38,7 +38,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     }
     for install in &installs {
         let what = format!("test {} on an emulated path in a temporary network namespace", install.note.name);
-        steps.step(what, || trial::run(install))?;
+        steps.step(what, || self_test::run(install))?;
     }
     let _blocked = signals::block_interrupts()?;
     store.prepare(steps)?;

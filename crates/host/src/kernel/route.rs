@@ -125,6 +125,14 @@ pub fn is_on_route(name: &str, line: &str) -> bool {
     routes.iter().any(|route| route.controller.as_deref() == Some(name))
 }
 
+/// The prefixes of the routes within a prefix that are longer, or the same, as `ip` prints them.
+pub fn more_specific(prefix: &str) -> Result<Vec<String>> {
+    let family = if prefix.contains(':') { "-6 " } else { "" };
+    let within = if prefix == "default" { "0.0.0.0/0" } else { prefix };
+    let shown = ip(&format!("{family}route show root {within}"))?;
+    Ok(shown.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
+}
+
 /// The metric of a route; `ip` prints none where it is zero.
 fn metric(line: &str) -> &str {
     let mut words = line.split_whitespace();

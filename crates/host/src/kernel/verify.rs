@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::trial;
+use super::self_test;
 use crate::error::{Error, Result};
 use crate::ports::install_spec::InstallSpec;
 use crate::ports::{capabilities, probe};
@@ -29,7 +29,7 @@ pub fn verify(request: Verify) -> Result<Value> {
         let name = &install.note.name;
         let tried = steps
             .step(format!("test {name} on an emulated path in a temporary network namespace"), || {
-                trial::run(install)
+                self_test::run(install)
             });
         wrong.extend(tried.err().map(|error| error.to_string()));
     }

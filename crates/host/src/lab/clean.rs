@@ -1,4 +1,4 @@
-//! Checks for leftovers of a lab or of a trial on this machine, and describes how to remove them.
+//! Checks for leftovers of a lab or of a self-test on this machine, and describes how to remove them.
 //!
 //! By design nothing is left; this verifies it in the kernel's own lists. Without root it verifies what belongs to the
 //! user who asks.
@@ -175,7 +175,7 @@ fn descends(process: u32, from: &BTreeSet<u32>) -> bool {
             .any(|ancestor| from.contains(&ancestor))
 }
 
-/// An eBPF port with the name of a run or a trial whose process has ended.
+/// An eBPF port with the name of a run or a self-test whose process has ended.
 fn controller(name: &str) -> Option<Left> {
     let (process, number) = name.strip_prefix(PREFIX)?.split_once('_')?;
     let process = u32::from_str_radix(process, 16).ok()?;

@@ -144,6 +144,10 @@ pub fn simulated_layout_around(scenario: &Scenario, number: u32) -> Layout {
     layout
 }
 
+/// The pairs of addresses that a program in a host can use, each as the address of the sender and of the receiver plus the
+/// same number: programs that distinguish peers see this many of them.
+const SHELL_CONNECTIONS: usize = 256;
+
 fn layout_around(scenario: &Scenario, number: u32, mode: Mode) -> Layout {
     let flow = &scenario.flows[number as usize];
     let hosts = Hosts::of(std::slice::from_ref(flow));
@@ -153,7 +157,7 @@ fn layout_around(scenario: &Scenario, number: u32, mode: Mode) -> Layout {
         links: scenario.links.clone(),
         routes: vec![route(flow, &hosts); scenario.flows.len()],
         bottlenecks: scenario.bottlenecks(),
-        connections: vec![number],
+        connections: vec![number; SHELL_CONNECTIONS],
         seed: scenario.seed,
         mtu: flow.packet,
         mode,

@@ -10,7 +10,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, RingBuffer};
 use super::address::owner;
 use super::tcp_info::{CaState, TcpState, threshold};
 use crate::error::{Context, Result};
-use crate::tracing::TracingObject;
+use crate::tracing::CheckedObject;
 
 /// The loaded program and its ring buffer. The program stays attached until this is dropped.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct TcpProbe {
     _links: Vec<Link>,
     ring: RingBuffer<'static>,
     samples: Receiver<ProbeSample>,
-    object: TracingObject,
+    object: CheckedObject,
 }
 
 /// The state of a sender when a packet arrived, which had not changed since the previous packet.
@@ -43,7 +43,7 @@ impl TcpProbe {
     /// # Errors
     /// A kernel without the tracepoint, or a build without the program.
     pub fn of(namespaces: &[u64]) -> Result<TcpProbe> {
-        let mut object = TracingObject::load(fairhaul_ports::TCP_PROBE)?;
+        let mut object = CheckedObject::load(fairhaul_ports::TCP_PROBE, "trace acknowledgements")?;
         let (sender, samples) = mpsc::channel();
         let hosts = object.map("hosts")?;
         for namespace in namespaces {
