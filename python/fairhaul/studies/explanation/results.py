@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares
+
+if TYPE_CHECKING:
+    from fairhaul.studies.explanation.measured import Measured
 
 # A connection with less data than this part of the largest one controls a transfer.
 LEAST_PART = 0.01
@@ -36,7 +39,8 @@ class Path:
 
     `rate_bps` is in bits of Ethernet frames with their check sequence per second, `rtt_s` the
     smallest round-trip time in seconds, `buffer_bytes` the size of the bottleneck's queue in bytes
-    of frames, `loss` the probability that a packet is lost without a reason.
+    of frames, `loss` the probability that a packet is lost without a reason. `cross_bps` is what
+    other traffic takes of the rate while a queue stands.
     """
 
     rate_bps: Estimate | None = None
@@ -45,6 +49,7 @@ class Path:
     loss: Estimate | None = None
     policer: TokenBucket | None = None
     shaper: TokenBucket | None = None
+    cross_bps: Estimate | None = None
 
     def values(self) -> dict[str, Any]:
         """Give the object of JSON."""
@@ -76,8 +81,10 @@ class Explained:
     each began, and how long it was, in seconds. `window_bytes` is the receiver's window,
     `controller` what the sender reported, and `retransmitted` the share of packets that were
     retransmissions.
+    `mss` is the data of a full packet in bytes.
     `joint` is the number of connections that were fitted together. `periods` are the limits over
-    time, of a recording alone.
+    time, of a recording alone, and `measured` are the figures of all connections between the same
+    hosts, of a capture alone.
     """
 
     sender: str
@@ -92,9 +99,11 @@ class Explained:
     window_bytes: float | None = None
     controller: str | None = None
     retransmitted: float | None = None
+    mss: int | None = None
     joint: int = 1
     source: str = "capture"
     periods: Sequence[Period] = ()
+    measured: Measured | None = None
 
     @property
     def goodput_bps(self) -> float | None:
