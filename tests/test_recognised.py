@@ -23,7 +23,7 @@ from tests.captures import RECEIVER, SENDER, Transfer, losing, pcap
 from tests.linux_program import needs_linux
 from tools.explanation import controllers, limited
 from tools.explanation import fitted as fitting
-from tools.explanation.drawn import RARE, USUAL, captures, scenario
+from tools.explanation.connections import RARE, USUAL, captures, scenario
 
 LOST = (1000, 3000, 5000)
 

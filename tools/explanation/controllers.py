@@ -14,7 +14,7 @@ from fairhaul.files import files
 from fairhaul.studies.explanation import Recognised
 from fairhaul.text.table import Table
 from tools import ROOT
-from tools.explanation.drawn import RARE, USUAL, captures
+from tools.explanation.connections import RARE, USUAL, captures
 
 OUT = ROOT / "out" / "explain"
 SEED = 45

@@ -13,7 +13,7 @@ from fairhaul.studies.explanation.recognised import FILE, Fitted, place
 from fairhaul.studies.explanation.signs import Signs, signs_of
 from fairhaul.studies.explanation.trace import read_capture
 from tools import ROOT
-from tools.explanation.drawn import RARE, USUAL, captures
+from tools.explanation.connections import RARE, USUAL, captures
 
 FOLDER = ROOT / "out" / "explain" / "training"
 # The paths of the training are others than those of the table.

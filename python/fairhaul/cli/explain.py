@@ -19,9 +19,17 @@ from fairhaul.cli.study import Work, say, study
     name="scenario",
     type=click.Path(path_type=Path, dir_okay=False),
 )
+@flag(
+    "--what-if",
+    "Simulate the path as it is and with single changes, and say what each would bring; it takes "
+    "some seconds.",
+    name="what_if",
+)
 @flag("--anonymous", "Replace addresses by host-1, host-2 and so on.")
 @study("explain")
-def explain(files: tuple[str, ...], scenario: Path | None, *, anonymous: bool, work: Work) -> None:
+def explain(
+    files: tuple[str, ...], scenario: Path | None, *, what_if: bool, anonymous: bool, work: Work
+) -> None:
     """Say what limited the connections in a file, and estimate their path.
 
     FILE is a packet capture (pcap or pcapng), the output of `ss -tin`, once or as a series, or of
@@ -32,8 +40,8 @@ def explain(files: tuple[str, ...], scenario: Path | None, *, anonymous: bool, w
     from fairhaul.files.files import replace as write_file
     from fairhaul.studies.explanation import explain as explained
 
-    with spooled(files) as names:
-        done = explained(names, anonymous=anonymous)
+    with work.options() as options, spooled(files) as names:
+        done = explained(names, anonymous=anonymous, what_if=what_if, **options)
     text = done.scenario() if scenario is not None else ""
     work.tell(done)
     if scenario is not None:

@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 NEXT = "the next runs depend on the results of the first"
 RECORDS = "it writes whole records: `sweep` runs points on a cluster or in shards"
 MEASURES = "it measures this host, and runs nothing"
-OBSERVED = "it reads what was measured, and runs nothing"
+OBSERVED = "it reads what was measured, and its runs of `--what-if` take seconds"
 # The options that a study does not have, and why; docs/commands.md has the same table.
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "run": {"--dask": RECORDS, "--shard": RECORDS},

@@ -23,7 +23,7 @@ from fairhaul.studies.advice.changes import changes
 from fairhaul.studies.advice.path import USUAL, Known
 from fairhaul.studies.advice.words import outcome_of
 from fairhaul.studies.comparison.question import Question
-from fairhaul.studies.explanation.scenario import POLICED_LINK
+from fairhaul.studies.explanation.model import POLICED_LINK
 
 # Settings of the two rounds. Those of the first are part of the second's.
 FIRST, SECOND = 4, 12

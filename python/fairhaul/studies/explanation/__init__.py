@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Unpack
 
 from fairhaul import _core
 from fairhaul.host.recording import is_recording
+from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.clocks import Look, judged_of
@@ -27,6 +29,7 @@ from fairhaul.studies.explanation.looks import (
     plain,
     recorded_looks,
 )
+from fairhaul.studies.explanation.measured import measured
 from fairhaul.studies.explanation.moments import moments_of, periods_of
 from fairhaul.studies.explanation.path import Group, groups_of, path_of
 from fairhaul.studies.explanation.recognised import recognised
@@ -41,6 +44,9 @@ from fairhaul.studies.explanation.results import (
 from fairhaul.studies.explanation.scenario import scenario_text
 from fairhaul.studies.explanation.sockets import is_iperf3, of_iperf3, of_ss
 from fairhaul.studies.explanation.trace import read_capture
+
+if TYPE_CHECKING:
+    from fairhaul.studies.explanation.what_if import WhatIf
 
 __all__ = [
     "Estimate",
@@ -71,12 +77,13 @@ class Explanation(StudyResult):
     """What is explained of the connections in files.
 
     `connections` are sorted by their bytes, the largest first. `notes` say what of the files could
-    not be used.
+    not be used. `what_if` says what changes would bring, if that was requested.
     """
 
     files: Sequence[str]
     connections: Sequence[Explained]
     notes: Sequence[str]
+    what_if: WhatIf | None = None
 
     def outcome(self) -> Outcome:
         """Put the explanation into words and tables."""
@@ -90,11 +97,16 @@ class Explanation(StudyResult):
         Raises:
             ScenarioError: the rate or the round-trip time of the path is not known.
         """
-        return scenario_text(self.connections)
+        model = None if self.what_if is None else self.what_if.model
+        return scenario_text(self.connections, model)
 
 
 def explain(
-    files: str | PathLike[str] | Iterable[str | PathLike[str]], *, anonymous: bool = False
+    files: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    anonymous: bool = False,
+    what_if: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Explanation:
     """Say what limited the connections in files, and estimate their path.
 
@@ -106,9 +118,12 @@ def explain(
     Args:
         files: one file or several.
         anonymous: whether addresses are replaced by `host-1`, `host-2` and so on.
+        what_if: whether the path is simulated as it is and with single changes.
+        options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Raises:
         ScenarioError: a file cannot be read, or has another format.
+        RunError: a run failed.
     """
     names = [files] if isinstance(files, str | PathLike) else list(files)
     if not names:
@@ -130,7 +145,16 @@ def explain(
     if anonymous:
         found = _renamed(found)
     shown = [f"file {at}" for at, _ in enumerate(names, 1)] if anonymous else list(map(str, names))
-    return Explanation(files=shown, connections=found, notes=notes)
+    simulated = _what_if(found, Running.of(options)) if what_if else None
+    return Explanation(files=shown, connections=found, notes=notes, what_if=simulated)
+
+
+def _what_if(found: Sequence[Explained], running: Running) -> WhatIf:
+    # It runs the simulator, which reading alone does not need.
+    from fairhaul.studies.explanation.what_if import what_if
+
+    with running.opened() as opened:
+        return what_if(found, opened)
 
 
 def text_of(file: FilePath) -> str:
@@ -180,6 +204,7 @@ def _of_capture(file: FilePath, looks: Looks) -> tuple[list[Explained], Sequence
 
 
 def _of_group(group: Group, looks: Looks) -> Iterable[Explained]:
+    figures = measured(group.traces)
     for trace in group.traces:
         path, reasons = path_of(trace, group.bucket)
         judged = judged_of(trace, group.bucket, looks.get(ends_of(trace), ()))
@@ -208,6 +233,8 @@ def _of_group(group: Group, looks: Looks) -> Iterable[Explained]:
             recognised=controllers,
             window_bytes=window_of(trace),
             retransmitted=again / packets if packets else None,
+            mss=trace.mss,
+            measured=figures,
             joint=len(group.traces),
             periods=() if held is None else periods_of(held),
             moments=None if held is None else moments_of(trace, held),

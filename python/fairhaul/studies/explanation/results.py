@@ -10,6 +10,7 @@ from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares
 
 if TYPE_CHECKING:
+    from fairhaul.studies.explanation.measured import Measured
     from fairhaul.studies.explanation.moments import Moments
 
 # A connection with less data than this part of the largest one controls a transfer.
@@ -41,7 +42,8 @@ class Path:
 
     `rate_bps` is in bits of Ethernet frames with their check sequence per second, `rtt_s` the
     smallest round-trip time in seconds, `buffer_bytes` the size of the bottleneck's queue in bytes
-    of frames, `loss` the probability that a packet is lost without a reason.
+    of frames, `loss` the probability that a packet is lost without a reason. `cross_bps` is what
+    other traffic takes of the rate while a queue stands.
     """
 
     rate_bps: Estimate | None = None
@@ -50,6 +52,7 @@ class Path:
     loss: Estimate | None = None
     policer: TokenBucket | None = None
     shaper: TokenBucket | None = None
+    cross_bps: Estimate | None = None
 
     def values(self) -> dict[str, Any]:
         """Give the object of JSON."""
@@ -92,11 +95,12 @@ class Explained:
     each key that could not be estimated. `pauses` are times of the application without data: when
     each began, and how long it was, in seconds. `window_bytes` is the receiver's window,
     `controller` what the sender reported, and `retransmitted` the share of packets that were
-    retransmissions. `recognised` are the controllers that a capture shows, the likeliest first.
-    `not_separated` is the share of time in which headers do not say whether the application or the
-    send buffer limits; None where that is known. `joint` is the number of connections that were
-    fitted together. `periods` are the limits over time, of a capture or a recording, and `moments`
-    more of it, of a capture alone.
+    retransmissions. `recognised` are the controllers that a capture shows, the likeliest first, and
+    `mss` is the data of a full packet in bytes. `not_separated` is the share of time in which
+    headers do not say whether the application or the send buffer limits; None where that is known.
+    `joint` is the number of connections that were fitted together. `periods` are the limits over
+    time, of a capture or a recording. Of a capture alone, `moments` have more of that, and
+    `measured` are the figures of all connections between the same hosts.
     """
 
     sender: str
@@ -113,10 +117,12 @@ class Explained:
     recognised: Sequence[Recognised] = ()
     retransmitted: float | None = None
     not_separated: float | None = None
+    mss: int | None = None
     joint: int = 1
     source: str = "capture"
     periods: Sequence[Period] = ()
     moments: Moments | None = None
+    measured: Measured | None = None
 
     @property
     def goodput_bps(self) -> float | None:

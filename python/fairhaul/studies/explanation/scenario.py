@@ -2,82 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from fairhaul.scenario.read import ScenarioError
-from fairhaul.studies.explanation.results import (
-    USUAL_BURST,
-    Explained,
-    recognised_text,
-    size_text,
-    with_largest,
-)
+from fairhaul.scenario.read import ScenarioError, toml
+from fairhaul.studies.explanation.model import Model, controller_of, model_of
+from fairhaul.studies.explanation.results import Explained
 
-# How much faster than its policer a link is taken to be, here and in an advice.
-POLICED_LINK = 4
-# A controller that is recognised with a smaller confidence is not used.
-LIKELY = 0.5
-# The buffer of a scenario where it is not known.
-USUAL_BUFFER = "1 bdp"
+# How long the transfer of a scenario takes, in seconds.
+LEAST_S, MOST_S = 10, 300
 
 
-def scenario_text(explained: Sequence[Explained]) -> str:
+def scenario_text(explained: Sequence[Explained], model: Model | None = None) -> str:
     """Write a scenario with the path of the largest connection and the connections beside it.
+
+    Args:
+        explained: the connections, the largest first.
+        model: the path after a correction; by default that of the connections.
 
     Raises:
         ScenarioError: rate or round-trip time are not known.
     """
-    if not explained:
-        raise ScenarioError("no connection carries data, so there is no path")
+    try:
+        of = model or model_of(explained)
+    except ScenarioError as error:
+        raise ScenarioError(f"--scenario: {error.args[0]}") from None
     largest = explained[0]
-    path = largest.path
-    rate = path.policer.rate_bps if path.policer else path.rate_bps
-    if rate is None or path.rtt_s is None:
-        missing = "rate" if rate is None else "round-trip time"
-        raise ScenarioError(f"--scenario: the {missing} of the path is not known")
-    beside = with_largest(explained)
-    link_bps = POLICED_LINK * rate.value if path.policer else rate.value
+    sections = of.sections()
     comments = [f"# {key}: {why}" for key, why in largest.unknown.items()]
-    if rate.high is None:
-        comments.append(f"# The rate is at least {rate.value:.0f} bit/s.")
-    buffer = path.buffer_bytes
-    capacity = USUAL_BUFFER if buffer is None else size_text(buffer.value)
+    if of.is_bound:
+        comments.append(f"# The rate is at least {of.rate_bps:.0f} bit/s.")
+    transfer, *others = sections["flow"]
     lines = [
         f'title = "The path from {largest.sender} to {largest.receiver}"',
-        f'duration = "{min(max(largest.duration_s, 10), 300):.0f} s"',
+        f'duration = "{min(max(largest.duration_s, LEAST_S), MOST_S):.0f} s"',
+        "# A packet with 40 B of headers; a frame has 30 B more of headers, options and its check.",
+        f"packet = {toml(sections['packet'])}",
         "",
         *comments,
-        "[bottleneck]",
-        f'rate = "{link_bps:.0f} bit/s"',
-        f'delay = "{250 * path.rtt_s.value:.6g} ms"',
-    ]
-    loss = path.loss
-    if loss is not None and loss.low > 0:
-        lines.append(f"loss = {loss.value:.3g}")
-    lines += [f'queue = {{ kind = "droptail", capacity = "{capacity}" }}']
-    if path.policer is not None:
-        burst = path.policer.burst_bytes
-        size = size_text(USUAL_BURST if burst is None else burst.value)
-        lines.append(f'policer = {{ rate = "{rate.value:.0f} bit/s", burst = "{size}" }}')
-    controller, why = _controller(largest)
-    lines += [
+        *_section("[bottleneck]", sections["bottleneck"]),
         "",
-        f"# {why}",
-        "[[flow]]",
-        'name = "transfer"',
-        f'controller = "{controller}"',
-        f'rtt = "{1000 * path.rtt_s.value:.6g} ms"',
+        f"# {controller_of(largest)[1]}",
+        *_section("[[flow]]", transfer),
+        *(line for flow in others for line in ("", *_section("[[flow]]", flow))),
     ]
-    if len(beside) > 1:
-        lines.append(f"count = {len(beside)}")
     return "\n".join(lines) + "\n"
 
 
-def _controller(of: Explained) -> tuple[str, str]:
-    """Give the controller of a connection, and a sentence on how it is known."""
-    if of.controller is not None:
-        return of.controller, "As the sender reported it."
-    if of.recognised and of.recognised[0].confidence >= LIKELY:
-        name = of.recognised[0].controller
-        return name, f"Recognised by its window: {recognised_text(of.recognised)}."
-    return "cubic", "The controller was not recognised; cubic is the default of Linux."
+def _section(heading: str, keys: Mapping[str, object]) -> list[str]:
+    return [heading, *(f"{key} = {_value(value)}" for key, value in keys.items())]
+
+
+def _value(value: object) -> str:
+    """Write a value; the keys of a table are names."""
+    if not isinstance(value, Mapping):
+        return toml(value)
+    return f"{{ {', '.join(f'{key} = {_value(of)}' for key, of in value.items())} }}"

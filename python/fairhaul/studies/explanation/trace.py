@@ -76,6 +76,11 @@ class Acknowledged:
     def __len__(self) -> int:
         return len(self.time_s)
 
+    def part(self, chosen: Mask) -> Acknowledged:
+        """Give some of the acknowledgements."""
+        names = self.__dataclass_fields__
+        return Acknowledged(**{name: getattr(self, name)[chosen] for name in names})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:

@@ -11,6 +11,7 @@ from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS
 from fairhaul.studies.explanation.picture import NAMES, picture
 from fairhaul.studies.explanation.results import recognised_text, with_largest
+from fairhaul.studies.explanation.what_if_words import brings, what_if_sections
 from fairhaul.text.digits import Significant
 from fairhaul.text.phrases import count_of, listed, prefixed, quantity
 from fairhaul.text.table import Table
@@ -44,11 +45,12 @@ def outcome_of(of: Explanation) -> Outcome:
         study="explain",
         title=f"What limited {count}",
         question=f"What limited {count} in {listed(list(of.files))}?",
-        answer=answer(of.connections),
+        answer=" ".join(filter(None, (answer(of.connections), brings(of.what_if)))),
         evidence=lambda: _sections(of),
         values=lambda: {
             "connections": [one.values() for one in of.connections],
             "notes": list(of.notes),
+            "what_if": None if of.what_if is None else of.what_if.values(),
         },
     )
 
@@ -196,6 +198,7 @@ def _sections(of: Explanation) -> list[Section]:
         return [Section(heading="", text=list(of.notes))]
     return [
         Section(heading="", tables=[_limits(of.connections)], text=list(of.notes)),
+        *what_if_sections(of.what_if),
         *_over_time(of.connections[0]),
         *_controllers(of.connections),
         Section(heading="The path", tables=[_paths(of.connections)], text=[SEEN_AS]),
