@@ -82,7 +82,17 @@ def explained(tmp_path: Path, *transfers: Transfer) -> list[dict[str, Any]]:
     for of in found:
         assert list(of["limits"]) == list(LIMITS)
         assert sum(of["limits"].values()) == pytest.approx(1)
+        if of["limits_by_data"] is not None:
+            assert sum(of["limits_by_data"].values()) == pytest.approx(1)
+            after = sum(of["congestion_window_after"].values())
+            assert after == pytest.approx(of["limits"]["congestion_window"])
     return found
+
+
+def cause(of: dict[str, Any]) -> str:
+    """Give the main cause of the congestion window."""
+    causes: dict[str, float] = of["congestion_window_after"]
+    return max(causes, key=causes.__getitem__)
 
 
 def test_a_policer_is_found_with_its_rate_and_burst_in_frames(tmp_path: Path) -> None:
@@ -94,6 +104,7 @@ def test_a_policer_is_found_with_its_rate_and_burst_in_frames(tmp_path: Path) ->
     assert found["rate_bps"]["high"] >= 4e6 * 0.998
     assert found["burst_bytes"]["value"] == pytest.approx(60_000, abs=FRAME)
     assert of["path"]["shaper"] is None
+    assert cause(of) == "policer"
     assert of["bytes"] == 4000 * MSS
     assert of["path"]["rtt_s"]["value"] == pytest.approx(0.05, rel=0.02)
     assert {"rate_bps", "buffer_bytes"} <= {one["key"] for one in of["unknown"]}
@@ -131,6 +142,7 @@ def test_a_queue_that_overflows_is_no_policer(tmp_path: Path) -> None:
     assert path["rate_bps"]["value"] == pytest.approx(8e6, rel=0.02)
     assert path["buffer_bytes"]["value"] == pytest.approx(60_000, rel=0.1)
     assert path["shaper"] is None
+    assert cause(of) == "overflow"
 
 
 def test_a_queue_that_is_never_empty_is_no_shaper(tmp_path: Path) -> None:
@@ -180,6 +192,7 @@ def test_random_loss_is_no_policer(tmp_path: Path, every: int) -> None:
     loss = of["path"]["loss"]
     assert loss["low"] <= 1 / every <= loss["high"]
     assert of["limits"]["congestion_window"] > 0.8
+    assert cause(of) == "random_loss"
 
 
 def test_an_outage_is_no_policer(tmp_path: Path) -> None:
@@ -192,6 +205,7 @@ def test_pauses_are_those_of_the_application(tmp_path: Path) -> None:
     (of,) = explained(tmp_path, transfer)
     assert [one["duration_s"] for one in of["pauses"]] == pytest.approx([0.5] * 3, abs=0.01)
     assert of["limits"]["application"] > 0.5
+    assert of["limits_by_data"]["application"] < 0.1
     assert of["path"]["loss"]["value"] == 0
     assert 0 < of["path"]["loss"]["high"] < 0.01
 

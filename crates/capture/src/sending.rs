@@ -115,7 +115,8 @@ impl Sending {
         if of.flags & ACK == 0 {
             return;
         }
-        self.reported += u64::from(of.flags & ECE != 0);
+        // In a handshake the flag offers ECN.
+        self.reported += u64::from(of.flags & (ECE | SYN) == ECE);
         let offset = self.number(of.acknowledgment);
         let next = *self.next.get_or_insert(offset);
         let acked = self.acked.unwrap_or(offset);
@@ -498,8 +499,9 @@ mod tests {
     fn the_window_of_a_handshake_is_no_row() {
         let mut sending = Sending { mss: Some(1000), ..Sending::default() };
         let mut answer = acknowledgment(1, 0, &[]);
-        answer.flags |= SYN;
+        answer.flags |= SYN | ECE;
         sending.acknowledged(0, &answer);
+        assert_eq!(sending.reported, 0);
         sending.sent(MS, &segment(1, 1000, 0));
         assert!(sending.acknowledgements.is_empty());
         assert_eq!(sending.least_scale, 0);

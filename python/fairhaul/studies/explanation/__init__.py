@@ -18,9 +18,10 @@ from fairhaul.host.recording import is_recording
 from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.report.outcome import Outcome, StudyResult
 from fairhaul.scenario.read import ScenarioError
+from fairhaul.studies.explanation.causes import causes_of
 from fairhaul.studies.explanation.clocks import Look, judged_of
 from fairhaul.studies.explanation.estimate import Estimate
-from fairhaul.studies.explanation.limits import pauses_of, window_of
+from fairhaul.studies.explanation.limits import carried_of, pauses_of, window_of
 from fairhaul.studies.explanation.looks import (
     Ends,
     Looks,
@@ -227,6 +228,8 @@ def _of_group(group: Group, looks: Looks) -> Iterable[Explained]:
             data_bytes=int(trace.data_bytes),
             duration_s=max(0.0, trace.last_s - trace.first_s),
             limits=limits,
+            carried=None if held is None else carried_of(trace, held),
+            causes=None if held is None else causes_of(trace, group.bucket, held),
             path=path,
             unknown=reasons,
             pauses=pauses_of(trace),

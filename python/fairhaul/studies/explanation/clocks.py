@@ -157,7 +157,8 @@ def _clocked(signs: Mapping[Sign, Column], window_s: float) -> dict[Sign, Column
 
 
 def _sum(columns: Iterable[Column]) -> Column:
-    return np.sum(list(columns), axis=0)
+    total: Column = np.sum(list(columns), axis=0)
+    return total
 
 
 def _other(before: Look | None, after: Look) -> Limit:

@@ -14,7 +14,7 @@ from fairhaul.studies.explanation.token_bucket import Bucket, bucket_of, deficit
 from fairhaul.studies.explanation.trace import HEADERS, Sent, Trace
 
 if TYPE_CHECKING:
-    from fairhaul.studies.explanation.trace import Column
+    from fairhaul.studies.explanation.trace import Column, Mask
 
 # A shaper lets a burst of more than this many packets of 1500 bytes pass before packets wait.
 SHAPED_FROM = 5 * (1448 + HEADERS)
@@ -133,20 +133,28 @@ def _loss(trace: Trace, bucket: Bucket | None, unknown: dict[str, str]) -> Estim
     if bucket is not None and bucket.is_policer:
         unknown["loss"] = "the losses are those of the policer"
         return None
-    times, rtts = _samples(trace)
-    if lost and (trace.rtt_s is None or len(times) == 0):
-        unknown["loss"] = NO_RTT
-        return None
     if not lost:
         return share(0, packets)
-    before = np.searchsorted(times, sent.time_s[sent.lost] - (trace.rtt_s or 0.0)) - 1
-    near = rtts[np.clip(before, 0, len(rtts) - 1)]
-    free = near < (1 + UNQUEUED) * (trace.rtt_s or 0.0)
-    unqueued = float(sent.packets[sent.lost][free].sum())
+    queued = queued_at_losses(trace)
+    if queued is None:
+        unknown["loss"] = NO_RTT
+        return None
+    unqueued = float(sent.packets[sent.lost][~queued].sum())
     if unqueued < 0.5 * lost:
         unknown["loss"] = "most losses came while a queue stood, so it may have been full"
         return Estimate(value=unqueued / packets, low=0.0, high=share(lost, packets).high)
     return share(unqueued, packets)
+
+
+def queued_at_losses(trace: Trace) -> Mask | None:
+    """Say of each loss whether a queue stood before it; None without a round-trip time."""
+    times, rtts = _samples(trace)
+    if trace.rtt_s is None or not len(times):
+        return None
+    before = np.searchsorted(times, trace.sent.time_s[trace.sent.lost] - trace.rtt_s) - 1
+    near = rtts[np.clip(before, 0, len(rtts) - 1)]
+    queued: Mask = near >= (1 + UNQUEUED) * trace.rtt_s
+    return queued
 
 
 def _standing(

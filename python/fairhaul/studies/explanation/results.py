@@ -10,6 +10,7 @@ from fairhaul.studies.explanation.estimate import Estimate
 from fairhaul.studies.explanation.limits import LIMITS, Limit, Shares
 
 if TYPE_CHECKING:
+    from fairhaul.studies.explanation.causes import Cause
     from fairhaul.studies.explanation.measured import Measured
     from fairhaul.studies.explanation.moments import Moments
 
@@ -91,16 +92,18 @@ class Explained:
     """A connection: how much it carried, what limited it, and its path.
 
     `sender` and `receiver` are addresses, with ports if they are known. `data_bytes` counts each
-    byte once, in `duration_s` seconds. `limits` are shares of time. `unknown` has a reason for
-    each key that could not be estimated. `pauses` are times of the application without data: when
-    each began, and how long it was, in seconds. `window_bytes` is the receiver's window,
-    `controller` what the sender reported, and `retransmitted` the share of packets that were
-    retransmissions. `recognised` are the controllers that a capture shows, the likeliest first, and
-    `mss` is the data of a full packet in bytes. `not_separated` is the share of time in which
-    headers do not say whether the application or the send buffer limits; None where that is known.
-    `joint` is the number of connections that were fitted together. `periods` are the limits over
-    time, of a capture or a recording. Of a capture alone, `moments` have more of that, and
-    `measured` are the figures of all connections between the same hosts.
+    byte once, in `duration_s` seconds. `limits` are shares of time, and `carried` those of the data
+    that was sent while each held. `causes` divide the share of the congestion window by what had
+    made it small. `unknown` has a reason for each key that could not be estimated. `pauses` are
+    times of the application without data: when each began, and how long it was, in seconds.
+    `window_bytes` is the receiver's window, `controller` what the sender reported, and
+    `retransmitted` the share of packets that were retransmissions. `recognised` are the controllers
+    that a capture shows, the likeliest first, and `mss` is the data of a full packet in bytes.
+    `not_separated` is the share of time in which headers do not say whether the application or the
+    send buffer limits; None where that is known. `joint` is the number of connections that were
+    fitted together. `periods` are the limits over time, of a capture or a recording. Of a capture
+    alone, `moments` have more of that, and `measured` are the figures of all connections between
+    the same hosts. What the file does not show is None.
     """
 
     sender: str
@@ -112,6 +115,8 @@ class Explained:
     path: Path
     unknown: Mapping[str, str]
     pauses: Sequence[tuple[float, float]] = ()
+    carried: Shares | None = None
+    causes: Mapping[Cause, float] | None = None
     window_bytes: float | None = None
     controller: str | None = None
     recognised: Sequence[Recognised] = ()
@@ -146,6 +151,8 @@ class Explained:
             "goodput_bps": self.goodput_bps,
             "limits": {limit: self.limits[limit] for limit in LIMITS},
             "not_separated": self.not_separated,
+            "limits_by_data": self.carried,
+            "congestion_window_after": self.causes,
             "path": self.path.values(),
             "unknown": [{"key": key, "reason": why} for key, why in self.unknown.items()],
             "pauses": [{"start_s": start, "duration_s": took} for start, took in self.pauses],

@@ -1,41 +1,21 @@
-"""An explanation in words: one sentence first, then the connections and the path in tables."""
+"""An explanation in words: what limited the connections, in one sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.report.outcome import Outcome, Section
-from fairhaul.statistics.estimate import text as estimate_text
-from fairhaul.studies.explanation.estimate import Estimate
-from fairhaul.studies.explanation.limits import LIMITS
-from fairhaul.studies.explanation.picture import NAMES, picture
-from fairhaul.studies.explanation.results import recognised_text, with_largest
-from fairhaul.studies.explanation.what_if_words import brings, what_if_sections
-from fairhaul.text.digits import Significant
-from fairhaul.text.phrases import count_of, listed, prefixed, quantity
-from fairhaul.text.table import Table
+from fairhaul.report.outcome import Outcome
+from fairhaul.studies.explanation.results import with_largest
+from fairhaul.studies.explanation.sections import goodput_text, sections_of
+from fairhaul.studies.explanation.what_if_words import brings
+from fairhaul.text.phrases import count_of, listed, quantity
 
 if TYPE_CHECKING:
     from fairhaul.studies.explanation import Explained, Explanation
 
-# What of the path may not be known, by its key.
-UNKNOWN = {
-    "rate_bps": "rate",
-    "rtt_s": "round-trip time",
-    "recognised": "controller",
-    "buffer_bytes": "buffer",
-    "policer.rate_bps": "rate of the policer",
-    "policer.burst_bytes": "burst of the policer",
-}
-MILLISECONDS = Significant(digits=4, units=[(" ms", 1e-3)])
 # From this share of the time on, what headers do not separate is said first.
 MOSTLY = 0.5
-# Rows of the tables on a terminal, at each end.
-ENDS = 10
-# Limits over time have a table if a share of a period differs by this much from that of all time.
-VARIES = 0.05
-SEEN_AS = "Bits of Ethernet frames with their check sequences count: 70 bytes more than the data."
 
 
 def outcome_of(of: Explanation) -> Outcome:
@@ -46,7 +26,7 @@ def outcome_of(of: Explanation) -> Outcome:
         title=f"What limited {count}",
         question=f"What limited {count} in {listed(list(of.files))}?",
         answer=" ".join(filter(None, (answer(of.connections), brings(of.what_if)))),
-        evidence=lambda: _sections(of),
+        evidence=lambda: sections_of(of),
         values=lambda: {
             "connections": [one.values() for one in of.connections],
             "notes": list(of.notes),
@@ -78,7 +58,7 @@ def answer(connections: Sequence[Explained]) -> str:
         "congestion_window": lambda: _reduced(largest, whom),
         "pacing": lambda: (
             f"Not the path: {whom} sends evenly and without a queue, as with a pacing cap of "
-            f"{_goodput(largest)}."
+            f"{goodput_text(largest)}."
         ),
         "path": lambda: _of_path(largest, beside, whom),
     }
@@ -187,158 +167,3 @@ def _of_path(largest: Explained, beside: Sequence[Explained], whom: str) -> str:
 
 def _part(of: Explained, limit: str) -> str:
     return f"{100 * of.limits[limit]:.3g} %"  # type: ignore[index]
-
-
-def _goodput(of: Explained) -> str:
-    return quantity(of.goodput_bps or 0.0, "bit/s")
-
-
-def _sections(of: Explanation) -> list[Section]:
-    if not of.connections:
-        return [Section(heading="", text=list(of.notes))]
-    return [
-        Section(heading="", tables=[_limits(of.connections)], text=list(of.notes)),
-        *what_if_sections(of.what_if),
-        *_over_time(of.connections[0]),
-        *_controllers(of.connections),
-        Section(heading="The path", tables=[_paths(of.connections)], text=[SEEN_AS]),
-        Section(heading="What is not known", points=list(_unknown(of.connections))),
-        Section(heading="Commands that would tell more", commands=_commands(of.connections)),
-    ]
-
-
-def _limits(connections: Sequence[Explained]) -> Table:
-    shown = [limit for limit in LIMITS if any(of.limits[limit] >= 0.0005 for of in connections)]
-    return Table(
-        title="Shares of time, in %",
-        columns=["connection", "MB", "s", "goodput", *(NAMES[limit] for limit in shown)],
-        rows=[
-            [
-                _name(of),
-                f"{of.data_bytes / 1e6:.4g}",
-                f"{of.duration_s:.4g}",
-                _goodput(of),
-                *(f"{100 * of.limits[limit]:.1f}" for limit in shown),
-            ]
-            for of in connections
-        ],
-        ends=ENDS if len(connections) > 2 * ENDS else 0,
-    )
-
-
-def _over_time(of: Explained) -> list[Section]:
-    """Lay out the limits over time, where they are known."""
-    if not of.periods:
-        return []
-    shown = [limit for limit in LIMITS if any(part.limits[limit] >= 0.0005 for part in of.periods)]
-    table = Table(
-        title=f"{_name(of)}, shares of time in %",
-        columns=["from s", "judged s", *(NAMES[limit] for limit in shown)],
-        rows=[
-            [
-                f"{part.start_s:.4g}",
-                f"{part.duration_s:.4g}",
-                *(f"{100 * part.limits[limit]:.1f}" for limit in shown),
-            ]
-            for part in of.periods
-        ],
-    )
-    varies = any(
-        abs(part.limits[limit] - of.limits[limit]) >= VARIES
-        for part in of.periods
-        for limit in shown
-    )
-    return [
-        Section(
-            heading="Limits over time of the largest connection",
-            tables=[table] if varies else [],
-            figures=lambda: picture(of),
-        )
-    ]
-
-
-def _controllers(connections: Sequence[Explained]) -> list[Section]:
-    """Say which controllers the connections had, where their windows show it."""
-    known = [of for of in connections if of.recognised]
-    if not known:
-        return []
-    table = Table(
-        columns=["connection", "controller, confidence"],
-        rows=[[_name(of), recognised_text(of.recognised)] for of in known],
-        ends=ENDS if len(known) > 2 * ENDS else 0,
-    )
-    return [Section(heading="The controller, by its window", tables=[table])]
-
-
-def _paths(connections: Sequence[Explained]) -> Table:
-    columns = ["connection", "rate", "round trip", "buffer", "random loss", "policer", "shaper"]
-    rows = []
-    for of in connections:
-        path = of.path
-        rows.append(
-            [
-                _name(of),
-                _text(path.rate_bps, "bit/s"),
-                _text(path.rtt_s, "s"),
-                _text(path.buffer_bytes, "B"),
-                "" if path.loss is None else _percent(path.loss),
-                *(
-                    ""
-                    if bucket is None
-                    else f"{_text(bucket.rate_bps, 'bit/s')}, {_text(bucket.burst_bytes, 'B')}"
-                    for bucket in (path.policer, path.shaper)
-                ),
-            ]
-        )
-    used = [at for at in range(len(columns)) if at == 0 or any(row[at] for row in rows)]
-    return Table(
-        columns=[columns[at] for at in used],
-        rows=[[row[at] for at in used] for row in rows],
-        ends=ENDS if len(connections) > 2 * ENDS else 0,
-    )
-
-
-def _percent(of: Estimate) -> str:
-    high = "" if of.high is None else f" [{100 * of.low:.2g}, {100 * of.high:.2g}]"
-    return f"{100 * of.value:.2g} %{high}"
-
-
-def _text(of: Estimate | None, unit: str) -> str:
-    if of is None:
-        return ""
-    form = MILLISECONDS if unit == "s" else prefixed(unit)
-    if of.high is None:
-        return f"at least {form(of.value)}"
-    return estimate_text({"mean": of.value, "low": of.low, "high": of.high}, form)
-
-
-def _name(of: Explained) -> str:
-    here, far = ("", "") if of.ports is None else (f":{of.ports[0]}", f":{of.ports[1]}")
-    return f"{of.sender}{here} to {of.receiver}{far}"
-
-
-def _unknown(connections: Sequence[Explained]) -> Iterator[str]:
-    reasons: dict[tuple[str, str], int] = {}
-    for of in connections:
-        for key, why in of.unknown.items():
-            reasons[(key, why)] = reasons.get((key, why), 0) + 1
-    for (key, why), count in reasons.items():
-        of_all = "" if count == len(connections) else f" ({count_of(count, 'connection')})"
-        yield f"{UNKNOWN.get(key, key)}: {why}{of_all}."
-
-
-def _commands(connections: Sequence[Explained]) -> list[str]:
-    largest = connections[0]
-    host = largest.receiver or "ADDRESS"
-    commands = []
-    if largest.source != "capture":
-        commands += [
-            "# On the sender, headers of at most 2 million packets (250 MB):",
-            f"tcpdump -i any -s 128 -c 2000000 -w transfer.pcap tcp and host {host}",
-        ]
-    if largest.source not in ("ss", "flows") and "limits" in largest.unknown:
-        commands += [
-            "# On the sender, the clocks of the kernel, a minute long:",
-            f"for n in $(seq 60); do ss -tinm dst {host}; sleep 1; done > transfer.txt",
-        ]
-    return commands
