@@ -143,8 +143,8 @@ def limits_of(signs_s: Mapping[Sign, Column]) -> dict[Limit, Column]:
 def carried_of(trace: Trace, held: Held) -> Shares:
     """Give the shares of the data that was sent while each limit held, whose sum is 1.
 
-    The data of a round trip is divided by the time of the limits in it, but for that of the
-    application where another one held, too: while it pauses nothing is sent.
+    The data of a round trip is divided by the time of the limits in it. Where another one held, the
+    application has none of it: while it pauses nothing is sent.
     """
     sent, count = trace.sent, len(held.edges_s) - 1
     place = np.clip(np.searchsorted(held.edges_s, sent.time_s, side="right") - 1, 0, count - 1)
@@ -152,8 +152,10 @@ def carried_of(trace: Trace, held: Held) -> Shares:
     others_s = {limit: of for limit, of in held.limits_s.items() if limit != "application"}
     busy_s = np.sum(list(others_s.values()), axis=0)
     by_time = np.divide(data, busy_s, out=np.zeros(count), where=busy_s > 0)
-    carried = {limit: float((of * by_time).sum()) for limit, of in others_s.items()}
-    return shares({**carried, "application": float(data[busy_s <= 0].sum())})
+    carried = dict.fromkeys(LIMITS, 0.0)
+    carried.update((limit, float((of * by_time).sum())) for limit, of in others_s.items())
+    carried["application"] = float(data[busy_s <= 0].sum())
+    return shares(carried)
 
 
 def pauses_of(trace: Trace) -> list[tuple[float, float]]:

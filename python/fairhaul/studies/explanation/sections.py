@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.report.outcome import Section
 from fairhaul.statistics.estimate import text as estimate_text
@@ -105,7 +105,7 @@ def _by_cause(connections: Sequence[Explained]) -> list[Table]:
 
 
 def _shares(
-    title: str, rows: Sequence[tuple[Explained, Mapping[str, float]]], names: Mapping[str, str]
+    title: str, rows: Sequence[tuple[Explained, Mapping[Any, float]]], names: Mapping[str, str]
 ) -> list[Table]:
     """Lay out shares; nothing if none is worth a column."""
     shown = [key for key in names if any(of[key] >= SHOWN for _, of in rows)]
