@@ -11,24 +11,29 @@ import pytest
 
 import fairhaul
 from fairhaul import cli
-from fairhaul.host.buffers import raised, send_limit_bytes
+from fairhaul.host.buffers import DEFAULT_SEND_BYTES, raised, send_limit_bytes
 from fairhaul.host.deployable import Way, pacing_command
 from fairhaul.jobs.values import Running
-from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import estimate
 from fairhaul.studies import advice
 from fairhaul.studies.advice import words
-from fairhaul.studies.advice.changes import changes
-from fairhaul.studies.advice.path import Known
-from fairhaul.studies.advice.tournament import (
-    CANDIDATES,
-    TODAY,
-    Advice,
-    Entry,
-    Run,
-    _Rounds,
-    play,
+from fairhaul.studies.advice.commands import buffer_bytes, commands
+from fairhaul.studies.advice.hosts import (
+    KNOBS,
+    NOW,
+    Candidate,
+    Change,
+    Choices,
+    Hosts,
+    choices_of,
+    name_of,
 )
+from fairhaul.studies.advice.measured import completion_s
+from fairhaul.studies.advice.path import Known
+from fairhaul.studies.advice.results import Advice, Entry
+from fairhaul.studies.advice.runs import REFERENCE, Rounds, Run
+from fairhaul.studies.advice.sensitivity import sensitivity
+from fairhaul.studies.advice.tournament import play, recommended
 from fairhaul.studies.comparison.question import Question
 from fairhaul.studies.explanation.observed import observed
 from tests.captures import FRAME, Transfer, losing, pcap, policer
@@ -43,16 +48,26 @@ ESTAB 0 0 10.0.0.1:5002 10.0.0.2:44013
 ESTAB 0 0 10.0.0.1:ssh 192.0.2.9:50000
      cubic rtt:1.5/0.7 data_segs_out:300 delivery_rate 96.1Mbps minrtt:0.5
 """
-PATH = {"rate": "50 Mbit/s", "rtt": "20 ms", "size": "10 GB", "budget": "6 s"}
+PATH = {"rate": "50 Mbit/s", "rtt": "20 ms", "size": "10 GB", "budget": "4 s"}
 # For what does not depend on the goodput of anything.
 QUICK = {**PATH, "budget": "1 s"}
 
 
+@pytest.fixture(autouse=True)
+def default_send_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hosts are those of Linux as it is installed, whatever this one has."""
+    monkeypatch.setattr(advice, "send_limit_bytes", lambda: DEFAULT_SEND_BYTES)
+
+
 def advised(
-    question: Question, known: Known, most_harm: float, running: Running | None = None
+    question: Question,
+    known: Known,
+    choices: Choices,
+    most_harm: float = 1.0,
+    running: Running | None = None,
 ) -> Advice:
     """Give the advice for a host that has none of the controllers."""
-    return play(question, known, running or Running(), most_harm=most_harm, ways={})
+    return play(question, known, choices, running or Running(), most_harm=most_harm, ways={})
 
 
 def with_loss_events(done: Advice, events: Sequence[int]) -> Advice:
@@ -79,10 +94,16 @@ def test_connections_show_the_rate_together_and_the_round_trip_time() -> None:
         "Not counted: connections to 192.0.2.9. 0.02 % of the segments were retransmitted; that is "
         "not used as random loss, because the connections may have filled the buffer."
     )
-    question, known = advice.read_path(["cubic"], SS, rate="1 Gbit/s")
+    question, known, choices = advice.read_path(["cubic"], SS, rate="1 Gbit/s")
     assert question.rate_bps == 1_000_000_000
     assert question.rtts_s == (0.08002,)
     assert known.loss is None, "what its own overshoot costs is not random"
+    assert choices.now.text() == "cubic over one connection, Linux's default buffers"
+    _, _, choices = advice.read_path(["cubic"], SS, rate="1 Gbit/s", now="4xbbr", buffers="8MiB")
+    assert (name_of(choices.now.controller), choices.now.streams) == ("bbr", 4)
+    # The kernel doubles what a program asks for, and about two thirds of the other one are payload.
+    assert choices.now.send_buffer == f"{4 << 20} B"
+    assert choices.now.receive_buffer == f"{171 / 256 * (8 << 20):.0f} B"
     with pytest.raises(fairhaul.ScenarioError, match="no round-trip time"):
         observed("nothing of the kind")
 
@@ -134,7 +155,7 @@ def test_a_rate_that_something_else_limits_is_not_that_of_the_path(
     if limit is not None:
         with pytest.raises(fairhaul.ScenarioError, match=f"the {limit} limits.*give --rate"):
             advice.read_path(["cubic"], f"\t {text}")
-        _, known = advice.read_path(["cubic"], f"\t {text}", rate="10 Gbit/s")
+        _, known, _ = advice.read_path(["cubic"], f"\t {text}", rate="10 Gbit/s")
         assert known.observed is not None
         assert known.observed.limit == limit
 
@@ -142,7 +163,7 @@ def test_a_rate_that_something_else_limits_is_not_that_of_the_path(
 def test_a_capture_gives_the_path_and_says_what_limits(tmp_path: Path) -> None:
     file = tmp_path / "transfer.pcap"
     file.write_bytes(pcap([Transfer(packets=4000, window=60).run(policer(4e6, 60_000))]))
-    question, known = advice.read_path(["cubic"], file)
+    question, known, _ = advice.read_path(["cubic"], file)
     assert question.rate_bps == pytest.approx(4e6, rel=0.01)
     assert question.rtts_s[0] == pytest.approx(0.05, rel=0.02)
     assert known.policer is not None
@@ -151,7 +172,7 @@ def test_a_capture_gives_the_path_and_says_what_limits(tmp_path: Path) -> None:
     assert known.observed.first().startswith("A policer of 4 Mbit/s (Ethernet frames) with a burst")
     assert known.observed.text().startswith("Read from one connection to ")
     # What is given has priority.
-    question, known = advice.read_path(["cubic"], file, rate="10 Mbit/s", buffer="20ms")
+    question, known, _ = advice.read_path(["cubic"], file, rate="10 Mbit/s", buffer="20ms")
     assert (question.rate_bps, known.policer, known.buffer) == (10_000_000, None, "20ms")
     small = Transfer(packets=2000, window=40, announced=57_920, scale=0)
     file.write_bytes(pcap([small.run(losing(lambda _: False))]))
@@ -164,8 +185,8 @@ def test_a_capture_gives_the_path_and_says_what_limits(tmp_path: Path) -> None:
 def test_what_the_buffers_of_this_host_allow_stands_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    question, known = advice.read_path(["cubic", "reno"], **QUICK)  # type: ignore[arg-type]
-    done = advised(question, known, 1.0)
+    question, known, choices = advice.read_path(["reno"], **QUICK)  # type: ignore[arg-type]
+    done = advised(question, known, choices)
     far = replace(question, rate_bps=10_000_000_000, rtts_s=(0.1,))
     monkeypatch.setattr(words, "send_limit_bytes", lambda: 4 << 20)
     answer = replace(done, question=far).outcome().answer
@@ -196,31 +217,132 @@ def test_what_is_not_known_is_drawn() -> None:
 
 
 def test_a_controller_that_takes_everything_is_not_recommended(tmp_path: Path) -> None:
-    question, known = advice.read_path(["cubic", "scalable", "reno", "bic"], **PATH)  # type: ignore[arg-type]
+    question, known, choices = advice.read_path(["scalable", "reno", "bic"], **PATH)  # type: ignore[arg-type]
     kept = Running(out=tmp_path / "runs")
-    strict = advised(question, known, 0.15, kept)
+    strict = advised(question, known, choices, 0.15, kept)
     assert strict.winner.allowed
     assert strict.winner.harm.mean <= 0.15
-    free = advised(question, known, 1.0, kept)
+    free = advised(question, known, choices, 1.0, kept)
     assert free.winner.goodput.mean >= strict.winner.goodput.mean
-    assert free.entries[0].name == free.winner.name, "without a limit the fastest wins"
+    assert all(entry.allowed for entry in free.entries)
+    assert free.winner.log_goodput >= free.now.log_goodput
     assert len(free.settings) == 12
-    again = advised(question, known, 1.0)
+    again = advised(question, known, choices)
     assert again.to_dict() == free.to_dict(), "the same question has the same answer"
 
 
-def entry(name: str, goodputs: list[float]) -> Entry:
+def entry(name: str, goodputs: Sequence[float], *, changes: int = 1, port: bool = False) -> Entry:
     runs = [
-        Run(goodput_bps=value, others_bps=1.0, loss_rate=0.0, loss_events=20) for value in goodputs
+        Run(
+            completion_s=8e9 / value,
+            goodput_bps=value,
+            others_bps=1.0,
+            retransmitted=0.0,
+            loss_events=20,
+            limits={"congestion window": 1.0},
+            is_over=True,
+        )
+        for value in goodputs
     ]
     return Entry(
-        name=name,
+        candidate=Candidate(
+            hosts=Hosts(controller={"kind": "cubic"}),
+            changes=tuple(Change(name=name, to={}) for _ in range(changes)),
+        ),
         runs=runs,
         goodput=estimate(goodputs),
         harm=estimate([0.0] * len(runs)),
         best=0,
         allowed=True,
+        is_port=port,
     )
+
+
+def test_each_further_change_must_be_worth_it_beyond_chance() -> None:
+    noise = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0)
+    now = entry(NOW, [100.0] * 6, changes=0)
+
+    def like(name: str, factor: float, *, changes: int = 1, port: bool = False) -> Entry:
+        return entry(name, [100 * factor * each for each in noise], changes=changes, port=port)
+
+    assert recommended([now, like("fq", 1.04)]) is now, "4 % are less than the margin"
+    far = entry("htcp", [300.0, 300.0, 40.0, 300.0, 50.0, 300.0])
+    assert recommended([now, far]) is now, "three times as fast, or half, may be chance"
+    bbr, both = like("bbr", 1.5), like("bbr + fq", 1.55, changes=2)
+    assert recommended([now, bbr, both]) is bbr, "the second change adds 3 %"
+    port = like("fhstcp", 1.56, port=True)
+    assert recommended([now, bbr, port]) is bbr, "so does the port"
+    better = like("fhstcp", 1.8, port=True)
+    assert recommended([now, bbr, both, better]) is better
+    harmful = replace(now, allowed=False)
+    slow = like("reno", 0.5)
+    assert recommended([harmful, slow]) is slow, "what harms others is replaced in any case"
+    least = replace(slow, allowed=False, harm=estimate([-0.1] * 6))
+    assert recommended([harmful, least]) is least
+
+
+def test_a_transfer_longer_than_its_run_goes_on_at_the_rate_of_the_last_two_thirds() -> None:
+    # 100 bytes a second for a second, then 10 for two.
+    figures = {"until_s": [1.0, 2.0, 3.0], "received_bytes": [100.0, 110.0, 120.0]}
+    assert completion_s(figures, 50) == pytest.approx(0.5)
+    assert completion_s(figures, 115) == pytest.approx(2.5)
+    assert completion_s(figures, 220) == pytest.approx(3 + 100 / 10)
+
+
+def test_completion_times_have_a_median_and_a_spread() -> None:
+    of = entry("cubic", [8e9 / seconds for seconds in range(1, 12)])
+    assert of.median_s == pytest.approx(6)
+    assert (of.completion_s(0.1), of.completion_s(0.9)) == pytest.approx((2, 10))
+
+
+def test_the_knobs_are_changes_of_what_the_hosts_are_now() -> None:
+    now = Hosts(controller={"kind": "cubic"}, streams=4, send_buffer="auto", receive_buffer="auto")
+    found = choices_of(now, {}, {}, KNOBS)
+    changed = {
+        change.name: Candidate(hosts=now).changed(change).hosts.keys(1e9) for change in found.stock
+    }
+    assert list(changed) == [
+        *("larger buffers", "fq", "fq maxrate 90%", "fq maxrate 50%"),
+        *("one stream", "2 streams", "8 streams", "16 streams", "packets of 9000 B"),
+    ]
+    assert changed["larger buffers"]["send_buffer"] == "unlimited"
+    assert changed["fq maxrate 90%"]["max_pacing_rate"] == "225000000 bit/s", "of each of four"
+    assert changed["16 streams"]["connections"] == 16
+    assert "connections" not in changed["one stream"]
+    assert changed["packets of 9000 B"]["packet"] == "9000 B"
+    assert found.ports == []
+
+
+def test_large_packets_leave_the_bytes_of_the_buffer_as_they_are() -> None:
+    question, known, choices = advice.read_path(["packets"], **QUICK)  # type: ignore[arg-type]
+    rounds = Rounds(question, known, Running())
+    (large,) = choices.stock
+    now = Candidate(hosts=choices.now)
+    capacities = [
+        [of.described["links"][0]["capacity_s"] for of in rounds.scenarios(candidate)]
+        for candidate in (now, now.changed(large))
+    ]
+    # The smallest one holds one of the large packets, which take 1.44 ms.
+    assert capacities[1] == pytest.approx([max(of or 0, 0.00144) for of in capacities[0]], abs=1e-6)
+    assert len(set(capacities[0])) == 12
+
+
+def test_buffers_that_hold_the_path_twice_are_not_raised() -> None:
+    alone = {**QUICK, "cross": "1xcubic", "buffer": "1bdp", "loss": 0.0}
+    question, known, choices = advice.read_path(["buffers"], **alone)  # type: ignore[arg-type]
+    done = advised(question, known, choices)
+    assert [of.name for of in done.entries] == [NOW]
+    assert done.winner is done.now
+    found = with_loss_events(done, [20] * 12).outcome().answer
+    assert "Change nothing: no change makes it 5 % faster beyond chance." in found
+    small = replace(choices, now=replace(choices.now, send_buffer="10000 B"))
+    done = advised(question, known, small)
+    # 20 kB of memory, half of it records, in each round trip of 20 ms or more.
+    assert done.now.goodput.mean < 8e6
+    assert max(done.now.limits, key=done.now.limits.__getitem__) == "send buffer"
+    assert "the send buffer keeps it back for" in done.outcome().answer
+    assert done.winner.name == "larger buffers"
+    assert "buffers" in commands(done)[0][0]
 
 
 def test_when_the_answer_changes_is_a_rule_that_separates() -> None:
@@ -234,43 +356,51 @@ def test_when_the_answer_changes_is_a_rule_that_separates() -> None:
     ]
     usual = entry("cubic", [100.0] * 6)
     shallow = entry("bbr", [150.0, 150.0, 50.0, 50.0, 50.0, 50.0])
-    assert changes(usual, [usual, shallow], settings) == [
+    assert sensitivity(usual, [usual, shallow], settings) == [
         "bbr is faster than cubic in 2 of 6 settings: with a buffer below 0.5 bdp, a rule that is "
         "right for 6 of the 6 settings."
     ]
     odd = entry("htcp", [150.0, 50.0, 50.0, 150.0, 50.0, 150.0])
-    assert "no single property" in changes(usual, [odd], settings)[0]
-    assert changes(usual, [entry("reno", [104.0] * 6)], settings) == [], "4 % is no difference"
+    assert "no single property" in sensitivity(usual, [odd], settings)[0]
+    assert sensitivity(usual, [entry("reno", [104.0] * 6)], settings) == [], "4 % is no difference"
 
 
 def test_commands_fit_the_winner_and_the_host() -> None:
-    question, known = advice.read_path(["cubic", "4xcubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
-    done = advised(question, known, 1.0)
-    kind = controller_of(done.winner.name)
-    of_kernel = dict(words.commands(replace(done, ways={kind: Way.KERNEL})))
-    assert of_kernel["a test with iperf3"].startswith(f"iperf3 -c FAR -C {kind}")
-    nowhere = words.commands(done)
-    assert nowhere[-1] == (f"on the sender: {kind} is not available on this host", "")
+    question, known, choices = advice.read_path(["4xcubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
+    done = advised(question, known, choices)
+    (port,) = (of for of in done.entries if of.name == "fhstcp")
+    done = replace(done, winner=port)
+    of_kernel = dict(commands(replace(done, ways={"fhstcp": Way.KERNEL})))
+    assert of_kernel["a test with iperf3"] == "iperf3 -c FAR -C fhstcp -t 60"
+    nowhere = commands(done)
+    assert nowhere == [("on the sender: fhstcp is not available on this host", "")]
+    assert commands(replace(done, winner=done.now)) == [], "no change has no commands"
+    (several,) = (of for of in done.entries if of.name == "4xcubic")
+    assert commands(replace(done, winner=several)) == [
+        ("4 connections, here with iperf3", "iperf3 -c FAR -C cubic -P 4 -t 60")
+    ]
     # 50 Mbit/s for 20 ms are 125 kB, and up to 250 kB wait. Four times 375 kB are 1.43 MiB, and
     # four times what is under way alone are less than one.
     assert 250_000 < done.path_bytes <= 375_000 + 1500
-    assert words.buffer_bytes(done) == 2 << 20
+    assert buffer_bytes(done) == 2 << 20
     far = replace(done, path_bytes=625e6)
-    assert words.buffer_bytes(far) == 65535 << 14, "no window is larger"
-    assert "the largest window of TCP" in words.commands(far)[0][0]
+    assert buffer_bytes(far) == 65535 << 14, "no window is larger"
+    larger = replace(port.candidate.hosts, send_buffer="unlimited")
+    raised_too = replace(port, candidate=replace(port.candidate, hosts=larger))
+    assert "the largest window of TCP" in commands(replace(far, winner=raised_too))[0][0]
 
 
 def test_no_command_stands_under_runs_that_are_too_short() -> None:
-    question, known = advice.read_path(["cubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
-    short = with_loss_events(advised(question, known, 1.0), [20] * 10 + [4] * 2)
+    question, known, choices = advice.read_path(["fhstcp"], **QUICK)  # type: ignore[arg-type]
+    short = with_loss_events(advised(question, known, choices), [20] * 10 + [4] * 2)
     short = replace(short, duration_s=1.8)
     assert (short.short, short.is_long_enough) == (2, False)
     assert short.wanted_budget_s == pytest.approx(5.0), "20 loss events take five times as long"
     found = short.outcome()
-    assert found.answer.startswith(
+    assert (
         "Cannot say yet: runs of 1.8 s are too short for the long term in 2 of 12 settings; about "
         "--budget 1min would do. So far "
-    )
+    ) in found.answer
     assert not [section for section in found.evidence() if section.commands]
     # 712 Mbit/s are more than what a path of 50 Mbit/s gives.
     seen = replace(short, known=replace(known, observed=observed(SS)))
@@ -283,8 +413,8 @@ def test_no_command_stands_under_runs_that_are_too_short() -> None:
 
 
 def test_what_was_read_is_printed_once_before_the_runs_and_stands_on_the_page() -> None:
-    question, known = advice.read_path(["cubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
-    done = replace(advised(question, known, 1.0), known=replace(known, observed=observed(SS)))
+    question, known, choices = advice.read_path(["fhstcp"], **QUICK)  # type: ignore[arg-type]
+    done = replace(advised(question, known, choices), known=replace(known, observed=observed(SS)))
     sections = done.outcome().evidence()
     read = [of for of in sections if any(text.startswith("Read from") for text in of.text)]
     assert [of.detailed for of in read] == [True]
@@ -305,52 +435,54 @@ def test_limits_of_buffers_are_only_raised(tmp_path: Path) -> None:
 
 
 def test_the_scenario_of_every_candidate_has_the_pacing_that_a_command_sets() -> None:
-    names = ["cubic", "4xreno", "bbr3", "fhstcp:c=20"]
-    question, known = advice.read_path(names, **QUICK)  # type: ignore[arg-type]
-    rounds = _Rounds(question, known, Running())
-    rounds.duration_s = 10.0
-    done = advised(question, known, 1.0)
-    for name, transport in question.controllers.items():
-        (chosen,) = (entry for entry in done.entries if entry.name == name)
-        commands = [text for _, text in words.commands(replace(done, winner=chosen))]
-        paced = [text.split()[-1] for text in commands if " qdisc " in text]
-        for scenario in rounds._scenarios(name, transport):
+    question, known, choices = advice.read_path(
+        ["fq", "maxrate", "4xreno", "bbr"],
+        **QUICK,  # type: ignore[arg-type]
+    )
+    rounds = Rounds(question, known, Running())
+    now = Candidate(hosts=choices.now)
+    done = advised(question, known, choices)
+    for candidate in (now, *(now.changed(change) for change in (*choices.stock, *choices.ports))):
+        chosen = replace(done.now, candidate=candidate)
+        printed = [text for _, text in commands(replace(done, winner=chosen))]
+        paced = [text.split(" root ")[1] for text in printed if " qdisc " in text]
+        for scenario in rounds.scenarios(candidate):
             flows = json.loads(scenario.describe())["flows"]
             own = [flow for flow in flows if flow["role"] == "measured"]
-            assert [[flow["pacing"]] for flow in own] == [paced] * transport.connections
+            assert len(own) == candidate.hosts.streams
+            assert {flow.get("pacing") for flow in own} == {"fq" if paced else None}
+            rates = {flow["max_pacing_rate_bps"] for flow in own}
+            limits = [f"fq maxrate {rate // 1000}kbit" if rate else "fq" for rate in rates]
+            assert not paced or limits == paced
             assert not any("pacing" in flow for flow in flows if flow["role"] != "measured")
-    # One value is the source of both: without it, neither the key nor the command is left.
-    unpaced = {name: replace(of, pacing=None) for name, of in question.controllers.items()}
-    done = replace(done, question=replace(question, controllers=unpaced))
-    assert not any(" qdisc " in text for _, text in words.commands(done))
-    scenario = rounds._scenarios("cubic", unpaced["cubic"])[0]
-    assert not any("pacing" in flow for flow in json.loads(scenario.describe())["flows"])
 
 
 def test_only_the_queue_fq_has_a_command() -> None:
     assert pacing_command("fq") == "tc qdisc replace dev DEVICE root fq"
+    limited = "tc qdisc replace dev DEVICE root fq maxrate 450000kbit"
+    assert pacing_command("fq", 450_000_000) == limited
     with pytest.raises(fairhaul.Refused, match='does not pace as pacing = "quic"'):
         pacing_command("quic")
 
 
 def test_harm_is_compared_with_a_flow_of_today() -> None:
-    question, known = advice.read_path(["cubic", "reno"], **QUICK)  # type: ignore[arg-type]
-    played = _Rounds(question, known, Running()).play(question.controllers, 4, 1.0)
-    unpaced = {"cubic": replace(question.controllers["cubic"], pacing=None)}
-    alone = _Rounds(question, known, Running()).play({**unpaced, "reno": unpaced["cubic"]}, 4, 1.0)
-    assert played[TODAY] == alone["cubic"], "the reference is not paced"
-    assert played[TODAY] != played["cubic"], "the candidate is"
-    done = advised(question, known, 1.0)
-    assert words.simulated(done).startswith("Every candidate was simulated with fq on the sender.")
-    assert done.values()["question"]["pacing"] == "fq"
+    question, known, choices = advice.read_path(["fq"], **QUICK)  # type: ignore[arg-type]
+    (paced,) = (Candidate(hosts=choices.now).changed(change) for change in choices.stock)
+    played = Rounds(question, known, Running()).play([paced], 4, 1.0)
+    same = replace(REFERENCE.hosts, pacing="fq")
+    again = Candidate(hosts=same, changes=(Change(name="again", to={}),))
+    alone = Rounds(question, known, Running()).play([again], 4, 1.0)
+    assert played[REFERENCE.name] == alone[REFERENCE.name]
+    assert played[REFERENCE.name] != alone["again"], "the reference is not paced"
+    done = advised(question, known, choices)
+    assert words.simulated(done).startswith("Every candidate has the hosts as they are now, ex")
     assert done.today.mean > 0
 
 
 def test_competing_flows_have_the_parameters_of_the_question() -> None:
-    question, known = advice.read_path(["cubic"], cross="2x4xfhstcp:c=20", **QUICK)  # type: ignore[arg-type]
-    rounds = _Rounds(question, known, Running())
-    rounds.duration_s = 10.0
-    described = json.loads(rounds._scenarios("cubic", question.controllers["cubic"])[0].describe())
+    question, known, choices = advice.read_path(["cubic"], cross="2x4xfhstcp:c=20", **QUICK)  # type: ignore[arg-type]
+    rounds = Rounds(question, known, Running())
+    described = json.loads(rounds.scenarios(Candidate(hosts=choices.now))[0].describe())
     others = [flow for flow in described["flows"] if flow["role"] == "background"]
     assert {flow["parameters"]["c"] for flow in others} == {20}
     assert len(others) % 4 == 0, "each of them has four connections"
@@ -359,70 +491,77 @@ def test_competing_flows_have_the_parameters_of_the_question() -> None:
 @needs_ports
 def test_the_commands_install_what_was_simulated() -> None:
     name = "2xfhstcp:c=20,eta_floor=false"
-    question, known = advice.read_path([name, "cubic"], **QUICK)  # type: ignore[arg-type]
-    done = with_loss_events(advised(question, known, 1.0), [20] * 12)
-    (simulated,) = (entry for entry in done.entries if entry.name == name)
+    question, known, choices = advice.read_path([name], **QUICK)  # type: ignore[arg-type]
+    done = with_loss_events(advised(question, known, choices), [20] * 12)
+    (simulated,) = (of for of in done.entries if of.name == name)
     done = replace(done, winner=simulated)
-    assert words.answer(done).startswith("Use fhstcp:c=20,eta_floor=false over 2 connections")
-    explained = dict(words.commands(replace(done, ways={"fhstcp": Way.PORT})))
+    assert words.answer(done).startswith(f"Change to {name}: it then takes ")
+    explained = dict(commands(replace(done, ways={"fhstcp": Way.PORT})))
     assert "or for all connections to the other site, 2 for each transfer" in explained
-    commands = list(explained.values())
-    assert "sudo fairhaul kernel install fhstcp --set c=20/s --set eta_floor=off" in commands
-    assert "iperf3 -c FAR -C fh_fhstcp -P 2 -t 60" in commands
+    printed = list(explained.values())
+    assert "sudo fairhaul kernel install fhstcp --set c=20/s --set eta_floor=off" in printed
+    assert "iperf3 -c FAR -C fh_fhstcp -P 2 -t 60" in printed
 
 
 @needs_ports
 def test_a_port_is_simulated_by_its_rule_and_a_module_by_the_kernels() -> None:
     def variant(way: Way, name: str = "bic") -> tuple[str, list[str]]:
         ways = {"bic": way}
-        question, known = advice.read_path([name, "cubic"], **QUICK, ways=ways)  # type: ignore[arg-type]
-        done = advised(question, known, 1.0)
-        (simulated,) = (entry for entry in done.entries if entry.name == name)
+        question, known, choices = advice.read_path([name], **QUICK, ways=ways)  # type: ignore[arg-type]
+        done = advised(question, known, choices)
+        (simulated,) = (of for of in done.entries if of.name == name)
+        assert simulated.is_port == bool(choices.ports)
         done = replace(done, winner=simulated)
-        scenario = _Rounds(question, known, Running())
-        scenario.duration_s = 10.0
-        described = json.loads(scenario._scenarios(name, question.controllers[name])[0].describe())
-        commands = [text for _, text in words.commands(replace(done, ways=ways))]
-        return described["flows"][0]["parameters"]["variant"], commands
+        scenario = Rounds(question, known, Running()).scenarios(simulated.candidate)[0]
+        described = json.loads(scenario.describe())
+        printed = [text for _, text in commands(replace(done, ways=ways))]
+        return described["flows"][0]["parameters"]["variant"], printed
 
-    rule, commands = variant(Way.PORT)
+    rule, printed = variant(Way.PORT)
     assert rule == "paper"
-    assert "sudo fairhaul kernel install bic" in commands
-    rule, commands = variant(Way.KERNEL)
+    assert "sudo fairhaul kernel install bic" in printed
+    rule, printed = variant(Way.KERNEL)
     assert rule == "linux"
-    assert "iperf3 -c FAR -C bic -t 60" in commands
+    assert "iperf3 -c FAR -C bic -t 60" in printed
     # The module of the kernel has its own values.
-    rule, commands = variant(Way.KERNEL, "bic:beta=0.2")
+    rule, printed = variant(Way.KERNEL, "bic:beta=0.2")
     assert rule == "paper"
-    assert "sudo fairhaul kernel install bic --set beta=0.2" in commands
-    assert "iperf3 -c FAR -C fh_bic -t 60" in commands
+    assert "sudo fairhaul kernel install bic --set beta=0.2" in printed
+    assert "iperf3 -c FAR -C fh_bic -t 60" in printed
 
 
 def test_candidates_are_what_the_host_can_use() -> None:
-    ways = {"reno": Way.KERNEL, "fhstcp": Way.PORT}
-    assert advice.usable(ways, every=False) == ["cubic", "reno", "fhstcp", "4xcubic"]
-    assert advice.usable(ways, every=True) == [*CANDIDATES, "4xcubic"]
+    ways = {"reno": Way.KERNEL, "bbr": Way.KERNEL, "fhstcp": Way.PORT}
+    assert advice.usable(ways, every=False) == ["cubic", "reno", "bbr", "fhstcp"]
+    assert advice.usable(ways, every=True) == list(advice.CANDIDATES)
+    _, _, choices = advice.read_path(advice.usable(ways, every=False), **QUICK, ways=ways)  # type: ignore[arg-type]
+    assert [change.name for change in choices.stock] == ["reno", "bbr"], "cubic is no change"
+    assert [change.name for change in choices.ports] == ["fhstcp"]
 
 
 def test_the_command_prints_advice_and_writes_a_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = [item for key, value in PATH.items() for item in (f"--{key}", value)]
-    only = ["--only", "cubic", "--only", "reno"]
-    assert cli.status_of(["advise", *path, *only, "--out", str(tmp_path), "--report"]) == 0
+    path = [x for key, of in PATH.items() if key != "size" for x in (f"--{key}", of)]
+    path += ["--only", "fq", "--only", "reno", "--size", "20MB", "--out", str(tmp_path)]
+    assert cli.status_of(["advise", *path, "--report"]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("Use ")
+    assert printed.startswith("As it is now (cubic over one connection, Linux's default buffers), ")
+    assert "Change " in printed
     assert printed.endswith(f"Report: {tmp_path}/report.html\n")
-    assert "buffers" in printed
     assert "Each run of the final lasts" in printed
-    assert "Every candidate was simulated with fq on the sender." in printed
     page = (tmp_path / "report.html").read_text()
     assert "When the answer would change" in page
-    assert "Every candidate was simulated with fq on the sender." in page
-    assert cli.status_of(["advise", *path, *only, "--out", str(tmp_path), "--json"]) == 0
+    assert "Every candidate has the hosts as they are now" in page
+    assert cli.status_of(["advise", *path, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["values"]
-    assert found["recommended"] in {"cubic", "reno"}
-    assert len(found["candidates"][0]["goodput_by_setting_bps"]) == 12
+    assert found["recommended"] in {NOW, "fq", "reno", "fq + reno", "reno + fq"}
+    (now,) = (of for of in found["candidates"] if of["name"] == NOW)
+    assert len(now["goodput_by_setting_bps"]) == 12
+    times = now["completion_s"]
+    assert times["p10"] < times["median"] < times["p90"]
+    assert 0 < now["retransmitted"] < 1
+    assert sum(now["limits"].values()) == pytest.approx(1.0)
 
 
 def test_a_policer_drops_what_exceeds_the_rate(
@@ -447,6 +586,8 @@ def test_mistakes_of_a_path_are_refused(capsys: pytest.CaptureFixture[str]) -> N
         ([], "--rate: required"),
         (["--rate", "1Gbit/s", "--rtt", "80"], '--rtt 80: "80" has no unit'),
         (["--rate", "10Gbit/s", "--rtt", "80ms", "--budget", "1s"], "--budget 1s"),
+        (["--rate", "1Gbit/s", "--rtt", "8ms", "--now", "cubik"], "--now: "),
+        (["--rate", "1Gbit/s", "--rtt", "8ms", "--buffers", "8"], "--buffers 8: "),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--cross", "4xcubik"], "--cross 4xcubik: "),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--policer", "x"], '"x" is not a size; wanted the'),
         (["--rate", "1Gbit/s", "--rtt", "8ms", "--policer", "1MB", "--buffer", "1ms"], "one of"),

@@ -13,6 +13,7 @@ from fairhaul.jobs.store import sources
 from fairhaul.measures import measures
 from fairhaul.record import outcome
 from fairhaul.studies import expectations, papers
+from fairhaul.studies.advice import measured as advice_figures
 from fairhaul.studies.attack import figures as attack_figures
 from fairhaul.studies.cells import figures as cell_figures
 from fairhaul.studies.scoring import figures as score_figures
@@ -26,7 +27,11 @@ STUDIES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "run": (outcome.record_of, "record/record.py", "measures/measures.py"),
     "sweep": (measures.figures, "measures/fairness.py", "figures/swept.py"),
     "compare": (measures.figures, "measures/losses.py", "studies/comparison/plan.py"),
-    "advise": (measures.figures, "measures/losses.py", "studies/advice/tournament.py"),
+    "advise": (
+        advice_figures.transfer_figures,
+        "measures/losses.py",
+        "studies/advice/tournament.py",
+    ),
     "score": (score_figures.figures_of, "measures/dynamics.py", "studies/scoring/cases.py"),
     "check": (expectations.expected, "measures/formula.py", "studies/expectations/checking.py"),
     "attack": (attack_figures.figures_of, "measures/dynamics.py", "studies/attack/search.py"),

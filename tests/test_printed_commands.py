@@ -16,7 +16,7 @@ from fairhaul.host.deployable import Way
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_transport
 from fairhaul.studies import advice, evaluation
-from fairhaul.studies.advice import words
+from fairhaul.studies.advice.commands import commands as advice_commands
 from tests.compiled import bpf_object, crate
 from tests.conftest import Fairhaul
 from tests.kernel_host import needs_kernel
@@ -159,11 +159,13 @@ def test_what_compare_says_of_deployment_can_be_carried_out(fairhaul: Fairhaul) 
 
 @needs_kernel
 def test_the_commands_of_an_advice_can_be_carried_out(fairhaul: Fairhaul) -> None:
-    question, known = advice.read_path(["fhstcp:c=20,eta_floor=false", "cubic"], **QUICK)  # type: ignore[arg-type]
-    done = advised(question, known, 1.0)
-    for entry in done.entries:
-        ways = {"fhstcp": Way.PORT, "cubic": Way.KERNEL}
-        commands = [text for _, text in words.commands(replace(done, winner=entry, ways=ways))]
+    question, known, choices = advice.read_path(["fhstcp:c=20,eta_floor=false", "reno"], **QUICK)  # type: ignore[arg-type]
+    done = advised(question, known, choices)
+    changed = [entry for entry in done.entries if entry is not done.now]
+    assert {entry.name.partition(":")[0] for entry in changed} == {"fhstcp", "reno"}
+    for entry in changed:
+        ways = {"fhstcp": Way.PORT, "reno": Way.KERNEL}
+        commands = [text for _, text in advice_commands(replace(done, winner=entry, ways=ways))]
         installs = [text for text in commands if text.startswith("sudo fairhaul ")]
         assert len(installs) == entry.name.startswith("fhstcp")
         for command in installs:
@@ -171,7 +173,7 @@ def test_the_commands_of_an_advice_can_be_carried_out(fairhaul: Fairhaul) -> Non
             assert (ran.returncode, "would load" in ran.stdout) == (0, True), command
         (route,) = (text for text in commands if " ip route " in text)
         # A controller that is not installed here stands for that of the kernel.
-        route = re.sub(r"fh_\w+$", "cubic", route.removeprefix("sudo "))
+        route = re.sub(r"\w+$", "cubic", route.removeprefix("sudo "))
         for word, value in {
             "PREFIX": "198.51.100.0/24",
             "GATEWAY": "192.0.2.2",

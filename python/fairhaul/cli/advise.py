@@ -1,4 +1,4 @@
-"""The command `advise`: which controller for a transfer, and the commands to use it."""
+"""The command `advise`: what to change about the hosts of a transfer, with the commands."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.options import spooled
 from fairhaul.cli.study import Work, study
+from fairhaul.studies.advice.hosts import PACKET_BYTES
 
 
 @click.command(
@@ -39,6 +40,22 @@ from fairhaul.cli.study import Work, study
     type=click.FloatRange(0, 1),
 )
 @option(
+    "--now NxCC",
+    "Controller and connections in use, e.g. bbr or 4xcubic. Default: what was read, or one "
+    "connection of cubic.",
+)
+@option(
+    "--buffers SIZE",
+    "Largest socket buffers of both hosts now, e.g. 64MB. Default: what was read, the send buffer "
+    "of this host, and the receive buffer of Linux.",
+)
+@option(
+    "--mtu BYTES",
+    "Size of packets now.",
+    type=click.IntRange(576, 64000),
+    default=PACKET_BYTES,
+)
+@option(
     "--from FILE",
     "Output of `ss -ti dst ADDRESS` during a transfer, or a packet capture (- for standard "
     "input). What is not given of the path is read from it.",
@@ -53,17 +70,23 @@ from fairhaul.cli.study import Work, study
     default=0.25,
 )
 @flag("--any", "Also try controllers that this host lacks.", name="every")
-@option("--only CC", "Try this candidate, e.g. 4xcubic; may be repeated.", multiple=True)
+@option(
+    "--only CHANGE",
+    "Try this change: buffers, fq, maxrate, streams, packets, or a controller, e.g. bbr or "
+    "4xcubic; may be repeated.",
+    multiple=True,
+)
 @option("--budget TIME", "Processor time that all runs together may cost.", default="5min")
 @study("advise")
 def advise(from_: Path | None, only: tuple[str, ...], work: Work, **how: Any) -> None:
-    """Say which controller suits a transfer, with the commands.
+    """Say what to change about a transfer's hosts, with the commands.
 
-    The controllers that this host can use compete over 12 settings of what is not known of the
-    path: its buffer, the competing flows and the loss. The advice is the fastest candidate that
-    leaves enough to the competing flows. All candidates are simulated with fq on the sender, as the
-    commands set it. A second of the budget is 2.5 million packets, or more
-    where hosts send them in bursts.
+    The hosts as they are compete with each change that an operator can make (larger buffers,
+    pacing, a rate limit, 1 to 16 streams, large packets, another controller), and the best one with
+    others, over 12 settings of what is not known of the path: its buffer, the competing flows and
+    the loss. A further change is recommended only if it makes the transfer 5 % faster beyond chance
+    and leaves enough to the competing flows; so is an eBPF port. A second of the budget is 2.5
+    million packets, or more where hosts send them in bursts.
     """
     from fairhaul.studies.advice import advise as advised
 

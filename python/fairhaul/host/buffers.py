@@ -11,6 +11,8 @@ PLACE = Path("/proc/sys")
 # Of several values the last is the limit.
 LIMITS = ("net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 SEND_LIMIT = LIMITS[3]
+# The limits that Linux has as it is installed (docs/hosts.md).
+DEFAULT_SEND_BYTES, DEFAULT_RECEIVE_BYTES = 4 << 20, 6 << 20
 # A window has 16 bits, and is scaled by at most 14 bits (RFC 7323).
 LARGEST_WINDOW = 65535 << 14
 

@@ -72,8 +72,12 @@ def _parameters(controller: Mapping[str, Any], profile: str) -> dict[str, Any]:
     return dict(described["flows"][0]["parameters"])
 
 
-def pacing_command(pacing: str) -> str:
+def pacing_command(pacing: str, most_bps: int | None = None) -> str:
     """Give the command that makes a sender pace as it was simulated, on the device of a route.
+
+    Args:
+        pacing: the queue discipline that paces.
+        most_bps: the largest rate of a connection, bit/s; None without a limit.
 
     Raises:
         Refused: no queue discipline of the kernel paces that way.
@@ -82,7 +86,8 @@ def pacing_command(pacing: str) -> str:
 
     if pacing != "fq":
         raise Refused(f'the kernel does not pace as pacing = "{pacing}"')
-    return f"tc qdisc replace dev DEVICE root {pacing}"
+    limit = "" if most_bps is None else f" maxrate {most_bps // 1000}kbit"
+    return f"tc qdisc replace dev DEVICE root {pacing}{limit}"
 
 
 def install_command(controller: Mapping[str, Any], profile: str = "plain") -> str:

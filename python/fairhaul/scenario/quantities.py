@@ -15,6 +15,7 @@ WANTED = {
     "--buffer": "the buffer of the bottleneck, such as 20ms",
     "--size": "the size of a transfer, such as 1TB",
     "--policer": "the size of a policer's token bucket, such as 1MB",
+    "--buffers": "the largest socket buffers, such as 64MB",
     "--budget": "the processor time of all runs, such as 10min",
     "--duration": "a duration, such as 60s",
     "until": "a time of the run, such as 10s",

@@ -1,28 +1,41 @@
-"""Advice: which controller, and how many connections, for a transfer over a path.
+"""Advice: what to change about the hosts of a transfer over a path, or that nothing helps.
 
-What is not known of the path (buffer, competing flows, loss) is drawn from stated ranges. All
-candidates run over the same settings, so that they are compared setting by setting. A first round
-with short runs removes the slow candidates, a second round decides between the others.
+What is not known of the path (buffer, competing flows, loss) is drawn from stated ranges. The hosts
+as they are, and the hosts with each change, run over the same settings, so that they are compared
+setting by setting. Short runs choose which changes reach the final, which has longer ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path as FilePath
 from typing import Unpack
 
 from fairhaul import _core
-from fairhaul.host.deployable import Way, as_port, way_of
+from fairhaul.host.buffers import send_limit_bytes
+from fairhaul.host.deployable import Way
 from fairhaul.host.deployable import ways as ways_of_host
 from fairhaul.jobs.values import Running, RunOptions
+from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.quantities import size_bytes
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.scenario.transport import Transport
+from fairhaul.scenario.transport import Reading
 from fairhaul.studies.advice.captured import Captured, captured
-from fairhaul.studies.advice.path import USUAL, Known
-from fairhaul.studies.advice.tournament import CANDIDATES, PARALLEL, Advice, play
+from fairhaul.studies.advice.hosts import (
+    ALWAYS,
+    KNOBS,
+    PACKET_BYTES,
+    STREAMS,
+    USUAL,
+    Choices,
+    Hosts,
+    choices_of,
+    hosts_now,
+)
+from fairhaul.studies.advice.path import Known
+from fairhaul.studies.advice.results import Advice
+from fairhaul.studies.advice.tournament import play
 from fairhaul.studies.comparison.question import Question, read_question
 from fairhaul.studies.explanation import text_of
 from fairhaul.studies.explanation.observed import Observed
@@ -30,8 +43,11 @@ from fairhaul.studies.explanation.observed import observed as read_observed
 
 __all__ = ["Advice", "Known", "advise", "read_path"]
 
-# How the host of a candidate paces. The commands of an advice set what its transport has.
-PACING = "fq"
+# Controllers that may be candidates, if the host has them.
+CANDIDATES = (
+    *("cubic", "reno", "bbr", "bbr3", "highspeed", "scalable", "htcp", "bic", "illinois"),
+    *("westwood", "fhstcp", "ghstcp"),
+)
 
 
 def advise(  # noqa: PLR0913 - one argument for each word of the question
@@ -44,17 +60,19 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
     policer: str | None = None,
     cross: str | None = None,
     loss: float | None = None,
+    now: str | None = None,
+    buffers: str | None = None,
+    mtu: int = PACKET_BYTES,
     observed: str | PathLike[str] | None = None,
     harm: float = 0.25,
     every: bool = False,
     budget: str = "5min",
     **options: Unpack[RunOptions],
 ) -> Advice:
-    """Find a controller for a transfer over a path.
+    """Find what to change about the hosts of a transfer over a path.
 
     Args:
-        candidates: names such as `"cubic"` and `"4xcubic"`; by default every controller that
-            this host can use, and four connections of cubic.
+        candidates: the changes to try, as `--only` has them; by default all.
         rate: the rate of the bottleneck, such as `"10 Gbit/s"`.
         rtt: the two-way propagation, such as `"80 ms"`.
         size: the size of the transfer.
@@ -62,21 +80,21 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         policer: the size of the bucket of a policer of this rate, instead of a buffer.
         cross: the competing flows, such as `"4xcubic"`; half to twice as many are tried.
         loss: the probability of random loss; a third to three times of it is tried.
-        observed: the output of `ss -ti` during a transfer, or the path of a file with it or of a
-            packet capture; what is not given is read from it.
-        harm: the part of their goodput that competing flows may lose at most, compared with what
-            they have beside one cubic flow.
+        now: the controller and the connections in use; by default what was observed, or cubic.
+        buffers: the largest socket buffers now; by default what was observed, or those of Linux.
+        mtu: the size of packets now, in bytes.
+        observed: the output of `ss -ti` during a transfer, or the path of a file that shows it.
+        harm: the part that competing flows may lose of what they have beside one cubic flow.
         every: whether controllers that this host lacks are candidates, too.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
         options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Raises:
-        ScenarioError: `args` are all mistakes, one line each.
-        RunError: a run failed.
+        ScenarioError, RunError: `args` are all mistakes, one line each; a run failed.
     """
     ways = ways_of_host()
-    question, known = read_path(
-        list(candidates) or usable(ways, every=every),
+    question, known, choices = read_path(
+        list(candidates) or [*KNOBS, *usable(ways, every=every)],
         observed,
         rate=rate,
         rtt=rtt,
@@ -85,20 +103,22 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         cross=cross,
         loss=loss,
         policer=policer,
+        now=now,
+        buffers=buffers,
+        mtu=mtu,
         budget=budget,
         ways=ways,
     )
-    running = Running.of(options)
-    if known.observed is not None:
-        running.say(known.observed.text())
-    return play(question, known, running, most_harm=harm, ways=ways)
+    return play(question, known, choices, Running.of(options), most_harm=harm, ways=ways)
 
 
 def usable(ways: Mapping[str, Way], *, every: bool) -> list[str]:
-    """Give the candidates: controllers that a host can use, or every one, and parallel TCP."""
-    able = [name for name in CANDIDATES if every or ways.get(name, Way.NONE) is not Way.NONE]
-    usual = [name for name in (USUAL,) if name not in able]
-    return [*usual, *able, f"{PARALLEL}x{USUAL}"]
+    """Give the controllers that a host can use, or every one."""
+    return [
+        name
+        for name in CANDIDATES
+        if every or name in ALWAYS or ways.get(name, Way.NONE) is not Way.NONE
+    ]
 
 
 def read_path(  # noqa: PLR0913
@@ -112,10 +132,13 @@ def read_path(  # noqa: PLR0913
     cross: str | None = None,
     loss: float | None = None,
     policer: str | None = None,
+    now: str | None = None,
+    buffers: str | None = None,
+    mtu: int = PACKET_BYTES,
     budget: str = "5min",
     ways: Mapping[str, Way] | None = None,
-) -> tuple[Question, Known]:
-    """Read a path, and what was measured of it, if anything.
+) -> tuple[Question, Known, Choices]:
+    """Read a path, what was measured of it, if anything, and what may be changed.
 
     Candidates that this host would get as eBPF ports have the rules of these ports: `ways` says
     which they are.
@@ -132,16 +155,15 @@ def read_path(  # noqa: PLR0913
         loss = of_path.loss if loss is None else loss
     if policer is not None and buffer is not None:
         raise ScenarioError("--policer and --buffer: a path is taken to have one of them")
-    bucket = None if policer is None else f"{size_bytes('--policer', policer)} B"
+    controllers = [name for name in candidates if name not in KNOBS]
     try:
         question = read_question(
-            candidates,
+            controllers or [USUAL],
             rate=rate,
             rtt=rtt,
             buffer=buffer or "1 bdp",
             size=size,
             against=cross,
-            pacing=PACING,
             budget=budget,
         )
     except ScenarioError as error:
@@ -153,13 +175,38 @@ def read_path(  # noqa: PLR0913
         cross=None if others is None else others.count,
         cross_kind=USUAL if others is None else others.name,
         loss=loss,
-        policer=bucket,
+        policer=None if policer is None else f"{size_bytes('--policer', policer)} B",
         observed=of_path,
     )
-    controllers = {
-        name: _deployed(transport, ways or {}) for name, transport in question.controllers.items()
-    }
-    return replace(question, controllers=controllers), known
+    hosts = _hosts(of_path, now, buffers, mtu)
+    tried = {name: question.controllers[name] for name in controllers}
+    return question, known, choices_of(hosts, tried, ways or {}, set(KNOBS) & set(candidates))
+
+
+def _hosts(
+    of_path: Observed | Captured | None, now: str | None, buffers: str | None, mtu: int
+) -> Hosts:
+    """Give the hosts as they are set now: what is given, or was observed, or is usual."""
+    reading = Reading(TUNED)
+    transport = reading.transport("--now", now or _in_use(of_path))
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    return hosts_now(
+        transport,
+        send_bytes=send_limit_bytes(),
+        receive_window_bytes=None if of_path is None else of_path.window_bytes,
+        buffers_bytes=None if buffers is None else size_bytes("--buffers", buffers),
+        packet_bytes=mtu,
+    )
+
+
+def _in_use(of_path: Observed | Captured | None) -> str:
+    """Give the transport that was observed, or the usual one, as `--now` takes it."""
+    if of_path is None:
+        return USUAL
+    controller = of_path.connections[0].controller
+    name = controller if controller in CANDIDATES else USUAL
+    return f"{min(len(of_path.connections), STREAMS[-1])}x{name}"
 
 
 def _seen(given: str | PathLike[str]) -> Observed | Captured:
@@ -185,10 +232,3 @@ def _rate(observed: Observed | Captured) -> str:
             "not that of the path: give --rate"
         )
     return f"{observed.rate_bps:.0f} bit/s" if observed.rate_bps else ""
-
-
-def _deployed(transport: Transport, ways: Mapping[str, Way]) -> Transport:
-    """Give a candidate the rule that its controller has on the host."""
-    if way_of(transport.controller, ways) is not Way.PORT:
-        return transport
-    return replace(transport, controller=as_port(transport.controller))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
+from fairhaul.studies.advice.hosts import USUAL
 
 if TYPE_CHECKING:
     from fairhaul.studies.advice.captured import Captured
@@ -17,9 +18,6 @@ BUFFER_FACTOR = 2.0
 CROSS_COUNTS = (1, 2, 4, 8)
 LOSSES = (0.0, 0.0, 1e-7, 1e-6, 1e-5)
 LOSS_FACTOR = 3.0
-
-# The kernel's default, and what competing flows use unless something else is given.
-USUAL = "cubic"
 
 # What is drawn, by the key of a scenario.
 NAMES = {

@@ -1,182 +1,40 @@
-"""The tournament: candidates over the same drawn settings, in two rounds."""
+"""The search for the best change: single changes first, then the best one with another.
+
+All candidates run over the same drawn settings of the path. First looks are short; the final
+decides between few candidates.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any
 
 from fairhaul.host.deployable import Way
-from fairhaul.jobs.store import build_of, jobs_of
-from fairhaul.jobs.values import Running, values
-from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, figures
-from fairhaul.measures.types import RunFigures
-from fairhaul.report.outcome import StudyResult
-from fairhaul.runs.cost import counted_s
-from fairhaul.scenario.read import Scenario, ScenarioError, read, variant
-from fairhaul.scenario.transport import Transport
-from fairhaul.statistics.estimate import ANY, Estimate, estimate
+from fairhaul.jobs.values import Running
+from fairhaul.statistics.estimate import ANY, estimate
 from fairhaul.statistics.evidence import below, judge
-from fairhaul.studies.advice.changes import changes
-from fairhaul.studies.advice.path import USUAL, Known
-from fairhaul.studies.advice.words import outcome_of
+from fairhaul.studies.advice.commands import WINDOWS
+from fairhaul.studies.advice.hosts import Candidate, Choices
+from fairhaul.studies.advice.path import Known
+from fairhaul.studies.advice.results import Advice, Entry, log_goodput
+from fairhaul.studies.advice.runs import MARGIN, REFERENCE, SETTINGS, Rounds, Run
+from fairhaul.studies.advice.sensitivity import sensitivity
 from fairhaul.studies.comparison.question import Question
-from fairhaul.studies.explanation.model import POLICED_LINK
 
-# Settings of the two rounds. Those of the first are part of the second's.
-FIRST, SECOND = 4, 12
-# The part of the budget that the first round costs, and how many candidates it leaves.
-FIRST_PART = 0.25
-FINALISTS = 4
-PACKET_BYTES = 1500
-WARMUP = 0.25
-# How long a run lasts: at least this many round trips, and at most so many, or so many seconds.
-LEAST_ROUND_TRIPS, MOST_ROUND_TRIPS, MOST_S = 20, 1000, 600.0
-
-CANDIDATES = (
-    *("cubic", "reno", "bbr", "bbr3", "highspeed", "scalable", "htcp", "bic", "illinois"),
-    *("westwood", "fhstcp", "ghstcp"),
-)
-PARALLEL = 4
-
-# The flow that competing flows are compared with: of the kernel's default controller, on a host
-# that does not pace, as theirs.
-TODAY = "one cubic flow, not paced"
-UNPACED = Transport(controller={"kind": USUAL})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Run:
-    """A candidate over one setting: its goodput, and that of the competing flows, bit/s."""
-
-    goodput_bps: float
-    others_bps: float
-    loss_rate: float
-    loss_events: int
-    """Of the flow that had most."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A candidate of the final: its runs, setting by setting, and the means over the settings.
-
-    `harm` is the part of the competing flows' goodput that they lose, compared with what they have
-    beside one flow of the kernel's default controller. `best` counts the settings in which it is
-    the fastest candidate of all that harm no more than allowed.
-    """
-
-    name: str
-    runs: Sequence[Run]
-    goodput: Estimate
-    harm: Estimate
-    best: int
-    allowed: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Advice(StudyResult):
-    """The result of a tournament.
-
-    `faster` says of each other entry whether the winner is faster (true), slower (false), or
-    whether the settings cannot tell (None). `first` are the candidates of the first round with
-    their mean goodput, bit/s; `changes` are sentences on when another controller would be better.
-    `today` is the goodput of one flow of the kernel's default controller without pacing, and
-    `path_bytes` is what the path and its buffer hold at most in any setting. `ways` say how this
-    host has each controller. Runs last `duration_s`.
-    """
-
-    question: Question
-    known: Known
-    settings: Sequence[Mapping[str, Any]]
-    entries: Sequence[Entry]
-    winner: Entry
-    today: Estimate
-    faster: Mapping[str, bool | None]
-    first: Mapping[str, float]
-    changes: Sequence[str]
-    most_harm: float
-    duration_s: float
-    packets: float
-    path_bytes: float
-    ways: Mapping[str, Way]
-
-    outcome = outcome_of
-
-    def values(self) -> dict[str, Any]:
-        """Give the numbers; keys carry their units."""
-        return {
-            "question": self.question.to_dict(),
-            "drawn": self.known.text(),
-            "observed": None if self.known.observed is None else self.known.observed.text(),
-            "settings": list(self.settings),
-            "recommended": self.winner.name if self.is_long_enough else None,
-            "ahead": self.winner.name,
-            "today_goodput_bps": self.today.to_dict(),
-            "completion_s": self.completion_s,
-            "long_enough": self.is_long_enough,
-            "short_settings": self.short,
-            "most_harm": self.most_harm,
-            "candidates": [
-                {
-                    "name": entry.name,
-                    "goodput_bps": entry.goodput.to_dict(),
-                    "harm": entry.harm.to_dict(),
-                    "fastest_in": entry.best,
-                    "allowed": entry.allowed,
-                    "slower_than_recommended": self.faster.get(entry.name),
-                    "goodput_by_setting_bps": [run.goodput_bps for run in entry.runs],
-                }
-                for entry in self.entries
-            ],
-            "first_round_goodput_bps": dict(self.first),
-            "changes": list(self.changes),
-            "duration_s": self.duration_s,
-            "packets": self.packets,
-        }
-
-    @property
-    def completion_s(self) -> float:
-        """How long the transfer takes at the winner's mean goodput."""
-        return self.question.size_bytes * 8 / self.winner.goodput.mean
-
-    @property
-    def short(self) -> int:
-        """The number of settings in which a run of the final is too short for the long term."""
-        return sum(any(part < 1 for part in parts) for parts in self._parts())
-
-    @property
-    def is_long_enough(self) -> bool:
-        """Whether the runs of the final lasted long enough for a judgement.
-
-        Either the transfer would have been over, or a flow had 20 loss events.
-        """
-        return self.short == 0
-
-    @property
-    def wanted_budget_s(self) -> float:
-        """About the budget with which the runs would last long enough, in seconds."""
-        return self.question.budget_s / min(part for parts in self._parts() for part in parts)
-
-    def _parts(self) -> Iterator[list[float]]:
-        """Give for each setting the part of the length that it should have, of each run.
-
-        A run without loss events says that it should be longer, and not by how much.
-        """
-        for runs in zip(*(entry.runs for entry in self.entries), strict=True):
-            yield [
-                max(
-                    run.goodput_bps / 8 * self.duration_s / self.question.size_bytes,
-                    max(run.loss_events, 1) / ENOUGH_LOSS_EVENTS,
-                )
-                for run in runs
-            ]
+# The settings of a first look, and the parts of the budget that the looks at single changes, at
+# pairs and at ports cost. The final has the rest.
+FIRST = 4
+SINGLES_PART, PAIRS_PART, PORTS_PART = 0.2, 0.1, 0.1
+# How many changes are combined with the best one, and how many candidates reach the final: of what
+# Linux has, and of what has to be installed.
+COMBINED, STOCK_FINALISTS, PORT_FINALISTS = 6, 3, 1
 
 
 def play(
     question: Question,
     known: Known,
+    choices: Choices,
     running: Running,
     *,
     most_harm: float,
@@ -185,8 +43,9 @@ def play(
     """Let the candidates of a question compete.
 
     Args:
-        question: the path, the candidates as `controllers`, and the budget.
+        question: the path and the budget.
         known: what else is known of the path.
+        choices: how the hosts are set, and the changes to try.
         running: how the runs are run.
         most_harm: the part of their goodput that competing flows may lose at most.
         ways: how this host has each controller, for the commands.
@@ -194,32 +53,35 @@ def play(
     Raises:
         ScenarioError: the budget is too small for this path.
     """
-    rounds = _Rounds(question, known, running)
-    first = rounds.play(question.controllers, FIRST, FIRST_PART)
-    today = first.pop(TODAY)
-    # Harmful candidates last, then the fastest first.
-    ranked = sorted(
-        first,
-        key=lambda of: (fmean(_harms(first[of], today)) > most_harm, -_geometric(first[of])),
-    )
-    finalists = {name: question.controllers[name] for name in ranked[:FINALISTS]}
-    second = rounds.play(finalists, SECOND, 1 - FIRST_PART)
-    today = second.pop(TODAY)
-    entries = [_entry(name, second, today, most_harm) for name in finalists]
-    allowed = [entry for entry in entries if entry.allowed] or [
-        min(entries, key=lambda entry: entry.harm.mean)
-    ]
-    winner = max(allowed, key=lambda entry: _geometric(entry.runs))
+    if known.observed is not None:
+        running.say(known.observed.text())
+    search = _Search(Rounds(question, known, running), most_harm)
+    now = Candidate(hosts=choices.now)
+    search.look([now, *search.singles(now, choices)], SINGLES_PART)
+    search.look(search.pairs(now), PAIRS_PART)
+    stock = search.ranked()
+    kept = [change for change in stock[0].changes if change.to.keys().isdisjoint(CONTROLS)]
+    # A port is an alternative to parallel streams, and keeps every other change.
+    ports = [now.changed(*kept, change) for change in choices.ports]
+    search.look(ports, PORTS_PART)
+    by_port = [of for of in search.ranked() if of in ports][:PORT_FINALISTS]
+    finalists = [now, *[of for of in stock if of != now][:STOCK_FINALISTS], *by_port]
+    final = search.final(finalists)
+    today = final.pop(REFERENCE.name)
+    entries = [_entry(of, final, today, most_harm, is_port=of in ports) for of in finalists]
+    winner = recommended(entries)
+    rounds = search.rounds
     return Advice(
         question=question,
         known=known,
         settings=rounds.settings,
-        entries=sorted(entries, key=lambda entry: -_geometric(entry.runs)),
+        entries=sorted(entries, key=lambda entry: -entry.log_goodput),
+        now=entries[0],
         winner=winner,
         today=estimate([run.goodput_bps for run in today]),
         faster=_faster(winner, entries),
-        first={name: fmean(run.goodput_bps for run in first[name]) for name in ranked},
-        changes=changes(winner, allowed, rounds.settings),
+        tried=search.tried(final),
+        sensitivity=sensitivity(winner, [of for of in entries if of.allowed], rounds.settings),
         most_harm=most_harm,
         duration_s=rounds.duration_s,
         packets=rounds.packets,
@@ -228,123 +90,131 @@ def play(
     )
 
 
-class _Rounds:
-    """Runs the rounds, each within its part of the budget."""
+# The settings of a change that a port replaces.
+CONTROLS = frozenset({"controller", "streams"})
 
-    def __init__(self, question: Question, known: Known, running: Running) -> None:
-        self._question, self._known, self._running = question, known, running
-        self.duration_s = 0.0
-        self.packets = 0.0
-        self.path_bytes = 0.0
-        self.settings: list[dict[str, Any]] = []
 
-    def play(
-        self, candidates: Mapping[str, Transport], settings: int, part: float
-    ) -> dict[str, list[Run]]:
-        """Run candidates, and today's flow for reference, over drawn settings."""
-        players = {TODAY: UNPACED, **candidates}
-        self.duration_s = self._duration_s(players, settings, part)
-        plans = {
-            name: self._scenarios(name, transport)[:settings] for name, transport in players.items()
+class _Search:
+    """The first looks at candidates, and what is left of the budget."""
+
+    def __init__(self, rounds: Rounds, most_harm: float) -> None:
+        self.rounds = rounds
+        self.runs: dict[str, list[Run]] = {}
+        self._candidates: list[Candidate] = []
+        self._harms: dict[str, float] = {}
+        self._most_harm = most_harm
+        self._left = 1.0
+
+    def look(self, candidates: Sequence[Candidate], part: float) -> None:
+        """Run candidates over a few settings."""
+        if not candidates:
+            return
+        self._left -= part
+        found = self.rounds.play(candidates, FIRST, part)
+        usual = found.pop(REFERENCE.name)
+        self.runs |= found
+        self._candidates += candidates
+        self._harms |= {name: fmean(harms(runs, usual)) for name, runs in found.items()}
+
+    def tried(self, final: Collection[str]) -> dict[str, float]:
+        """Give the mean goodput of the candidates that are not in the final, bit/s."""
+        return {
+            name: fmean(run.goodput_bps for run in runs)
+            for name, runs in self.runs.items()
+            if name not in final
         }
-        self.settings = [variant(scenario) for scenario in plans[TODAY]]
-        self.path_bytes = max(map(self._holds_bytes, plans[TODAY]))
-        by = build_of(figures)
-        plan = [
-            job
-            for scenarios in plans.values()
-            for scenario in scenarios
-            for job in jobs_of(scenario, 1, "sim", "figures", by)
-        ]
-        done = iter(values(plan, figures, self._running))
-        results = {name: [next(done) for _ in scenarios] for name, scenarios in plans.items()}
-        self.packets += sum(run["packets"] for runs in results.values() for run in runs)
-        return {name: [_run(run) for run in runs] for name, runs in results.items()}
 
-    def _duration_s(self, players: Mapping[str, Transport], settings: int, part: float) -> float:
-        """How long runs may last; what one costs is proportional to its length."""
-        question, runs = self._question, len(players) * settings
-        rtt_s = max(question.rtts_s)
-        self.duration_s = max(MOST_S, MOST_ROUND_TRIPS * rtt_s)
-        cost_s = sum(
-            counted_s(scenario)
-            for name, transport in players.items()
-            for scenario in self._scenarios(name, transport)[:settings]
+    def ranked(self) -> list[Candidate]:
+        """Give all candidates so far: harmful ones last, then the fastest first."""
+        return sorted(
+            self._candidates,
+            key=lambda of: (
+                self._harms[of.name] > self._most_harm,
+                -log_goodput(self.runs[of.name]),
+            ),
         )
-        seconds = self.duration_s * question.budget_s * part / cost_s
-        least_s = LEAST_ROUND_TRIPS * rtt_s
-        if seconds < least_s:
-            wanted_s = question.budget_s * least_s / seconds
-            raise ScenarioError(
-                f"--budget {question.budget_s:g}s: {runs} runs would end after {seconds:.2g} s "
-                f"each, too soon for a round-trip time of {rtt_s:g} s: give a "
-                f"budget of at least {math.ceil(wanted_s / 60)}min, or fewer candidates (--only)"
-            )
-        return min(seconds, self.duration_s)
 
-    def _holds_bytes(self, scenario: Scenario) -> float:
-        """Give what the path of a setting holds: what is under way, and what waits."""
-        link = scenario.described["links"][0]
-        assert link["capacity_s"] is not None, "its queue has a capacity"
-        waiting = link["capacity_s"] * link["rate_bps"] / 8
-        if self._known.policer is not None:
-            waiting = float(str(variant(scenario)["bottleneck.policer.burst"]).split()[0])
-        return self._question.rate_bps / 8 * max(self._question.rtts_s) + waiting
+    def singles(self, now: Candidate, choices: Choices) -> list[Candidate]:
+        """Give the hosts with each change that can be made.
 
-    def _scenarios(self, name: str, transport: Transport) -> list[Scenario]:
-        question, known = self._question, self._known
-        rtt_s = max(question.rtts_s)
-        start = f"uniform 0 s..{min(1.0, self.duration_s / 20):g} s"
-        cross = UNPACED if question.others is None else question.others.transport
-        shared = {"rtt": f"{rtt_s * 1e12:.0f} ps", "start": start}
-        scenario = {
-            "title": name,
-            "duration": f"{self.duration_s:.6g} s",
-            "warmup": f"{WARMUP * self.duration_s:.6g} s",
-            "packet": f"{PACKET_BYTES} B",
-            "bottleneck": {
-                "rate": question.rate,
-                "delay": f"{rtt_s * 1e12 / 4:.0f} ps",
-                "queue": {"kind": "droptail", "capacity": "1 bdp"},
-                **self._policer(),
-            },
-            "flow": [
-                {"name": "ours", **shared, **transport.keys()},
-                {"name": "cross", "role": "background", "count": 1, **shared, **cross.keys()},
-            ],
-            "sweep": {"points": SECOND, **known.sweep()},
-        }
-        scenarios = read(scenario)
-        return [scenario.with_seed(index + 1) for index, scenario in enumerate(scenarios)]
+        Buffers that hold the path twice need no change, and no bucket lets larger packets pass.
+        """
+        suffice = now.hosts.window_bytes >= WINDOWS * self.rounds.path_bytes
+        most_bytes = self.rounds.least_bucket_bytes
+        return [
+            now.changed(change)
+            for change in choices.stock
+            if not (suffice and "send_buffer" in change.to)
+            and change.to.get("packet_bytes", 0) <= most_bytes
+        ]
 
-    def _policer(self) -> dict[str, Any]:
-        """Give the keys of a link that is faster than what its policer lets pass."""
-        if self._known.policer is None:
-            return {}
-        rate_bps = self._question.rate_bps
-        policer = {"rate": f"{rate_bps:.0f} bit/s", "burst": self._known.policer}
-        return {"rate": f"{POLICED_LINK * rate_bps:.0f} bit/s", "policer": policer}
+    def pairs(self, now: Candidate) -> list[Candidate]:
+        """Combine the best change with others that did no harm to the transfer or to others."""
+        best, *others = self.ranked()
+        if best == now:
+            return []
+        least = log_goodput(self.runs[now.name]) + math.log(1 - MARGIN)
+        useful = [
+            of
+            for of in others
+            if of != now
+            and not best.touches(of.changes[0])
+            and self._harms[of.name] <= self._most_harm
+            and log_goodput(self.runs[of.name]) >= least
+        ]
+        return [best.changed(*of.changes) for of in useful[:COMBINED]]
+
+    def final(self, candidates: Sequence[Candidate]) -> dict[str, list[Run]]:
+        """Run candidates over all settings."""
+        return self.rounds.play(candidates, SETTINGS, self._left)
 
 
-def _run(run: RunFigures) -> Run:
-    def total(role: str) -> float:
-        return sum(flow["goodput_bps"] for flow in run["flows"] if flow["role"] == role)
+def recommended(entries: Sequence[Entry]) -> Entry:
+    """Choose: what is as it is, or more changes if each is worth it.
 
-    losses = [flow["loss_rate"] or 0.0 for flow in run["flows"] if flow["role"] == "measured"]
-    return Run(
-        goodput_bps=total("measured"),
-        others_bps=total("background"),
-        loss_rate=fmean(losses),
-        loss_events=max(int(flow["loss_events"]) for flow in run["flows"]),
-    )
+    One change must be faster than none by `MARGIN` beyond chance, two than the choice so far, and
+    a port than the best without one. What harms others too much is replaced in any case. The first
+    entry is that without a change.
+    """
+    allowed = [entry for entry in entries if entry.allowed]
+    if not allowed:
+        return min(entries, key=lambda entry: entry.harm.mean)
+    winner: Entry | None = None
+    for tier in _tiers(allowed):
+        winner = _best_of(winner, tier)
+    assert winner is not None, "a tier has entries"
+    return winner
 
 
-def _geometric(runs: Sequence[Run]) -> float:
-    """The mean of the logarithms of the goodput: a setting counts whatever its rate is."""
-    return fmean(math.log(max(run.goodput_bps, 1.0)) for run in runs)
+def _tiers(entries: Sequence[Entry]) -> Iterable[Sequence[Entry]]:
+    """Give entries of what Linux has by their number of changes, and then the ports."""
+    stock = [entry for entry in entries if not entry.is_port]
+    for count in sorted({len(entry.candidate.changes) for entry in stock}):
+        yield [entry for entry in stock if len(entry.candidate.changes) == count]
+    if ports := [entry for entry in entries if entry.is_port]:
+        yield ports
 
 
-def _harms(runs: Sequence[Run], reference: Sequence[Run]) -> list[float]:
+def _best_of(winner: Entry | None, tier: Sequence[Entry]) -> Entry:
+    """Give the fastest of a tier that is faster than the winner so far, or the winner."""
+    if winner is None:
+        return max(tier, key=lambda entry: entry.log_goodput)
+    # A mean above the margin is the mean of "winner / other" below its opposite.
+    evidence = [below(estimate(_ratios(winner, of)), -math.log(1 + MARGIN)) for of in tier]
+    proven = [of for of, is_faster in zip(tier, judge(evidence), strict=True) if is_faster]
+    return max([winner, *proven], key=lambda entry: entry.log_goodput)
+
+
+def _ratios(ours: Entry, theirs: Entry) -> list[float]:
+    """Give the logarithms of our goodput over theirs, setting by setting."""
+    return [
+        math.log(our.goodput_bps / their.goodput_bps)
+        for our, their in zip(ours.runs, theirs.runs, strict=True)
+    ]
+
+
+def harms(runs: Sequence[Run], reference: Sequence[Run]) -> list[float]:
+    """Give the part that competing flows lose of what they have in the reference, by setting."""
     return [
         1 - run.others_bps / usual.others_bps if usual.others_bps > 0 else 0.0
         for run, usual in zip(runs, reference, strict=True)
@@ -352,40 +222,39 @@ def _harms(runs: Sequence[Run], reference: Sequence[Run]) -> list[float]:
 
 
 def _entry(
-    name: str, runs: Mapping[str, Sequence[Run]], reference: Sequence[Run], most_harm: float
+    candidate: Candidate,
+    runs: Mapping[str, Sequence[Run]],
+    reference: Sequence[Run],
+    most_harm: float,
+    *,
+    is_port: bool,
 ) -> Entry:
-    own = runs[name]
-    harm = estimate(_harms(own, reference), ANY)
+    own = runs[candidate.name]
+    harm = estimate(harms(own, reference), ANY)
     each = {
         other: [
             run.goodput_bps if harm_of <= most_harm else 0.0
-            for run, harm_of in zip(of, _harms(of, reference), strict=True)
+            for run, harm_of in zip(of, harms(of, reference), strict=True)
         ]
         for other, of in runs.items()
     }
     best = sum(
         own_bps > 0 and own_bps >= max(of[place] for of in each.values())
-        for place, own_bps in enumerate(each[name])
+        for place, own_bps in enumerate(each[candidate.name])
     )
     return Entry(
-        name=name,
+        candidate=candidate,
         runs=own,
         goodput=estimate([run.goodput_bps for run in own]),
         harm=harm,
         best=best,
         allowed=harm.mean <= most_harm,
+        is_port=is_port,
     )
 
 
 def _faster(winner: Entry, entries: Sequence[Entry]) -> dict[str, bool | None]:
     """Judge whether the winner is faster than each other entry, setting by setting, together."""
-    ratios = {
-        other.name: [
-            math.log(max(theirs.goodput_bps, 1.0) / max(ours.goodput_bps, 1.0))
-            for ours, theirs in zip(winner.runs, other.runs, strict=True)
-        ]
-        for other in entries
-        if other is not winner
-    }
-    evidence = [below(estimate(each), 0.0) for each in ratios.values()]
-    return dict(zip(ratios, judge(evidence), strict=True))
+    others = [other for other in entries if other is not winner]
+    evidence = [below(estimate(_ratios(other, winner)), 0.0) for other in others]
+    return dict(zip((other.name for other in others), judge(evidence), strict=True))

@@ -1,4 +1,4 @@
-"""An advice in words: the answer, how sure it is, the candidates, and the commands."""
+"""An advice in words: what limits now, what to change, how sure that is, and the candidates."""
 
 from __future__ import annotations
 
@@ -6,33 +6,25 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.figures.axes import axis_of
-from fairhaul.figures.charts import Scale
-from fairhaul.figures.clouds import clouds_over
-from fairhaul.figures.figure import Figure
-from fairhaul.figures.side_by_side import side_by_side
-from fairhaul.host.buffers import LARGEST_WINDOW, SEND_LIMIT, raised, send_limit_bytes
-from fairhaul.host.deployable import Way, install_command, pacing_command, way_of
-from fairhaul.host.process import Refused
+from fairhaul.host.buffers import SEND_LIMIT, send_limit_bytes
 from fairhaul.report.outcome import Outcome, Section
-from fairhaul.scenario.transport import controller_of
 from fairhaul.statistics.estimate import legend
 from fairhaul.statistics.estimate import text as estimate_text
-from fairhaul.studies.advice.path import NAMES
+from fairhaul.studies.advice.commands import commands
+from fairhaul.studies.advice.drawings import of_candidates, over_settings
+from fairhaul.studies.advice.runs import MARGIN
 from fairhaul.text.digits import Decimals, percent
-from fairhaul.text.durations import duration_text
-from fairhaul.text.phrases import RATE, listed, quantity, rate_unit, size_text
+from fairhaul.text.durations import rough_duration_text as duration_text
+from fairhaul.text.phrases import RATE, listed, quantity, size_text
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
-    from fairhaul.studies.advice.tournament import Advice, Entry
+    from fairhaul.studies.advice.results import Advice, Entry
 
-MEBIBYTE = 1 << 20
-# Half of a socket buffer is for the kernel's own records.
-RECORDS = 2
-# While a lost packet is repaired, the receiver holds up to a second window behind it.
-WINDOWS = 2
-COLUMNS = ("candidate", "Mbit/s", "transfer takes", "others lose %", "fastest in", "")
+COLUMNS = (
+    *("hosts", "transfer takes", "10 to 90 %", "Mbit/s", "others lose %", "retrans %"),
+    *("fastest in", ""),
+)
 
 
 def outcome_of(advice: Advice) -> Outcome:
@@ -45,7 +37,7 @@ def outcome_of(advice: Advice) -> Outcome:
     return Outcome(
         study="advise",
         title=f"Advice for a path of {path}",
-        question=f"Which congestion control for {size_text(question.size_bytes)} over {path}?",
+        question=f"What to change for {size_text(question.size_bytes)} over {path}?",
         answer=f"{_limit(advice)}{answer(advice)} {_neighbours(advice)}",
         evidence=lambda: _sections(advice, found),
         values=lambda: advice.values() | {"commands": lines},
@@ -53,11 +45,14 @@ def outcome_of(advice: Advice) -> Outcome:
 
 
 def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]:
-    names = {entry.name for entry in advice.entries}
-    slower = [name for name in advice.first if name not in names]
-    first = f"Slower, or more harmful, in the first round: {listed(slower)}." if slower else ""
+    first = ""
+    if advice.tried:
+        first = f"Slower, or more harmful, in a first look: {listed(list(advice.tried))}."
     count = len(advice.settings)
-    means = f"Means over {count} settings. {legend(count)}"
+    means = (
+        f"{legend(count)} Completion times are medians over the {count} settings, beside the range "
+        "in which eight of ten settings are."
+    )
     table = Table(
         title=f"The final, over {count} settings",
         columns=COLUMNS,
@@ -69,16 +64,16 @@ def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]
             text=[simulated(advice), means],
             tables=[table],
             points=[*_certainty(advice), *filter(None, (_less(advice), _excluded(advice), first))],
-            figures=lambda: [_candidates(advice)],
+            figures=lambda: [of_candidates(advice)],
         ),
         Section(
             heading="When the answer would change",
-            points=list(advice.changes) or ["No other allowed candidate is faster anywhere."],
+            points=list(advice.sensitivity) or ["No other allowed candidate is faster anywhere."],
             text=[
                 f"Each run of the final lasts {duration_text(advice.duration_s)}, over {count} "
                 f"settings. Drawn for each setting: {advice.known.text()}."
             ],
-            figures=lambda: _settings(advice),
+            figures=lambda: over_settings(advice),
         ),
         # A terminal has had it before the first run.
         Section(heading="What was read", text=_read(advice), detailed=True),
@@ -96,7 +91,7 @@ def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]
 def _limit(advice: Advice) -> str:
     """Say what limits the transfer now, and what this host allows as it is set."""
     observed = advice.known.observed
-    parts = ("" if observed is None else observed.first(), _allowed(advice))
+    parts = ("" if observed is None else observed.first(), _allowed(advice), _now(advice))
     return "".join(f"{part} " for part in parts if part)
 
 
@@ -115,6 +110,25 @@ def _allowed(advice: Advice) -> str:
     return (
         f"As the hosts are set now, one connection gets at most {quantity(most_bps, 'bit/s')}: "
         f"{what} is {quantity(size, 'B')}."
+    )
+
+
+def _now(advice: Advice) -> str:
+    """Say how long the transfer takes as it is, and what keeps it back."""
+    now = advice.now
+    limit, part = max(now.limits.items(), key=lambda of: of[1])
+    kept = f"; the {limit} keeps it back for {percent(0)(part)} of its time" if part else ""
+    return (
+        f"As it is now ({now.candidate.hosts.text()}), {size_text(advice.question.size_bytes)} "
+        f"take {_times(now)}{kept}."
+    )
+
+
+def _times(entry: Entry) -> str:
+    low, high = entry.completion_s(0.1), entry.completion_s(0.9)
+    return (
+        f"{duration_text(entry.median_s)} ({duration_text(low)} to {duration_text(high)} in eight "
+        "of ten settings)"
     )
 
 
@@ -137,22 +151,21 @@ def _less(advice: Advice) -> str | None:
 
 
 def answer(advice: Advice) -> str:
-    """Say what to use, and how long the transfer takes, or that the runs were too short for it."""
-    connections = advice.question.controllers[advice.winner.name].connections
-    over = "one connection" if connections == 1 else f"{connections} connections"
-    goodput = estimate_text(advice.winner.goodput, RATE)
-    kind = controller_of(advice.winner.name)
+    """Say what to change, and how long the transfer then takes, or that the runs were too short."""
+    winner = advice.winner
+    goodput = estimate_text(winner.goodput, RATE)
     if not advice.is_long_enough:
         return (
             f"Cannot say yet: runs of {duration_text(advice.duration_s)} are too short for the "
             f"long term in {advice.short} of {len(advice.settings)} settings; about --budget "
-            f"{math.ceil(advice.wanted_budget_s / 60)}min would do. So far {kind} over {over} is "
+            f"{math.ceil(advice.wanted_budget_s / 60)}min would do. So far {winner.name!r} is "
             f"ahead, with {goodput} on average over the settings."
         )
+    if winner is advice.now:
+        return f"Change nothing: no change makes it {percent(0)(MARGIN)} faster beyond chance."
     return (
-        f"Use {kind} over {over}: {goodput} on average over the "
-        f"settings, so that {size_text(advice.question.size_bytes)} take about "
-        f"{duration_text(advice.completion_s)}."
+        f"Change to {winner.name}: it then takes {_times(winner)}, with {goodput} on average over "
+        "the settings."
     )
 
 
@@ -170,15 +183,26 @@ def _neighbours(advice: Advice) -> str:
 def _certainty(advice: Advice) -> list[str]:
     """Say how sure the answer is."""
     lines = [
-        f"It is the fastest allowed candidate in {advice.winner.best} of {len(advice.settings)} "
-        "drawn settings."
+        f"{advice.winner.name!r} is the fastest allowed candidate in {advice.winner.best} of "
+        f"{len(advice.settings)} drawn settings."
     ]
-    for verdict, words in (
-        (True, "It is faster than {}, beyond chance."),
-        (None, "These settings cannot tell whether it is faster than {}."),
-        (False, "It is slower than {}, beyond chance, but the others harm competing flows more."),
+    allowed = {entry.name: entry.allowed for entry in advice.entries}
+    slower, unknown, faster = (
+        [name for name, found in advice.faster.items() if found is verdict]
+        for verdict in (True, None, False)
+    )
+    for names, words in (
+        (slower, "It is faster than {}, beyond chance."),
+        (unknown, "These settings cannot tell it apart from {}."),
+        (
+            [name for name in faster if allowed[name]],
+            f"{{}}: faster, but not by {percent(0)(MARGIN)} beyond chance.",
+        ),
+        (
+            [name for name in faster if not allowed[name]],
+            "{}: faster, beyond chance, but competing flows would lose more.",
+        ),
     ):
-        names = [name for name, found in advice.faster.items() if found is verdict]
         if names:
             lines.append(words.format(listed(names)))
     return lines
@@ -193,133 +217,30 @@ def _excluded(advice: Advice) -> str:
 
 
 def simulated(advice: Advice) -> str:
-    """Say how the hosts of the runs paced, and what that of today's flow is."""
-    pacing = advice.question.pacing
-    candidates = f"with {pacing} on the sender" if pacing else "without pacing by the sender"
+    """Say what the hosts of the runs were."""
     return (
-        f"Every candidate was simulated {candidates}. The competing flows, and the cubic flow that "
-        "their loss is compared with, were simulated without it; in the same settings that cubic "
-        f"flow has {estimate_text(advice.today, RATE)}."
+        "Every candidate has the hosts as they are now, except for the changes in its name. The "
+        "competing flows, and the cubic flow that their loss is compared with, have large enough "
+        "buffers and do not pace; in the same settings that cubic flow has "
+        f"{estimate_text(advice.today, RATE)}."
     )
-
-
-def buffer_bytes(advice: Advice) -> int:
-    """Give the socket buffers with which no connection is limited, in whole mebibytes.
-
-    The runs had no limit either. Any connection may at times have all that the path holds.
-    """
-    needed = RECORDS * WINDOWS * advice.path_bytes
-    return min(LARGEST_WINDOW, math.ceil(needed / MEBIBYTE) * MEBIBYTE)
-
-
-def _buffers(advice: Advice) -> tuple[str, str]:
-    """Give the command that raises the limits of buffers of this host, and what it is for."""
-    least = buffer_bytes(advice)
-    limits = raised(least)
-    of = "the path"
-    if least == LARGEST_WINDOW:
-        of = "the largest window of TCP; the runs had no limit"
-    if not limits.before:
-        return f"on both hosts: buffers of at least {least} bytes, for {of}", ""
-    if not limits.command:
-        return f"on this host buffers suffice; the other one needs {least} bytes, for {of}", ""
-    return (
-        f"on this host: larger buffers, for {of} (now {limits.text()}); "
-        "on the other host the same, where its values are smaller",
-        limits.command,
-    )
-
-
-def commands(advice: Advice) -> list[tuple[str, str]]:
-    """Give the commands, each with what it is for."""
-    ways = advice.ways
-    transport = advice.question.controllers[advice.winner.name]
-    connections, kind = transport.connections, str(transport.controller["kind"])
-    way = way_of(transport.controller, ways)
-    found = [_buffers(advice)]
-    if transport.pacing is not None:
-        pace = f"sudo {pacing_command(transport.pacing)}"
-        found.append(("on the sender: pacing, at the device of the route", pace))
-    name = kind
-    if way is Way.PORT:
-        name = f"fh_{kind}"
-        try:
-            install = f"sudo {install_command(transport.controller, transport.profile)}"
-            found.append(("on the sender: the controller", install))
-        except Refused as refused:
-            way = Way.NONE
-            found.append((f"on the sender: {kind} cannot be installed as simulated: {refused}", ""))
-    elif way is Way.NONE:
-        found.append((f"on the sender: {kind} is not available on this host", ""))
-    if way is not Way.NONE:
-        parallel = f" -P {connections}" if connections > 1 else ""
-        each = f", {connections} for each transfer" if connections > 1 else ""
-        found += [
-            ("a test with iperf3", f"iperf3 -c FAR -C {name}{parallel} -t 60"),
-            (
-                f"or for all connections to the other site{each}",
-                f"sudo ip route change PREFIX via GATEWAY dev DEVICE congctl {name}",
-            ),
-        ]
-    return found
 
 
 def _row(entry: Entry, advice: Advice) -> list[str]:
-    """Give the cells of a candidate: goodput, completion time, harm, settings, verdict."""
-    completion_s = advice.question.size_bytes * 8 / entry.goodput.mean
-    verdict = ""
+    """Give the cells of a candidate: completion time, goodput, harm, settings, verdict."""
+    verdict = "eBPF port" if entry.is_port else ""
     if not entry.allowed:
         verdict = "harms too much"
     elif entry is advice.winner:
         verdict = "recommended" if advice.is_long_enough else "ahead so far"
+    low, high = entry.completion_s(0.1), entry.completion_s(0.9)
     return [
         entry.name,
+        duration_text(entry.median_s),
+        f"{duration_text(low)} to {duration_text(high)}",
         estimate_text(entry.goodput, Decimals(digits=1, scale=1e-6)),
-        duration_text(completion_s),
         estimate_text(entry.harm, Decimals(digits=0, scale=100)),
+        Decimals(digits=2, scale=100)(entry.retransmitted),
         f"{entry.best} of {len(advice.settings)}",
         verdict,
-    ]
-
-
-def _candidates(advice: Advice) -> Figure:
-    scale, unit = rate_unit(max(e.goodput.mean for e in advice.entries))
-    return side_by_side(
-        "candidates",
-        "Goodput, and what competing flows lose",
-        "Means over the settings, with 95 % intervals of the mean.",
-        [entry.name for entry in advice.entries],
-        {
-            f"Goodput ({unit})": ([entry.goodput for entry in advice.entries], scale),
-            "Loss of competing flows (%)": ([entry.harm for entry in advice.entries], 100),
-        },
-    )
-
-
-def _settings(advice: Advice) -> list[Figure]:
-    """Draw the goodput of each candidate over each property of the path that was drawn."""
-    most = max(run.goodput_bps for entry in advice.entries for run in entry.runs)
-    scale, unit = rate_unit(most)
-    keys = [
-        axis_of(key, NAMES[key].removeprefix("a "), [setting[key] for setting in advice.settings])
-        for key in advice.settings[0]
-    ]
-    drawn = [axis for axis in keys if len(set(axis.values)) > 1]
-    if not drawn:
-        return []
-    clouds = {
-        entry.name: [
-            (setting, scale * run.goodput_bps)
-            for setting, run in zip(advice.settings, entry.runs, strict=True)
-        ]
-        for entry in advice.entries
-    }
-    y = Scale(title=f"Goodput ({unit})", low=0.0, high=1.05 * scale * most or 1.0)
-    return [
-        Figure(
-            name="settings",
-            title="Goodput over what was drawn",
-            caption="Each point is one run of a candidate over one setting.",
-            chart=clouds_over(drawn, clouds, y),
-        )
     ]

@@ -9,13 +9,13 @@ from fairhaul.statistics.splits import best_split
 from fairhaul.studies.advice.path import NAMES
 
 if TYPE_CHECKING:
-    from fairhaul.studies.advice.tournament import Entry
+    from fairhaul.studies.advice.results import Entry
 
 # The part of the settings for which a rule is right, from which on it is stated.
 SEPARATES = 0.8
 
 
-def changes(
+def sensitivity(
     winner: Entry, allowed: Sequence[Entry], settings: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """Say where another allowed entry is faster, if one swept key separates these settings."""
