@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from fairhaul.studies.explanation.what_if import what_if
 from tests.captures import Transfer, losing, pcap
 
 
-def capture(file: Path, bottleneck: dict[str, Any], **flow: Any) -> Path:
+def capture(
+    file: Path, bottleneck: dict[str, Any], beside: Sequence[dict[str, Any]] = (), **flow: Any
+) -> Path:
     """Trace one flow over 40 ms for 10 s."""
     of = read_one(
         {
@@ -31,7 +34,7 @@ def capture(file: Path, bottleneck: dict[str, Any], **flow: Any) -> Path:
                 "queue": {"kind": "droptail", "capacity": "1 bdp"},
                 **bottleneck,
             },
-            "flow": [{"name": "t", "rtt": "40 ms", "controller": "cubic", **flow}],
+            "flow": [{"name": "t", "rtt": "40 ms", "controller": "cubic", **flow}, *beside],
         }
     )
 

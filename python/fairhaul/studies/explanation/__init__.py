@@ -145,11 +145,11 @@ def _of_capture(file: FilePath) -> tuple[list[Explained], Sequence[str]]:
     if not capture.traces:
         packets = f"{capture.packets} packets, {capture.others} of them not TCP"
         notes.append(f"{file}: no connection carries data ({packets}).")
-    explained = [of for group in groups_of(capture.traces) for of in _of_group(group)]
+    explained = [of for group in groups_of(capture.traces) for of in of_group(group)]
     return explained, notes
 
 
-def _of_group(group: Group) -> Iterable[Explained]:
+def of_group(group: Group) -> Iterable[Explained]:
     figures = measured(group.traces)
     for trace in group.traces:
         path, unknown = path_of(trace, group.bucket)
