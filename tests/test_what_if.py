@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from fairhaul.studies.explanation.what_if import what_if
 from tests.captures import Transfer, losing, pcap
 
 
-def capture(file: Path, bottleneck: dict[str, Any], **flow: Any) -> Path:
+def capture(
+    file: Path, bottleneck: dict[str, Any], beside: Sequence[dict[str, Any]] = (), **flow: Any
+) -> Path:
     """Trace one flow over 40 ms for 10 s."""
     of = read_one(
         {
@@ -31,7 +34,7 @@ def capture(file: Path, bottleneck: dict[str, Any], **flow: Any) -> Path:
                 "queue": {"kind": "droptail", "capacity": "1 bdp"},
                 **bottleneck,
             },
-            "flow": [{"name": "t", "rtt": "40 ms", "controller": "cubic", **flow}],
+            "flow": [{"name": "t", "rtt": "40 ms", "controller": "cubic", **flow}, *beside],
         }
     )
 
@@ -53,7 +56,7 @@ def test_a_larger_window_brings_more_where_the_window_limits(tmp_path: Path) -> 
     assert found.now is not None
     assert found.now.goodput_bps.mean == pytest.approx(9.2e6, rel=0.05)
     # The link is only known to carry what the window allowed.
-    assert found.is_bound
+    assert found.assumed_bps is not None
     best = found.changes[0]
     assert best.what.startswith("a window of the receiver")
     assert best.times.mean > 2

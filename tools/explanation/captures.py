@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
 
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.limits import pauses_of
 from fairhaul.studies.explanation.path import groups_of
 from fairhaul.studies.explanation.token_bucket import Bucket, bucket_of
 from fairhaul.studies.explanation.trace import Trace, read_capture
+from tools.explanation.halves import Halves, halves
 
 # A chunk counts with at least this many packets of data and a loss.
 LEAST_PACKETS = 50
@@ -36,6 +40,7 @@ class Truth:
     loss: float
     rtt_s: float
     connections: int
+    controller: str | None
     pauses_s: dict[int, float]
 
     @property
@@ -51,7 +56,8 @@ class Judged:
     """A capture: its truth, what was found, and the chunks that were judged alone.
 
     `chunks` says of each chunk whether it was policed. `pauses` are pairs of the requested and the
-    found pauses of each connection with a requested one.
+    found pauses of each connection with a requested one, and `halves` the prediction of the second
+    half of a capture with one connection.
     """
 
     truth: Truth
@@ -60,6 +66,7 @@ class Judged:
     rtt_s: float | None
     chunks: list[bool]
     pauses: list[tuple[float, list[float]]]
+    halves: Halves | None
 
     @property
     def is_policed(self) -> bool:
@@ -88,6 +95,7 @@ def truth_of(file: Path) -> Truth:
         loss=number("LOSS") / 100,
         rtt_s=number("RTT") / 1000,
         connections=(2 if two else 1) + (words.get("XT") == "1"),
+        controller=words.get("TCP"),
         pauses_s=pauses,
     )
 
@@ -117,21 +125,28 @@ def judged(file: Path) -> Judged:
         bucket=bucket,
         is_shaped=bucket is not None and not bucket.is_policer,
         rtt_s=largest.traces[0].rtt_s,
-        chunks=[of for trace in own for of in _chunks(trace)],
+        chunks=[of for trace in own for of in chunks(trace)],
         pauses=[
             (truth.pauses_s[of.ports[1]], [p for _, p in pauses_of(of) if p >= LEAST_PAUSE_S])
             for of in own
         ],
+        halves=halves(largest.traces, truth.controller) if truth.connections == 1 else None,
     )
 
 
-def _chunks(trace: Trace) -> Iterator[bool]:
-    """Judge each chunk of a connection alone, without what is beside it."""
+def chunks(trace: Trace, most_bytes: float = math.inf) -> Iterator[bool]:
+    """Judge each chunk of a connection alone, without what is beside it.
+
+    A chunk is what was sent between two pauses, or `most_bytes` of it.
+    """
     ends = [start for start, took in pauses_of(trace) if took >= LEAST_PAUSE_S]
     edges = [-1.0, *ends, float("inf")]
+    times = trace.sent.time_s
     for begin, end in pairwise(edges):
-        times = trace.sent.time_s
-        sent = trace.sent.part((times > begin) & (times <= end))
-        if sent.packets.sum() >= LEAST_PACKETS and sent.lost.any():
-            bucket = bucket_of(sent, trace.rtt_s or 0.0)
-            yield bucket is not None and bucket.is_policer
+        whole = trace.sent.part((times > begin) & (times <= end))
+        number = np.cumsum(whole.payload * ~whole.again) // most_bytes
+        for at in np.unique(number):
+            sent = whole.part(number == at)
+            if sent.packets.sum() >= LEAST_PACKETS and sent.lost.any():
+                bucket = bucket_of(sent, trace.rtt_s or 0.0)
+                yield bucket is not None and bucket.is_policer

@@ -15,7 +15,6 @@ import numpy as np
 from fairhaul.record.record import Record
 from fairhaul.record.trace import write
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import read_one
 
 Cause = Literal["policer", "shaper", "random", "overflow"]
@@ -138,17 +137,16 @@ def _drawn(number: int, chance: np.random.Generator, spread: Any) -> Drawn:
     )
 
 
-def capture(of: Drawn, folder: Path, engine: Engine) -> Path:
-    """Give the capture of a path, which is made unless the folder has it."""
+def capture(of: Drawn, folder: Path) -> Path:
+    """Give the capture of a path, which is simulated unless the folder has it."""
     file = folder / of.name
     if file.exists():
         return file
-    folder.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(".part")
 
     def written(_: int, record: Record) -> None:
         write(record, FLOW, "pcapng", part)
 
-    for_each([read_one(of.scenario())], written, jobs=1, trace=FLOW, engine=engine)
+    for_each([read_one(of.scenario())], written, jobs=1, trace=FLOW)
     part.rename(file)
     return file

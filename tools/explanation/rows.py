@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from tools.explanation.captures import CHUNKS, Judged
+from tools.explanation.halves import Halves
 
 # What counts as the same: rates, round-trip times, bursts (as a factor) and pauses (as a part, or
 # in seconds, whichever is more).
@@ -39,19 +40,42 @@ def rows(each: Sequence[Judged]) -> list[list[str]]:
         _row("false alarms, captures with random loss", lossy, _policed, ""),
         *_chunk_rows("false alarms, shaped", shaped, "at most 1.5"),
         *_chunk_rows("false alarms, random loss", lossy, "at most 0.3"),
+        *half_rows([of.halves for of in each if of.truth.connections == 1]),
     ]
 
 
+def half_rows(each: Sequence[Halves | None]) -> list[list[str]]:
+    """Give the rows on the prediction of the second half by a model of the first one."""
+    both = [of for of in each if of is not None]
+    told = [of for of in both if of.declined is None]
+    right, steady = (sum(map(holds, both)) for holds in (_is_right, _is_steady))
+    return [
+        counted("second half predicted within 10 %", right, len(both), "80"),
+        counted("second half: nothing predicted", len(both) - len(told), len(both), "at most 10"),
+        counted("second half within 10 %, where predicted", right, len(told), ""),
+        counted("second half within 10 % of the first one", steady, len(both), ""),
+    ]
+
+
+def _is_right(of: Halves) -> bool:
+    return of.is_right
+
+
+def _is_steady(of: Halves) -> bool:
+    return of.is_steady
+
+
 def _row(what: str, of: Sequence[Judged], holds: Callable[[Judged], bool], aim: str) -> list[str]:
-    return _counted(what, sum(map(holds, of)), len(of), aim)
+    return counted(what, sum(map(holds, of)), len(of), aim)
 
 
 def _chunk_rows(what: str, each: Iterable[Judged], aim: str) -> list[list[str]]:
     chunks = [chunk for of in each for chunk in of.chunks]
-    return [_counted(f"chunks: {what}", sum(chunks), len(chunks), aim)]
+    return [counted(f"chunks: {what}", sum(chunks), len(chunks), aim)]
 
 
-def _counted(what: str, found: int, count: int, aim: str) -> list[str]:
+def counted(what: str, found: int, count: int, aim: str) -> list[str]:
+    """Give a row: what was counted, how many were found, of how many, in percent, and the aim."""
     share = f"{100 * found / count:.1f}" if count else ""
     return [what, str(found), str(count), share, aim]
 

@@ -200,11 +200,11 @@ def _of_capture(file: FilePath, looks: Looks) -> tuple[list[Explained], Sequence
     if not capture.traces:
         packets = f"{capture.packets} packets, {capture.others} of them not TCP"
         notes.append(f"{file}: no connection carries data ({packets}).")
-    explained = [of for group in groups_of(capture.traces) for of in _of_group(group, looks)]
+    explained = [of for group in groups_of(capture.traces) for of in of_group(group, looks)]
     return explained, notes
 
 
-def _of_group(group: Group, looks: Looks) -> Iterable[Explained]:
+def of_group(group: Group, looks: Looks) -> Iterable[Explained]:
     figures = measured(group.traces)
     for trace in group.traces:
         path, reasons = path_of(trace, group.bucket)

@@ -21,6 +21,8 @@ SHAPED_FROM = 5 * (1448 + HEADERS)
 # Rounds with a standing queue show the rate if there are at least this many, and the middle of
 # their rates is within this part. A round takes at least this long (s).
 LEAST_ROUNDS, STEADY, ROUND_S = 8, 0.25, 0.1
+# The quantile of the rates of rounds that counts as the best of them.
+BEST = 0.95
 # A queue stands if the round-trip time is this part above the smallest one, and this long (s).
 STANDS, STANDS_S = 0.3, 0.005
 # A loss is without a queue if the last round-trip time before it was less than this part above the
@@ -104,7 +106,15 @@ def path_of(trace: Trace, bucket: Bucket | None) -> tuple[Path, dict[str, str]]:
         burst = bucket.burst_bytes
         is_shaper = burst is not None and burst.value >= SHAPED_FROM
         shaper = TokenBucket(rate_bps=rate, burst_bytes=burst) if is_shaper else None
-    return Path(rate_bps=rate, rtt_s=rtt, buffer_bytes=buffer, loss=loss, shaper=shaper), unknown
+    path = Path(
+        rate_bps=rate,
+        rtt_s=rtt,
+        buffer_bytes=buffer,
+        loss=loss,
+        shaper=shaper,
+        cross_bps=_cross(trace, unknown),
+    )
+    return path, unknown
 
 
 def _samples(trace: Trace) -> tuple[Column, Column]:
@@ -162,26 +172,68 @@ def _standing(
 ) -> tuple[Estimate | None, TokenBucket | None, Estimate | None]:
     """Estimate rate, shaper and buffer from the time in which a queue stood."""
     unknown["buffer_bytes"] = "no overflow of a queue was observed"
+    rounds = _rounds(trace)
+    if rounds is None:
+        has_no_rtt = trace.rtt_s is None
+        unknown["rate_bps"] = NO_RTT if has_no_rtt else "too little data was acknowledged"
+        return None, None, None
+    rates, stands = rounds
+    rate = _steady(rates[stands])
+    if rate is not None:
+        return rate, *_waited(trace, rate, unknown)
+    unknown["rate_bps"] = (
+        "what arrived varied while a queue stood: the rate is at least the value"
+        if stands.sum() >= LEAST_ROUNDS
+        else "no queue stood at the bottleneck: the rate is at least the value"
+    )
+    return Estimate.at_least(float(rates.max())), None, None
+
+
+def _rounds(trace: Trace) -> tuple[Column, Mask] | None:
+    """Give what arrived in each round, in bit/s of frames, and in which a queue stood."""
     rtt_s, sent = trace.rtt_s, trace.sent
     arrived = ~np.isnan(sent.acked_s)
     if rtt_s is None or arrived.sum() < LEAST_ROUNDS:
-        unknown["rate_bps"] = NO_RTT if rtt_s is None else "too little data was acknowledged"
-        return None, None, None
+        return None
     times, wire, waits = sent.acked_s[arrived], sent.wire[arrived], sent.rtt_s[arrived]
     size = max(ROUND_S, 2 * rtt_s)
     place = ((times - times.min()) / size).astype(int)
     rates = 8 * np.bincount(place, wire) / size
     least = np.full(len(rates), np.inf)
     np.minimum.at(least, place[~np.isnan(waits)], waits[~np.isnan(waits)])
-    stands = np.isfinite(least) & (least > rtt_s + max(STANDS_S, STANDS * rtt_s))
-    steady = rates[stands]
-    if len(steady) >= LEAST_ROUNDS:
-        low, middle, high = (float(of) for of in np.quantile(steady, (0.25, 0.5, 0.75)))
-        if high - low < STEADY * middle:
-            rate = Estimate(value=middle, low=low, high=high)
-            return rate, *_waited(trace, rate, unknown)
-    unknown["rate_bps"] = "no queue stood at the bottleneck: the rate is at least the value"
-    return Estimate.at_least(float(rates.max())), None, None
+    return rates, np.isfinite(least) & (least > rtt_s + max(STANDS_S, STANDS * rtt_s))
+
+
+def _steady(rates: Column) -> Estimate | None:
+    """Give the rate that a standing queue had; None if it varied, or stood for too short a time."""
+    if len(rates) < LEAST_ROUNDS:
+        return None
+    low, middle, high = (float(of) for of in np.quantile(rates, (0.25, 0.5, 0.75)))
+    return Estimate(value=middle, low=low, high=high) if high - low < STEADY * middle else None
+
+
+def _cross(trace: Trace, unknown: dict[str, str]) -> Estimate | None:
+    """Say what others took while a queue stood: the rate, which then arrives, without the own part.
+
+    The rate is at least what the connection had in its best rounds.
+
+    Source: [IBOX].
+    """
+    rounds = _rounds(trace)
+    if rounds is None or rounds[1].sum() < LEAST_ROUNDS:
+        unknown["cross_bps"] = "no queue stood at the bottleneck for long enough"
+        return None
+    rates, stands = rounds
+    if _steady(rates[stands]) is not None:
+        unknown["cross_bps"] = (
+            "what arrived was steady while a queue stood: no others, or such with a constant rate"
+        )
+        return None
+    unknown["cross_bps"] = (
+        f"a queue stood in {100 * stands.mean():.2g} % of the time, which says nothing of the rest"
+    )
+    own = rates[stands]
+    return Estimate.at_least(max(0.0, float(np.quantile(own, BEST) - own.mean())))
 
 
 def _waited(

@@ -27,6 +27,7 @@ UNKNOWN = {
     "buffer_bytes": "buffer",
     "policer.rate_bps": "rate of the policer",
     "policer.burst_bytes": "burst of the policer",
+    "cross_bps": "other traffic",
 }
 CAUSED = {
     "slow_start": "slow start",
@@ -167,6 +168,7 @@ def _controllers(connections: Sequence[Explained]) -> list[Section]:
 
 def _paths(connections: Sequence[Explained]) -> Table:
     columns = ["connection", "rate", "round trip", "buffer", "random loss", "policer", "shaper"]
+    columns.append("other traffic")
     rows = []
     for of in connections:
         path = of.path
@@ -183,6 +185,7 @@ def _paths(connections: Sequence[Explained]) -> Table:
                     else f"{_text(bucket.rate_bps, 'bit/s')}, {_text(bucket.burst_bytes, 'B')}"
                     for bucket in (path.policer, path.shaper)
                 ),
+                _text(path.cross_bps, "bit/s"),
             ]
         )
     used = [at for at in range(len(columns)) if at == 0 or any(row[at] for row in rows)]

@@ -38,6 +38,9 @@ EVENT_RTTS = 1.0
 ONE_EVENT_LOST, LEAST_PASSED = 15, 3
 # A queue explains the round-trip times if it leaves at most this part of their deviations.
 QUEUE_LEAVES = 0.85
+# A queue with fewer packets than this explains no round-trip times: packets of one burst of a
+# sender, and the acknowledgements of several packets, vary by as much at any bottleneck.
+LEAST_QUEUE = 4
 # Rates that are tried where the delay alone shows the rate of a queue.
 DELAY_RATES = 200
 # The least half width of the interval of such a rate, as a part of it.
@@ -126,11 +129,13 @@ def bucket_of(sent: Sent, rtt_s: float) -> Bucket | None:
     if best.evidence < LEAST_EVIDENCE or not _is_repeated(times, sent.lost, rtt_s):
         return None
     deficit = deficits(times, wire, sent.lost, best.rate)
+    frame = float(np.median(sent.wire[sent.lost] / np.maximum(sent.packets[sent.lost], 1)))
     queue, inflation_s = _queueing(deficit, sent, best)
+    if queue is not None and best.threshold - queue < LEAST_QUEUE * frame:
+        queue = None
     if best.covered < LEAST_COVERED or best.above < LEAST_ABOVE:
         seems = queue is None and _seems_policed(sent, best, rtt_s)
         return _beside_others(sent) if seems else None
-    frame = float(np.median(wire[sent.lost] / np.maximum(sent.packets[sent.lost], 1)))
     explained = sent.lost & (deficit >= best.threshold)
     near = [of for of in tried if of.evidence >= best.evidence - _margin(best)]
     rate = _rate(best, near)

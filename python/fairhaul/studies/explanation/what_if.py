@@ -73,15 +73,16 @@ class WhatIf:
     """What the simulation says: the path as it is, and each change, the best first.
 
     `declined` is the reason why nothing was simulated, or why its result is not used. `refit` is
-    the correction of the path by a capture; without one the path is as it was found. `is_bound`
-    says that the link was taken to be faster than what was measured.
+    the correction of the path by a capture; without one the path is as it was found. If only a
+    lower bound of the rate is known, `assumed_bps` is the rate that was taken instead, in bits of
+    frames per second.
     """
 
     now: Change | None = None
     changes: Sequence[Change] = ()
     refit: Refit | None = None
     declined: str | None = None
-    is_bound: bool = False
+    assumed_bps: float | None = None
 
     @property
     def model(self) -> Model | None:
@@ -95,7 +96,7 @@ class WhatIf:
             "changes": [change.values() for change in self.changes],
             "refit": None if self.refit is None else self.refit.values(),
             "declined": self.declined,
-            "faster_link_assumed": self.is_bound,
+            "assumed_rate_bps": self.assumed_bps,
         }
 
 
@@ -114,8 +115,7 @@ def what_if(connections: Sequence[Explained], running: Running) -> WhatIf:
         model = done.model
         if abs(done.goodput_error(measured)) > MOST_ERROR:
             return WhatIf(refit=done, declined=unlike(done, measured))
-    is_bound = model.is_bound and bool(model.hosts)
-    if is_bound:
+    if model.is_bound and model.hosts:
         model = replace(model, rate_bps=HEADROOM * model.rate_bps)
     each = [("as it is", model), *_changes(model)]
     runs = simulated([of for _, of in each], _times(measured, model, len(each)), SEEDS, running)
@@ -124,7 +124,7 @@ def what_if(connections: Sequence[Explained], running: Running) -> WhatIf:
         now=now,
         changes=sorted(changes, key=lambda of: -of.goodput_bps.mean),
         refit=done,
-        is_bound=is_bound,
+        assumed_bps=model.rate_bps if model.is_bound else None,
     )
 
 

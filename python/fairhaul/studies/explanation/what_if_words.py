@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fairhaul.report.outcome import Section
 from fairhaul.statistics.estimate import legend
 from fairhaul.statistics.estimate import text as estimate_text
-from fairhaul.studies.explanation.model import HEADROOM
 from fairhaul.text.digits import Decimals
 from fairhaul.text.phrases import RATE, quantity
 from fairhaul.text.table import Table
@@ -30,7 +29,7 @@ def brings(of: WhatIf | None) -> str:
     best = of.changes[0]
     if best.times.low is None or best.times.low < WORTH:
         return "By simulation, none of the changes that were tried brings 5 % more."
-    most = "up to " if of.is_bound else ""
+    most = "" if of.assumed_bps is None else "up to "
     times = estimate_text(best.times, TIMES)
     return f"By simulation, {best.what} would bring {most}{times} times the goodput."
 
@@ -58,9 +57,9 @@ def what_if_sections(of: WhatIf | None) -> list[Section]:
             f"The path was corrected in {of.refit.tried} simulations of what was measured; the "
             f"last one has {quantity(of.refit.simulated.goodput_bps, 'bit/s')}."
         )
-    if of.is_bound:
+    if of.assumed_bps is not None:
         text.append(
-            "The rate of the path is only known to be at least what was measured, so a link that "
-            f"is {HEADROOM} times as fast was assumed: the path may allow less."
+            "The rate of the path is only known to be at least what was measured, so "
+            f"{quantity(of.assumed_bps, 'bit/s')} were assumed: the path may allow less."
         )
     return [Section(heading=HEADING, tables=[table], text=text)]
