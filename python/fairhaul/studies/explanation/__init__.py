@@ -185,7 +185,7 @@ def _of_group(group: Group, looks: Looks) -> Iterable[Explained]:
         limits = judged.limits
         if max(limits["unknown"], judged.not_separated or 0.0) >= LEAST_SHARE:
             reasons["limits"] = ALIKE if judged.is_judged else LITTLE
-        controllers, why = recognised(trace, limits)
+        controllers, why = recognised(trace, limits, is_policed=path.policer is not None)
         if why is not None:
             reasons["recognised"] = why
         if trace.uncaptured:
