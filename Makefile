@@ -52,7 +52,7 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -123,6 +123,12 @@ explain-table: $(VENV)/.extension ## compare the policers that fairhaul explain 
 
 explain-simulated: $(VENV)/.extension ## compare what fairhaul explain finds in 300 simulated captures with the truth (docs/explain.md), in ten minutes of processor time
 	$(VENV)/bin/python -m tools.explanation.simulated
+
+explain-controllers: $(VENV)/.extension host ## compare the controllers that fairhaul explain recognises with the true ones of 67 captures of Linux, in four minutes; an interrupted call goes on
+	$(VENV)/bin/python -m tools.explanation.controllers
+
+explain-limits: $(VENV)/.extension host ## compare the limits that fairhaul explain finds with planted ones in 60 captures of Linux, in six minutes; an interrupted call goes on
+	$(VENV)/bin/python -m tools.explanation.limited
 
 arithmetic: $(VENV)/.packages ## compare the integer arithmetic of the eBPF ports with exact arithmetic (docs/arithmetic.md), in half an hour; installs z3
 	@scripts/debian

@@ -57,6 +57,7 @@ def test_laws_grow_as_their_sources_say() -> None:
     # [RFC 3649]: a(38) = 1 and about 8 at a window of 1058, of which an acknowledgement of two
     # packets gives half.
     assert np.diff(highspeed(growth(1058, 2, 0.1, 2000)))[0] == pytest.approx(4, rel=0.05)
+    assert list(highspeed(growth(0, 3, 0.1))) == [0, 1, 2]
     # 1 + 10 (t - 1) + (t - 1)^2 / 4 a second after the first second.
     assert np.diff(htcp(growth(10, 4, 1.0, 20))) == pytest.approx([1, 1, 11.25])
 
@@ -95,6 +96,7 @@ def test_nothing_is_recognised_where_hosts_limit_or_on_the_far_side(tmp_path: Pa
     far = trace_of(tmp_path, sawtooth().at_the_receiver())
     limits = judged_of(far, None, ()).limits
     assert "sender's side" in str(recognised(far, limits)[1])
+    assert "policer" in str(recognised(trace, limits, is_policed=True)[1])
 
 
 def look(**changed: Any) -> Look:

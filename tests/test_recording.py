@@ -19,6 +19,7 @@ from fairhaul.host import flows as api
 from fairhaul.host import recording
 from fairhaul.host.process import Refused
 from fairhaul.host.recording import COLUMNS, Recording, new_recording, schema
+from tests.captures import RECEIVER, SENDER, Transfer, pcap
 
 ROOT = Path(__file__).parents[1]
 # Fields of `tcp_info`, in their order, and how many of them the lengths of a reply have.
@@ -210,6 +211,24 @@ def test_the_clocks_between_looks_say_what_limits_over_time(tmp_path: Path) -> N
     # A file of the recording is told by its content, too.
     file = (place / "flows-000001.parquet").rename(tmp_path / "other.name")
     assert fairhaul.explain(file).connections[0].limits == of.limits
+
+
+def test_a_recording_beside_a_capture_is_of_the_same_connection(tmp_path: Path) -> None:
+    capture = tmp_path / "one.pcap"
+    transfer = Transfer(packets=3000, window=40, gap_s=0.0012).run(lambda *_: 0.0)
+    capture.write_bytes(pcap([transfer]))
+    ends: dict[str, Any] = {"local": f"{SENDER}:{transfer.port}", "remote": f"{RECEIVER}:443"}
+    looks = [
+        look(t, flow(**ends, acked_bytes=500_000 * t, busy_s=float(t), limits={"pacing cap": 1.0}))
+        for t in range(8)
+    ]
+    place = recorded(tmp_path / "kept", looks)
+    (alone,) = fairhaul.explain(capture).connections
+    (of,) = fairhaul.explain([place, capture]).connections
+    assert (of.source, of.controller, of.not_separated) == ("capture", "cubic", None)
+    # What the headers leave open is the pacing cap.
+    assert of.limits["pacing"] >= alone.limits["pacing"] + alone.limits["unknown"] - 1e-9
+    assert of.limits["unknown"] == 0
 
 
 @pytest.mark.parametrize(

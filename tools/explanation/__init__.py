@@ -1,3 +1,3 @@
-"""How well `fairhaul explain` finds policers, compared with captures of known truth."""
+"""How well `fairhaul explain` finds policers, controllers and limits whose truth is known."""
 
 SOURCE = "the folder data/validation of https://github.com/USC-NSL/policing-detection"

@@ -28,7 +28,7 @@ OUT = ROOT / "out" / "explain"
 GUEST = Path(__file__).with_name("guest.py")
 SEED = 46
 EACH = 6
-SECONDS = 20.0
+SECONDS = 15.0
 # The shares of time must be as near as this.
 NEAR = 0.05
 # The path and the congestion window take turns behind a usual buffer: they count together.

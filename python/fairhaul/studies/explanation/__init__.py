@@ -212,7 +212,7 @@ def of_group(group: Group, looks: Looks) -> Iterable[Explained]:
         limits, held = judged.limits, judged.held
         if max(limits["unknown"], judged.not_separated or 0.0) >= LEAST_SHARE:
             reasons["limits"] = LITTLE if held is None else ALIKE
-        controllers, why = recognised(trace, limits)
+        controllers, why = recognised(trace, limits, is_policed=path.policer is not None)
         if why is not None:
             reasons["recognised"] = why
         if trace.uncaptured:

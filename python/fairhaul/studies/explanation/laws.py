@@ -64,7 +64,9 @@ def highspeed(growth: Growth) -> Column:
     low, high, most, least = HIGHSPEED
 
     def adds(window: float) -> float:
-        part = max(0.0, math.log(window / low) / math.log(high / low))
+        if window <= low:
+            return 1.0
+        part = math.log(window / low) / math.log(high / low)
         decrease = most + (least - most) * part
         asked = 0.078 * math.pow(window, 0.8) * 2 * decrease / (2 - decrease)
         return max(1.0, asked / 2)

@@ -30,8 +30,11 @@ LISTED = 0.05
 # The network must limit a connection for this part of the time: otherwise its window is not that
 # of its controller.
 NETWORK = 0.5
+# Pauses and the receiver's window may limit it for this part of the time.
+HOSTS_LIMIT = 0.1
+POLICED = "behind a policer losses come in bursts, which the fit of the controllers does not have"
 FAR = "the controller is recognised on the sender's side only"
-HOSTS = "the hosts limit the connection, so that its window is not that of its controller"
+HOSTS = "the hosts limit the connection, or nothing shows that the network does"
 SHORT = "the capture shows too few losses and round trips"
 
 
@@ -62,14 +65,19 @@ def place(sign: float, edges: Column) -> int:
     return len(edges) + 1 if np.isnan(sign) else int(np.searchsorted(edges, sign))
 
 
-def recognised(trace: Trace, limits: Shares) -> tuple[Sequence[Recognised], str | None]:
+def recognised(
+    trace: Trace, limits: Shares, *, is_policed: bool = False
+) -> tuple[Sequence[Recognised], str | None]:
     """Give the controllers that a connection may have had, the most probable first.
 
     The second value is the reason if there is none.
     """
+    if is_policed:
+        return [], POLICED
     if trace.side != "sender":
         return [], FAR
-    if limits["path"] + limits["congestion_window"] < NETWORK:
+    hosts = limits["application"] + limits["receive_window"]
+    if hosts > HOSTS_LIMIT or limits["path"] + limits["congestion_window"] < NETWORK:
         return [], HOSTS
     signs = signs_of(trace)
     if signs is None or (np.isnan(signs["kept"]) and np.isnan(signs["slope"])):

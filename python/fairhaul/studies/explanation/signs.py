@@ -29,7 +29,8 @@ LEAST_ROUNDS, LEAST_GROWTH = 5, 4
 # Slow start is over after this time in seconds on most paths; what comes later is looked at.
 STARTED_S = 2.0
 # The window is sampled this often in a smallest round-trip time, and at least this often (s).
-SAMPLES, STEP_S = 4, 0.05
+# Longer captures are sampled less often.
+SAMPLES, STEP_S, MOST_SAMPLES = 4, 0.05, 1 << 20
 # BBR drains what is outstanding for 0.2 s [BBR], and as long as that takes. The window is then
 # below this part of the usual one, and soon afterwards it is nearly as large as before.
 DRAINED, DRAIN_S, RESTORED = 0.75, (0.1, 0.4), 0.9
@@ -86,8 +87,9 @@ def _off(growth: Growth, expected: Column) -> float:
 
 def _samples(windows: Windows, rtt_s: float) -> tuple[Column, float]:
     """Give the window after the start in equal steps of time, and the step in seconds."""
-    step_s = min(rtt_s / SAMPLES, STEP_S)
-    times = np.arange(windows.time_s[0] + STARTED_S, windows.time_s[-1], step_s)
+    begin, end = float(windows.time_s[0]) + STARTED_S, float(windows.time_s[-1])
+    step_s = max(min(rtt_s / SAMPLES, STEP_S), (end - begin) / MOST_SAMPLES)
+    times = np.arange(begin, end, step_s)
     return windows.window[np.searchsorted(windows.time_s, times, side="right") - 1], step_s
 
 
@@ -124,7 +126,7 @@ def _cycle(samples: Column, step: float) -> float:
     """Give the part of the power of the window's changes near a period of eight round trips."""
     if len(samples) * step < CYCLES[1]:
         return np.nan
-    width = round(CYCLES[1] / 2 / step)
+    width = max(1, round(CYCLES[1] / 2 / step))
     part = samples[: 1 << 16]
     part = part - np.convolve(part, np.ones(width) / width, "same")
     power = np.abs(np.fft.rfft(part * np.hanning(len(part)))[1:]) ** 2
