@@ -330,7 +330,7 @@ def test_of_1000_connections_none_has_a_controller_that_was_not_drawn(
             if "transfer" in told:
                 of = told["transfer"]
                 (connection,) = of["connections"]
-                # The end of a connection counts as a byte.
+                # The beginning and the end of a connection count as a byte each.
                 assert 2000 <= connection["acked_bytes"] <= 2002
                 drawn[of["peer"]] = request["controllers"][of["controller"]]
             if len(drawn) == 1000:
