@@ -185,8 +185,8 @@ fn check(request: &Trial) -> Result<Settings> {
     if ports.len() > MOST || ports.contains(&0) {
         return Err(Error::refused(format!("wanted at most {MOST} ports from 1 to 65535")));
     }
-    let seconds = request.block_s;
-    if !blocks.is_empty() && !(seconds.is_finite() && seconds >= 1.0) {
+    let is_long = request.block_s.is_finite() && request.block_s >= 1.0;
+    if !(blocks.is_empty() || is_long) {
         return Err(Error::refused("wanted blocks of at least 1 s"));
     }
     if blocks.iter().any(|controller| *controller >= controllers.len()) {

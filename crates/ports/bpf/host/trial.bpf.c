@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// The lot of a trial: each new connection of a cgroup gets a controller that is drawn, when it connects or is accepted.
-// It is no controller itself, and does not keep a connection from being made.
+// The lot of a trial: each new connection of a cgroup gets a controller that is drawn, at the
+// end of its handshake. It is no controller itself, and does not keep a connection from being made.
 //
 // The offsets in `struct bpf_sock_ops` (linux/bpf.h) are the same in all kernels, so nothing here depends on the
 // kernel's type information.
@@ -20,7 +20,9 @@ struct bpf_sock_ops {
 	u32 local_port;
 };
 
-enum { CONNECT = 3, ACCEPTED = 5 };
+// Both are after the handshake and before the first data. When a socket connects it has no sequence number yet, which
+// `cubic` would take for the end of its first round, and so leave slow start too early in many connections.
+enum { CONNECTED = 4, ACCEPTED = 5 };
 enum { INET = 2, TCP = 6, CONGESTION = 13, NAME_BYTES = 16, NO_WAKEUP = 1, IF_NEW = 1 };
 enum { MOST_CONTROLLERS = 8, MOST_PORTS = 8, ALL_BITS = 128 };
 
@@ -164,7 +166,7 @@ SEC("sockops") int fh_trial_lot(struct bpf_sock_ops *socket)
 	struct opened *report;
 	struct address peer;
 
-	if (op != CONNECT && op != ACCEPTED)
+	if (op != CONNECTED && op != ACCEPTED)
 		return 1;
 	of = lookup(&settings, &first);
 	if (!of || !of->controllers)
