@@ -281,6 +281,27 @@ def test_each_further_change_must_be_worth_it_beyond_chance() -> None:
     assert recommended([harmful, least]) is least
 
 
+def test_the_best_single_change_is_in_the_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, known, choices = advice.read_path(["fq", "streams"], **QUICK)  # type: ignore[arg-type]
+    looks: list[list[str]] = []
+
+    def played(_: Rounds, candidates: Sequence[Candidate], *__: object) -> dict[str, list[Run]]:
+        looks.append([of.name for of in candidates])
+        # The more streams, the faster; every pair is faster than that.
+        speeds = {of.name: 1e6 * of.hosts.streams * 99 ** len(of.changes) for of in candidates}
+        runs = {name: list(entry(name, [bps] * 12).runs) for name, bps in speeds.items()}
+        return {REFERENCE.name: list(entry("reference", [1e6] * 12).runs), **runs}
+
+    monkeypatch.setattr(Rounds, "play", played)
+    done = advised(question, known, choices)
+    assert looks == [
+        [NOW, "fq", "2 streams", "4 streams", "8 streams", "16 streams"],
+        ["16 streams + fq"],
+        [NOW, "16 streams", "16 streams + fq", "8 streams"],
+    ]
+    assert done.winner.name == "16 streams + fq"
+
+
 def test_a_transfer_longer_than_its_run_goes_on_at_the_rate_of_the_last_two_thirds() -> None:
     # 100 bytes a second for a second, then 10 for two.
     figures = {"until_s": [1.0, 2.0, 3.0], "received_bytes": [100.0, 110.0, 120.0]}
