@@ -164,12 +164,17 @@ class _Search:
         return [best.changed(*of.changes) for of in useful[:COMBINED]]
 
     def finalists(self, now: Candidate, ports: Sequence[Candidate]) -> list[Candidate]:
-        """Give the best candidates with a change, among them one with a single change of Linux."""
+        """Give the best candidates with a change, among them two of different settings.
+
+        A first look misjudges harm at times, so one knob alone would leave nothing to choose from.
+        """
         ranked = [of for of in self.ranked() if of != now]
         stock = [of for of in ranked if of not in ports]
-        single = [of for of in stock if len(of.changes) == 1][:1]
-        others = [of for of in stock if of not in single][: STOCK_FINALISTS - len(single)]
-        return [*single, *others, *[of for of in ranked if of in ports][:PORT_FINALISTS]]
+        singles = [of for of in stock if len(of.changes) == 1]
+        chosen = singles[:1]
+        chosen += [of for of in singles if not chosen[0].touches(of.changes[0])][:1]
+        others = [of for of in stock if of not in chosen][: STOCK_FINALISTS - len(chosen)]
+        return [*chosen, *others, *[of for of in ranked if of in ports][:PORT_FINALISTS]]
 
     def final(self, candidates: Sequence[Candidate]) -> dict[str, list[Run]]:
         """Run candidates over all settings."""
