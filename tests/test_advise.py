@@ -195,6 +195,10 @@ def test_what_the_buffers_of_this_host_allow_stands_first(
         "this host is 4.19 MB. "
     )
     assert "As the hosts are set" not in done.outcome().answer, "125 kB fill this path"
+    given = replace(done.now.candidate.hosts, send_buffer="500000 B")
+    small = replace(done.now, candidate=replace(done.now.candidate, hosts=given))
+    answer = replace(done, question=far, now=small).outcome().answer
+    assert "at most 80 Mbit/s: net.ipv4.tcp_wmem of the sender is 1 MB." in answer
     assert send_limit_bytes(tmp_path) is None
 
 
