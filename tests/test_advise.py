@@ -195,6 +195,10 @@ def test_what_the_buffers_of_this_host_allow_stands_first(
         "this host is 4.19 MB. "
     )
     assert "As the hosts are set" not in done.outcome().answer, "125 kB fill this path"
+    given = replace(done.now.candidate.hosts, send_buffer="500000 B")
+    small = replace(done.now, candidate=replace(done.now.candidate, hosts=given))
+    answer = replace(done, question=far, now=small).outcome().answer
+    assert "at most 80 Mbit/s: net.ipv4.tcp_wmem of the sender is 1 MB." in answer
     assert send_limit_bytes(tmp_path) is None
 
 
@@ -279,6 +283,27 @@ def test_each_further_change_must_be_worth_it_beyond_chance() -> None:
     assert recommended([harmful, slow]) is slow, "what harms others is replaced in any case"
     least = replace(slow, allowed=False, harm=estimate([-0.1] * 6))
     assert recommended([harmful, least]) is least
+
+
+def test_single_changes_of_two_settings_are_in_the_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, known, choices = advice.read_path(["fq", "streams"], **QUICK)  # type: ignore[arg-type]
+    looks: list[list[str]] = []
+
+    def played(_: Rounds, candidates: Sequence[Candidate], *__: object) -> dict[str, list[Run]]:
+        looks.append([of.name for of in candidates])
+        # The more streams, the faster; every pair is faster than that.
+        speeds = {of.name: 1e6 * of.hosts.streams * 99 ** len(of.changes) for of in candidates}
+        runs = {name: list(entry(name, [bps] * 12).runs) for name, bps in speeds.items()}
+        return {REFERENCE.name: list(entry("reference", [1e6] * 12).runs), **runs}
+
+    monkeypatch.setattr(Rounds, "play", played)
+    done = advised(question, known, choices)
+    assert looks == [
+        [NOW, "fq", "2 streams", "4 streams", "8 streams", "16 streams"],
+        ["16 streams + fq"],
+        [NOW, "16 streams", "fq", "16 streams + fq"],
+    ]
+    assert done.winner.name == "16 streams + fq"
 
 
 def test_a_transfer_longer_than_its_run_goes_on_at_the_rate_of_the_last_two_thirds() -> None:

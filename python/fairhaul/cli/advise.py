@@ -10,7 +10,6 @@ import click
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.options import spooled
 from fairhaul.cli.study import Work, study
-from fairhaul.studies.advice.hosts import PACKET_BYTES
 
 
 @click.command(
@@ -53,7 +52,7 @@ from fairhaul.studies.advice.hosts import PACKET_BYTES
     "--mtu BYTES",
     "Size of packets now.",
     type=click.IntRange(576, 64000),
-    default=PACKET_BYTES,
+    default=1500,
 )
 @option(
     "--from FILE",
@@ -84,8 +83,8 @@ def advise(from_: Path | None, only: tuple[str, ...], work: Work, **how: Any) ->
     The hosts as they are compete with each change that an operator can make (larger buffers,
     pacing, a rate limit, 1 to 16 streams, large packets, another controller), and the best one with
     others, over 12 settings of what is not known of the path: its buffer, the competing flows and
-    the loss. A further change is recommended only if it makes the transfer 5 % faster beyond chance
-    and leaves enough to the competing flows; so is an eBPF port. A second of the budget is 2.5
+    the loss. A further change, or an eBPF port, is recommended only if it makes the transfer 5 %
+    faster beyond chance and leaves enough to the competing flows. A second of the budget is 2.5
     million packets, or more where hosts send them in bursts.
     """
     from fairhaul.studies.advice import advise as advised

@@ -62,7 +62,11 @@ def _buffers(advice: Advice) -> tuple[str, str]:
     if not limits.before:
         return f"on both hosts: buffers of at least {least} bytes, for {of}", ""
     if not limits.command:
-        return f"on this host buffers suffice; the other one needs {least} bytes, for {of}", ""
+        return (
+            f"on the other host, if its limits are smaller: larger buffers, for {of}; those of "
+            "this host suffice",
+            f'sudo sysctl -w net.core.rmem_max={least} net.ipv4.tcp_rmem="4096 131072 {least}"',
+        )
     return (
         f"on this host: larger buffers, for {of} (now {limits.text()}); "
         "on the other host the same, where its values are smaller",

@@ -76,8 +76,8 @@ class Hosts:
         send = {"auto": DEFAULT_SEND_BYTES / 2, "unlimited": math.inf}
         receive = {"auto": PAYLOAD * DEFAULT_RECEIVE_BYTES, "unlimited": math.inf}
         return min(
-            send.get(self.send_buffer) or float(self.send_buffer.split()[0]),
-            receive.get(self.receive_buffer) or float(self.receive_buffer.split()[0]),
+            fixed_bytes(self.send_buffer) or send[self.send_buffer],
+            fixed_bytes(self.receive_buffer) or receive[self.receive_buffer],
         )
 
     def text(self) -> str:
@@ -103,9 +103,16 @@ NAMED_BUFFERS = {"auto": "Linux's default buffers", "unlimited": "large enough b
 GRANTED = 2
 
 
+def fixed_bytes(buffer: str) -> float | None:
+    """Give the size of a buffer as a scenario has it; None for one without a fixed size."""
+    return float(buffer.removesuffix(" B")) if buffer.endswith(" B") else None
+
+
 def _size(buffer: str, times: int = 1) -> str:
-    words = {"auto": "Linux's default", "unlimited": "enough"}
-    return words.get(buffer) or quantity(times * float(buffer.split(maxsplit=1)[0]), "B")
+    size = fixed_bytes(buffer)
+    if size is None:
+        return {"auto": "Linux's default", "unlimited": "enough"}[buffer]
+    return quantity(times * size, "B")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,8 +64,7 @@ def play(
     # A port is an alternative to parallel streams, and keeps every other change.
     ports = [now.changed(*kept, change) for change in choices.ports]
     search.look(ports, PORTS_PART)
-    by_port = [of for of in search.ranked() if of in ports][:PORT_FINALISTS]
-    finalists = [now, *[of for of in stock if of != now][:STOCK_FINALISTS], *by_port]
+    finalists = [now, *search.finalists(now, ports)]
     final = search.final(finalists)
     today = final.pop(REFERENCE.name)
     entries = [_entry(of, final, today, most_harm, is_port=of in ports) for of in finalists]
@@ -163,6 +162,19 @@ class _Search:
             and log_goodput(self.runs[of.name]) >= least
         ]
         return [best.changed(*of.changes) for of in useful[:COMBINED]]
+
+    def finalists(self, now: Candidate, ports: Sequence[Candidate]) -> list[Candidate]:
+        """Give the best candidates with a change, among them two of different settings.
+
+        A first look misjudges harm at times, so one knob alone would leave nothing to choose from.
+        """
+        ranked = [of for of in self.ranked() if of != now]
+        stock = [of for of in ranked if of not in ports]
+        singles = [of for of in stock if len(of.changes) == 1]
+        chosen = singles[:1]
+        chosen += [of for of in singles if not chosen[0].touches(of.changes[0])][:1]
+        others = [of for of in stock if of not in chosen][: STOCK_FINALISTS - len(chosen)]
+        return [*chosen, *others, *[of for of in ranked if of in ports][:PORT_FINALISTS]]
 
     def final(self, candidates: Sequence[Candidate]) -> dict[str, list[Run]]:
         """Run candidates over all settings."""

@@ -12,6 +12,7 @@ from fairhaul.statistics.estimate import legend
 from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.studies.advice.commands import commands
 from fairhaul.studies.advice.drawings import of_candidates, over_settings
+from fairhaul.studies.advice.hosts import GRANTED, fixed_bytes
 from fairhaul.studies.advice.runs import MARGIN
 from fairhaul.text.digits import Decimals, percent
 from fairhaul.text.durations import rough_duration_text as duration_text
@@ -97,9 +98,13 @@ def _limit(advice: Advice) -> str:
 
 def _allowed(advice: Advice) -> str:
     """Say how much one connection gets with the buffers as they are, if that is less."""
-    observed = advice.known.observed
-    windows = [("the receiver's window", None if observed is None else observed.window_bytes)]
-    windows.append((f"{SEND_LIMIT} of this host", send_limit_bytes()))
+    hosts = advice.now.candidate.hosts
+    windows = [("the receiver's window", fixed_bytes(hosts.receive_buffer))]
+    send_bytes = fixed_bytes(hosts.send_buffer)
+    if send_bytes is None:
+        windows.append((f"{SEND_LIMIT} of this host", send_limit_bytes()))
+    else:
+        windows.append((f"{SEND_LIMIT} of the sender", GRANTED * send_bytes))
     known = [(size, what) for what, size in windows if size is not None]
     if not known:
         return ""

@@ -1,0 +1,1 @@
+"""The orders that two publications found, in the simulator: docs/orders.md has the tables."""
