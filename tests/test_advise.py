@@ -278,6 +278,8 @@ def test_each_further_change_must_be_worth_it_beyond_chance() -> None:
     assert recommended([now, bbr, port]) is bbr, "so does the port"
     better = like("fhstcp", 1.8, port=True)
     assert recommended([now, bbr, both, better]) is better
+    # What has no proof against no change is a rival of a port all the same.
+    assert recommended([now, far, like("fhstcp", 1.8, port=True)]) is now
     harmful = replace(now, allowed=False)
     slow = like("reno", 0.5)
     assert recommended([harmful, slow]) is slow, "what harms others is replaced in any case"

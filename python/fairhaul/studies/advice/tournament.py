@@ -7,7 +7,7 @@ decides between few candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 
 from fairhaul.host.deployable import Way
@@ -185,26 +185,24 @@ def recommended(entries: Sequence[Entry]) -> Entry:
     """Choose: what is as it is, or more changes if each is worth it.
 
     One change must be faster than none by `MARGIN` beyond chance, two than the choice so far, and
-    a port than the best without one. What harms others too much is replaced in any case. The first
-    entry is that without a change.
+    a port than the fastest without one. What harms others too much is replaced in any case. The
+    first entry is that without a change.
     """
     allowed = [entry for entry in entries if entry.allowed]
     if not allowed:
         return min(entries, key=lambda entry: entry.harm.mean)
+    stock = [entry for entry in allowed if not entry.is_port]
     winner: Entry | None = None
-    for tier in _tiers(allowed):
-        winner = _best_of(winner, tier)
-    assert winner is not None, "a tier has entries"
-    return winner
-
-
-def _tiers(entries: Sequence[Entry]) -> Iterable[Sequence[Entry]]:
-    """Give entries of what Linux has by their number of changes, and then the ports."""
-    stock = [entry for entry in entries if not entry.is_port]
     for count in sorted({len(entry.candidate.changes) for entry in stock}):
-        yield [entry for entry in stock if len(entry.candidate.changes) == count]
-    if ports := [entry for entry in entries if entry.is_port]:
-        yield ports
+        tier = [entry for entry in stock if len(entry.candidate.changes) == count]
+        winner = _best_of(winner, tier)
+    ports = [entry for entry in allowed if entry.is_port]
+    if winner is None:
+        return _best_of(None, ports)
+    # The fastest without a port may be no winner, because chance explains its lead.
+    rival = max(stock, key=lambda entry: entry.log_goodput)
+    by_port = _best_of(rival, ports) if ports else rival
+    return winner if by_port is rival else by_port
 
 
 def _best_of(winner: Entry | None, tier: Sequence[Entry]) -> Entry:
