@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.explanation.drawn import CAUSES, Drawn
+from tools.explanation.drawn_paths import CAUSES, Drawn
 from tools.explanation.halves import Halves
 from tools.explanation.rows import BURST, PAUSE_S, RATE, RTT, counted, half_rows
 
