@@ -11,7 +11,7 @@ import fairhaul
 from fairhaul.jobs.store import build_of
 from fairhaul.scenario.read import read_one
 from tests.test_what_if import capture
-from tools.explanation.drawn import CAUSES, draw
+from tools.explanation.drawn_paths import CAUSES, draw
 from tools.explanation.drawn_rows import rows
 from tools.explanation.halves import Halves
 from tools.explanation.simulated import judged

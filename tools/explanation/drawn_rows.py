@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.explanation.drawn import CAUSES, Drawn
+from tools.explanation.drawn_paths import CAUSES, Drawn
 from tools.explanation.halves import Halves
 from tools.explanation.rows import BURST, PAUSE_S, RATE, RTT, counted, half_rows
 
@@ -14,6 +14,8 @@ Pair = tuple[Drawn, "Found"]
 Value = Mapping[str, Any]
 # How far a probability of random loss may be from the truth, as a factor.
 LOSS = 1.5
+# Where nothing is said of it.
+NO_LOSS: Value = {"low": 0.0, "high": 0.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,7 @@ def rows(each: Sequence[Pair]) -> list[list[str]]:
     bound = [pair for pair in policed if pair not in reached]
     shaped = [pair for pair in by["shaper"] if pair[1].path["shaper"] is not None]
     full = [pair for pair in by["overflow"] if _is_known(pair[1].path["buffer_bytes"])]
-    lossy = [pair for pair in by["random"] if pair[1].path["loss"] is not None]
+    lossy = [pair for pair in by["random"] if (pair[1].path["loss"] or NO_LOSS)["low"] > 0]
     paused = [pair for pair in each if pair[0].pause_s is not None]
     others = [cause for cause in CAUSES if cause != "policer"]
     return [
@@ -70,7 +72,9 @@ def rows(each: Sequence[Pair]) -> list[list[str]]:
         _row("overflow: buffer known", by["overflow"], lambda pair: pair in full),
         _row("overflow: rate within 5 %, where known", full, _rate),
         _row("overflow: buffer within a factor of 1.5, where known", full, _buffer),
-        _row("random loss: within a factor of 1.5, where known", lossy, _loss),
+        _row("random loss: the interval has it", by["random"], _loss_within),
+        _row("random loss: more than 0 for certain", by["random"], lambda pair: pair in lossy),
+        _row("random loss: within a factor of 1.5, where it is", lossy, _loss),
         _row("round-trip time within 2 %", each, _rtt),
         _row("pauses: both ends within 50 ms of what the path allows", paused, _pause),
         *(_row(f"false alarms, captures: {cause}", by[cause], _policed) for cause in others),
@@ -132,6 +136,12 @@ def _buffer(pair: Pair) -> bool:
 def _loss(pair: Pair) -> bool:
     of, found = pair
     return _near(found.path["loss"], of.loss, LOSS)
+
+
+def _loss_within(pair: Pair) -> bool:
+    of, found = pair
+    loss = found.path["loss"] or NO_LOSS
+    return bool(loss["low"] <= of.loss <= loss["high"])
 
 
 def _rtt(pair: Pair) -> bool:

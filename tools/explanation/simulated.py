@@ -22,7 +22,7 @@ from fairhaul.studies.explanation.trace import Trace, read_capture
 from fairhaul.text.table import Table
 from tools.explanation.__main__ import OUT
 from tools.explanation.captures import LEAST_PAUSE_S, chunks
-from tools.explanation.drawn import Drawn, capture, draw
+from tools.explanation.drawn_paths import Drawn, capture, draw
 from tools.explanation.drawn_rows import Found, rows
 from tools.explanation.halves import halves
 

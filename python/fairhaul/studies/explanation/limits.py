@@ -44,8 +44,6 @@ GROWS_FAST = 1.25
 EVEN = 3.0
 # The shortest round trip that is judged, in seconds.
 LEAST_ROUND_S = 0.002
-# A pause of the application is longer than this many round trips.
-PAUSE_RTTS = 1.05
 # Rounds that are judged at most; longer connections have longer rounds.
 MOST_ROUNDS = 200_000
 
@@ -123,7 +121,7 @@ def rounds_of(trace: Trace, bucket: Bucket | None) -> Rounds | None:
     size = max(trace.rtt_s, LEAST_ROUND_S, (end - begin) / MOST_ROUNDS)
     count = int(np.ceil((end - begin) / size))
     edges: Column = begin + size * np.arange(count + 1, dtype=np.float64)
-    idle = _covered(*idle_of(trace), edges)
+    idle = _covered(*_idle(trace), edges)
     window = _covered(*_window(trace), edges) if trace.side != "receiver" else 0 * idle
     busy = np.clip(size - idle - window, 0, None)
     seconds: dict[Sign, Column] = {"idle": idle, "window": window}
@@ -163,13 +161,13 @@ def pauses_of(trace: Trace) -> list[tuple[float, float]]:
 
     A pause is a time of more than a round trip in which everything is acknowledged.
     """
-    starts, ends = idle_of(trace)
-    least = PAUSE_RTTS * (trace.rtt_s or 0.0)
+    starts, ends = _idle(trace)
+    least = 1.05 * (trace.rtt_s or 0.0)
     pauses = [(float(a), float(b - a)) for a, b in zip(starts, ends, strict=True)]
     return [of for of in pauses if of[1] > least]
 
 
-def idle_of(trace: Trace) -> tuple[Column, Column]:
+def _idle(trace: Trace) -> tuple[Column, Column]:
     """Give the times in which everything that was sent is acknowledged."""
     acks, sent = trace.acknowledged, trace.sent
     done = acks.time_s[acks.ahead == 0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairhaul.studies.explanation.limits import PAUSE_RTTS, idle_of
+from fairhaul.studies.explanation.limits import pauses_of
 
 if TYPE_CHECKING:
     from fairhaul.studies.explanation.trace import Column, Trace
@@ -56,7 +56,7 @@ def measured(
     begin_s = origin_s if begin_s is None else begin_s
     end_s = max(of.last_s for of in traces) if end_s is None else end_s
     rtts = [of.rtt_s for of in traces if of.rtt_s is not None]
-    starts, ends = _busy(traces, begin_s, end_s, PAUSE_RTTS * min(rtts, default=0.0))
+    starts, ends = _busy(traces, begin_s, end_s)
     busy_s = float((ends - starts).sum())
     delivered = sum(_delivered(of, begin_s, end_s) for of in traces)
     if not rtts or busy_s <= 0 or delivered <= 0:
@@ -99,26 +99,23 @@ def until(trace: Trace, end_s: float) -> Trace:
     )
 
 
-def _busy(
-    traces: Sequence[Trace], begin_s: float, end_s: float, least_s: float
-) -> tuple[Column, Column]:
-    """Give the times in which any connection had data outstanding, at least `least_s` apart."""
+def _busy(traces: Sequence[Trace], begin_s: float, end_s: float) -> tuple[Column, Column]:
+    """Give the times in which any connection had data outstanding, without its pauses."""
     edges: list[tuple[float, float]] = []
     for of in traces:
-        if not len(of.sent):
+        if not len(of.sent) or not len(of.acknowledged):
             continue
-        idle_from, idle_to = idle_of(of)
-        last = max(
-            float(of.sent.time_s[-1]),
-            float(of.acknowledged.time_s[-1]) if len(of.acknowledged) else 0.0,
-        )
-        begins = np.concatenate((of.sent.time_s[:1], idle_to)).clip(begin_s, end_s)
-        ends = np.concatenate((idle_from, [last])).clip(begin_s, end_s)
-        edges += zip(begins.tolist(), ends.tolist(), strict=True)
+        pauses = pauses_of(of)
+        last_s = max(float(of.sent.time_s[-1]), float(of.acknowledged.time_s[-1]))
+        begins = [float(of.sent.time_s[0]), *(start + took for start, took in pauses)]
+        ends = [*(start for start, _ in pauses), last_s]
+        edges += [
+            (max(begin, begin_s), min(end, end_s)) for begin, end in zip(begins, ends, strict=True)
+        ]
     starts: list[float] = []
     stops: list[float] = []
     for start, stop in sorted(edge for edge in edges if edge[1] > edge[0]):
-        if stops and start <= stops[-1] + least_s:
+        if stops and start <= stops[-1]:
             stops[-1] = max(stops[-1], stop)
         else:
             starts.append(start)
