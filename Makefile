@@ -118,16 +118,16 @@ grain: $(VENV)/.extension ## compare bursts that are simulated as one with singl
 queues: $(VENV)/.extension ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv
 	$(VENV)/bin/python -m tools.queues $(FILE)
 
-explain-table: $(VENV)/.extension ## compare the policers that fairhaul explain finds with known ones (docs/explain.md): make explain-table FOLDER=policing
-	$(VENV)/bin/python -m tools.explanation '$(FOLDER)'
+explain-table: explain-simulated explain-controllers explain-limits ## all comparisons of fairhaul explain with the truth (docs/explain.md); with captures of known policers, too: make explain-table FOLDER=policing
+	@[ -z '$(FOLDER)' ] || $(VENV)/bin/python -m tools.explanation '$(FOLDER)'
 
-explain-simulated: $(VENV)/.extension ## compare what fairhaul explain finds in 300 simulated captures with the truth (docs/explain.md), in ten minutes of processor time
+explain-simulated: $(VENV)/.extension ## those of 300 simulated captures, in ten minutes of processor time
 	$(VENV)/bin/python -m tools.explanation.simulated
 
-explain-controllers: $(VENV)/.extension host ## compare the controllers that fairhaul explain recognises with the true ones of 67 captures of Linux, in four minutes; an interrupted call goes on
+explain-controllers: $(VENV)/.extension host ## those of the controllers of 67 captures of Linux, in four minutes; an interrupted call goes on
 	$(VENV)/bin/python -m tools.explanation.controllers
 
-explain-limits: $(VENV)/.extension host ## compare the limits that fairhaul explain finds with planted ones in 60 captures of Linux, in six minutes; an interrupted call goes on
+explain-limits: $(VENV)/.extension host ## those of the limits of 60 captures of Linux, in six minutes; an interrupted call goes on
 	$(VENV)/bin/python -m tools.explanation.limited
 
 arithmetic: $(VENV)/.packages ## compare the integer arithmetic of the eBPF ports with exact arithmetic (docs/arithmetic.md), in half an hour; installs z3

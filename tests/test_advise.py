@@ -38,6 +38,8 @@ from fairhaul.studies.comparison.question import Question
 from fairhaul.studies.explanation.observed import observed
 from tests.captures import FRAME, Transfer, losing, pcap, policer
 from tests.kernel_host import needs_ports
+from tests.test_explain import IPERF3
+from tests.test_recording import flow, look, recorded
 
 SS = """
 ESTAB 0 4380 10.0.0.1:5001 10.0.0.2:44012
@@ -108,14 +110,20 @@ def test_connections_show_the_rate_together_and_the_round_trip_time() -> None:
         observed("nothing of the kind")
 
 
-def test_the_json_of_iperf3_gets_the_options_to_give() -> None:
-    stream = {"sender": {"min_rtt": 46993}}
-    end = {"sum_received": {"bits_per_second": 444196393.8}, "streams": [stream]}
-    start = {"connecting_to": {"host": "198.51.100.117", "port": 5200}}
-    with pytest.raises(fairhaul.ScenarioError, match=r"--rate 444Mbit/s --rtt 46\.99ms$"):
-        observed(json.dumps({"start": start, "end": end}))
-    with pytest.raises(fairhaul.ScenarioError, match=r"while a transfer runs$"):
-        observed(json.dumps({"start": start}))
+def test_the_json_of_iperf3_and_a_recording_show_what_is_sent_now(tmp_path: Path) -> None:
+    text = json.dumps(IPERF3)
+    with pytest.raises(
+        fairhaul.ScenarioError, match=r"100 Mbit/s together\) is not that of the path"
+    ):
+        advice.read_path(["cubic"], text)
+    question, known, _ = advice.read_path(["cubic"], text, rate="1 Gbit/s")
+    assert (question.rate_bps, question.rtts_s) == (1e9, (0.04,))
+    assert "one connection to 192.0.2.2" in str(known.observed and known.observed.text())
+    looks = [look(second, flow(acked_bytes=10**7 * second, busy_s=second)) for second in range(3)]
+    question, known, _ = advice.read_path(
+        ["cubic"], recorded(tmp_path / "rows", looks), rate="1Gbit/s"
+    )
+    assert question.rtts_s == (0.04,)
 
 
 def test_the_rates_of_limited_connections_are_reported_though_they_are_not_of_the_path() -> None:

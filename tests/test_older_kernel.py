@@ -50,7 +50,7 @@ def test_a_capture_and_ss_are_explained(tmp_path: Path, text: bool) -> None:
         )
     else:
         file.write_bytes(pcap([Transfer(packets=800).run(losing(lambda n: n % 100 == 50))]))
-    connections = json.loads(older("explain", file, "--json"))["values"]["connections"]
+    connections = json.loads(older("explain", file, "--json"))["connections"]
     assert (connections[0]["limits"]["receive_window"] > 0.9) == text
 
 
@@ -61,7 +61,7 @@ def test_flows_are_recorded_and_explained(tmp_path: Path) -> None:
     try:
         place = tmp_path / "recording"
         older("flows", "--record", place, "--interval", "0.5", "--duration", "3s", "--no-trace")
-        found = json.loads(older("explain", place, "--json"))["values"]["connections"]
+        found = json.loads(older("explain", place, "--json"))["connections"]
     finally:
         transfer.kill()
         transfer.wait()

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul import _core
 from fairhaul.measures.types import SCHEMA, Result
@@ -66,7 +66,8 @@ class Outcome:
     """What a study found.
 
     `study` is its command, `evidence` gives the sections when a reader wants them, and `values` are
-    the numbers, as JSON holds them. `command` repeats the study, if it was a command.
+    the numbers, as JSON holds them; `beside` are keys that it has beside `values`. `command`
+    repeats the study, if it was a command.
     """
 
     study: str
@@ -75,11 +76,12 @@ class Outcome:
     answer: str
     evidence: Callable[[], Sequence[Section]]
     values: Callable[[], Mapping[str, Any]]
+    beside: Callable[[], Mapping[str, Any]] = dict
     command: str = ""
 
     def to_dict(self) -> Result:
         """Give the object that `--json` prints; it is the same for every study but its `values`."""
-        return {
+        result: Result = {
             "schema": SCHEMA,
             "study": self.study,
             "title": self.title,
@@ -89,6 +91,7 @@ class Outcome:
             "version": _core.__version__,
             "command": self.command,
         }
+        return cast("Result", {**result, **self.beside()})
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Print the answer, and then each section that is not detailed."""

@@ -16,12 +16,12 @@ from fairhaul import _core
 from fairhaul.host.buffers import send_limit_bytes
 from fairhaul.host.deployable import Way
 from fairhaul.host.deployable import ways as ways_of_host
+from fairhaul.host.recording import is_recording
 from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.quantities import size_bytes
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import Reading
-from fairhaul.studies.advice.captured import Captured, captured
 from fairhaul.studies.advice.hosts import (
     ALWAYS,
     KNOBS,
@@ -35,11 +35,13 @@ from fairhaul.studies.advice.hosts import (
 )
 from fairhaul.studies.advice.path import Known
 from fairhaul.studies.advice.results import Advice
+from fairhaul.studies.advice.shown import Shown, shown
 from fairhaul.studies.advice.tournament import play
 from fairhaul.studies.comparison.question import Question, read_question
-from fairhaul.studies.explanation import text_of
+from fairhaul.studies.explanation import explain, text_of
 from fairhaul.studies.explanation.observed import Observed
 from fairhaul.studies.explanation.observed import observed as read_observed
+from fairhaul.studies.explanation.sockets import is_iperf3, of_iperf3
 
 __all__ = ["Advice", "Known", "advise", "read_path"]
 
@@ -83,7 +85,8 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         now: the controller and the connections in use; by default what was observed, or cubic.
         buffers: the largest socket buffers now; by default what was observed, or those of Linux.
         mtu: the size of packets now, in bytes.
-        observed: the output of `ss -ti` during a transfer, or the path of a file that shows it.
+        observed: the output of `ss -ti` during a transfer or the JSON of iperf3, or the path of a
+            file that `fairhaul.explain` reads.
         harm: the part that competing flows may lose of what they have beside one cubic flow.
         every: whether controllers that this host lacks are candidates, too.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
@@ -149,7 +152,7 @@ def read_path(  # noqa: PLR0913
     of_path = None if observed is None else _seen(observed)
     if of_path is not None:
         rate, rtt = rate or _rate(of_path), rtt or f"{of_path.rtt_ms:g} ms"
-    if isinstance(of_path, Captured):
+    if isinstance(of_path, Shown):
         if policer is None and buffer is None:
             policer, buffer = of_path.policer, None if of_path.policer else of_path.buffer
         loss = of_path.loss if loss is None else loss
@@ -184,7 +187,7 @@ def read_path(  # noqa: PLR0913
 
 
 def _hosts(
-    of_path: Observed | Captured | None, now: str | None, buffers: str | None, mtu: int
+    of_path: Observed | Shown | None, now: str | None, buffers: str | None, mtu: int
 ) -> Hosts:
     """Give the hosts as they are set now: what is given, or was observed, or is usual."""
     reading = Reading(TUNED)
@@ -200,7 +203,7 @@ def _hosts(
     )
 
 
-def _in_use(of_path: Observed | Captured | None) -> str:
+def _in_use(of_path: Observed | Shown | None) -> str:
     """Give the transport that was observed, or the usual one, as `--now` takes it."""
     if of_path is None:
         return USUAL
@@ -209,17 +212,17 @@ def _in_use(of_path: Observed | Captured | None) -> str:
     return f"{min(len(of_path.connections), STREAMS[-1])}x{name}"
 
 
-def _seen(given: str | PathLike[str]) -> Observed | Captured:
-    """Read what was measured of a path: a text, or a file with it or of a capture."""
-    if isinstance(given, str):
-        return read_observed(given)
-    file = FilePath(given)
-    if _core.is_capture(file):
-        return captured(file)
-    return read_observed(text_of(file))
+def _seen(given: str | PathLike[str]) -> Observed | Shown:
+    """Read what was measured of a path: a text, or a file that `explain` reads."""
+    if not isinstance(given, str):
+        file = FilePath(given)
+        if is_recording(file) or _core.is_capture(file):
+            return shown(explain(file).connections)
+        given = text_of(file)
+    return shown(of_iperf3(given)) if is_iperf3(given) else read_observed(given)
 
 
-def _rate(observed: Observed | Captured) -> str:
+def _rate(observed: Observed | Shown) -> str:
     """Give the rate that connections have shown, or nothing.
 
     Raises:

@@ -9,7 +9,7 @@ from fairhaul import _core
 from fairhaul.studies.advice.hosts import USUAL
 
 if TYPE_CHECKING:
-    from fairhaul.studies.advice.captured import Captured
+    from fairhaul.studies.advice.shown import Shown
     from fairhaul.studies.explanation.observed import Observed
 
 # What is drawn where nothing is known, and how far from a given value it may be.
@@ -42,7 +42,7 @@ class Known:
     cross_kind: str = USUAL
     loss: float | None = None
     policer: str | None = None
-    observed: Observed | Captured | None = None
+    observed: Observed | Shown | None = None
 
     def sweep(self) -> dict[str, Any]:
         """Give what is drawn, as `[sweep]` takes it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -178,7 +177,7 @@ def observed(text: str) -> Observed:
     if not found:
         raise ScenarioError(
             "--from: no round-trip time; wanted the output of `ss -ti dst ADDRESS` while a "
-            f"transfer runs{_of_iperf3(text)}"
+            "transfer runs"
         )
     sent = {of.peer: 0 for of in found}
     for of in found:
@@ -199,22 +198,6 @@ def _named(count: int) -> str:
 def _sum(rates: Iterable[float | None]) -> float | None:
     known = [rate for rate in rates if rate is not None]
     return sum(known) if known else None
-
-
-def _of_iperf3(text: str) -> str:
-    """Say which options give what iperf3 has measured, which does not say what limits it."""
-    try:
-        found = json.loads(text)
-        peer, end = found["start"]["connecting_to"]["host"], found["end"]
-        rate_bps = end["sum_received"]["bits_per_second"]
-        least_us = min(stream["sender"]["min_rtt"] for stream in end["streams"])
-        path = f"--rate {rate_bps / 1e6:.0f}Mbit/s --rtt {least_us / 1000:.4g}ms"
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return (
-        f". This JSON of iperf3 does not say what limits the transfer to {peer!s:.60}; if the path "
-        f"does, give what was measured instead of --from: {path}"
-    )
 
 
 def sockets(text: str) -> Iterator[tuple[tuple[str, str], str]]:

@@ -27,8 +27,8 @@ def outcome_of(of: Explanation) -> Outcome:
         question=f"What limited {count} in {listed(list(of.files))}?",
         answer=" ".join(filter(None, (answer(of.connections), brings(of.what_if)))),
         evidence=lambda: sections_of(of),
+        beside=lambda: {"connections": [one.values() for one in of.connections]},
         values=lambda: {
-            "connections": [one.values() for one in of.connections],
             "notes": list(of.notes),
             "what_if": None if of.what_if is None else of.what_if.values(),
         },

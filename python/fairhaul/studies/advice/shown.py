@@ -1,13 +1,12 @@
-"""What a packet capture shows of the path of a transfer, as an explanation has it."""
+"""What an explanation shows of the path of a transfer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
 
 from fairhaul.scenario.read import ScenarioError
-from fairhaul.studies.explanation import Explained, explain
+from fairhaul.studies.explanation import Explained
 from fairhaul.studies.explanation.results import USUAL_BURST, size_text, with_largest
 from fairhaul.studies.explanation.words import answer
 from fairhaul.text.phrases import count_of, listed, quantity
@@ -17,7 +16,7 @@ HIDING = ("application", "receive_window", "send_buffer", "pacing", "unknown")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Captured:
+class Shown:
     """The connections between two hosts, the largest first, and the peers of others."""
 
     connections: Sequence[Explained]
@@ -32,7 +31,7 @@ class Captured:
         """The smallest round-trip time."""
         known = [of.path.rtt_s.value for of in self.connections if of.path.rtt_s is not None]
         if not known:
-            raise ScenarioError("--from: the capture shows no round-trip time: give --rtt")
+            raise ScenarioError("--from: no round-trip time is shown: give --rtt")
         return 1000 * min(known)
 
     @property
@@ -110,16 +109,15 @@ class Captured:
         return " ".join(parts)
 
 
-def captured(file: str | PathLike[str]) -> Captured:
-    """Explain a capture, for the connections between the two hosts with the largest one.
+def shown(found: Sequence[Explained]) -> Shown:
+    """Give the connections between the two hosts of the first one, which is the largest.
 
     Raises:
-        ScenarioError: the file cannot be read, or no connection carries data.
+        ScenarioError: there is none.
     """
-    found = explain(file).connections
     if not found:
-        raise ScenarioError(f"--from {file}: no connection carries data")
+        raise ScenarioError("--from: no connection carries data")
     connections = with_largest(found)
     ends = (found[0].sender, found[0].receiver)
     others = dict.fromkeys(of.receiver for of in found if (of.sender, of.receiver) != ends)
-    return Captured(connections=connections, others=list(others))
+    return Shown(connections=connections, others=list(others))
