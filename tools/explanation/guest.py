@@ -1,4 +1,4 @@
-"""The programs inside Linux in simulated time: a sender that is limited as planned, and a receiver.
+"""The programs at the ends of a path: a sender that is limited as planned, and a receiver.
 
 `guest.py send PLAN FOLDER` runs at the sender: it captures headers, prints `ss` once a second, and
 sends; `guest.py receive PLAN` runs at the receiver. PLAN is a JSON object. It needs no package.
@@ -26,10 +26,13 @@ FORCED_BUFFER, TIME_STAMP, PACING = 33, 35, 47
 # Where the clocks are in tcp_info (linux/tcp.h): busy, receive window and send buffer, in us.
 CLOCKS, CLOCKS_AT = ("busy", "receive_window", "send_buffer"), 168
 LOOK_S = 1.0
+BUFFERS = Path("/proc/sys/net/ipv4/tcp_wmem")
 
 
 def _send(plan: dict[str, Any], folder: Path) -> None:
     peer = os.environ["FAIRHAUL_PEER"]
+    if "most_send" in plan:
+        BUFFERS.write_text(f"4096 16384 {plan['most_send']}")
     children = [_child(lambda: _capture(folder)), _child(lambda: _look(peer, folder))]
     time.sleep(0.2)
     with socket.socket() as end:

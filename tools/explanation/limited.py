@@ -1,8 +1,9 @@
 """`python -m tools.explanation.limited`: compare limits that are found with planted ones.
 
-Each capture is made in Linux in simulated time, by a sender that is limited as planned, beside what
-`ss` prints once a second. What was planted is the truth, and where it has no number, the clocks of
-the kernel are: how long data was outstanding, and how long the receiver's window was used up.
+Each capture is made in Linux in simulated time, or with `--engine lab` over a path of the lab, by
+a sender that is limited as planned, beside what `ss` prints once a second. What was planted is the
+truth, and where it has no number, the clocks of the kernel are: how long data was outstanding, and
+how long the receiver's window was used up.
 """
 
 from __future__ import annotations
@@ -50,15 +51,9 @@ class Planned:
     buffer: float = 1.0
     loss: float = LOSSLESS
     controller: str = "cubic"
-    wmem_bytes: int | None = None
 
     def scenario(self, seed: int) -> str:
         """Write the scenario of the path."""
-        host = ""
-        if self.wmem_bytes is not None:
-            host = (
-                f'host = {{ sysctl = {{ "net.ipv4.tcp_wmem" = "4096 16384 {self.wmem_bytes}" }} }}'
-            )
         return "\n".join(
             [
                 f"seed = {seed}",
@@ -73,8 +68,7 @@ class Planned:
                 "[[flow]]",
                 'name = "F"',
                 f'controller = "{self.controller}"',
-                f'rtt = "{1000 * self.rtt_s:.3f} ms"',
-                host,
+                f'rtt = "{1000 * self.rtt_s:.3f} ms"\n',
             ]
         )
 
@@ -129,9 +123,8 @@ KINDS: Mapping[str, Callable[[Draw], Planned]] = {
         **_long(draw),
     ),
     "small tcp_wmem": lambda draw: _planned(
-        {"write": int(draw(16e3, 64e3))},
+        {"write": int(draw(16e3, 64e3)), "most_send": int(draw(64e3, 160e3))},
         "send_buffer",
-        wmem_bytes=int(draw(64e3, 160e3)),
         **_long(draw),
     ),
     "pauses": lambda draw: _planned(
@@ -155,21 +148,25 @@ class Judged:
 
 @click.command()
 @click.option("--seed", default=SEED, help="Seed of the paths and the senders.")
-def main(seed: int) -> None:
+@click.option("--engine", type=click.Choice(["linux", "lab"]), default="linux")
+def main(seed: int, engine: str) -> None:
     """Make captures of senders with planted limits, explain them, and count what is right.
 
-    They are kept in out/explain/limits, so that an interrupted run continues. The tables are in
-    out/explain/limits.md, too.
+    There are six of each kind, in the lab the first of each. They are kept in out/explain/limits,
+    so that an interrupted run continues. The tables are in out/explain/limits.md, too.
     """
     plan = [kind for kind in KINDS for _ in range(EACH)]
-    folder = OUT / ("limits" if seed == SEED else f"limits-{seed}")
+    name = "limits" if engine == "linux" else "limits-lab"
+    folder = OUT / (name if seed == SEED else f"{name}-{seed}")
     each = []
     for number, kind in enumerate(plan):
+        if engine == "lab" and number % EACH:
+            continue
         planned = KINDS[kind](_drawing(seed, number))
         place = folder / str(number)
         if not (place / "clocks.json").exists():
             click.echo(f"{number + 1} of {len(plan)}: {kind}", err=True)
-            _capture(planned, seed + number, place)
+            _capture(planned, seed + number, place, engine)
         each.append(_judged(kind, number, planned, place))
     text = "\n".join(_lines(each))
     files.replace(folder.with_suffix(".md"), text.encode())
@@ -182,13 +179,13 @@ def _drawing(seed: int, number: int) -> Draw:
     return lambda low, high: float(chance.uniform(low, high))
 
 
-def _capture(planned: Planned, seed: int, place: Path) -> None:
+def _capture(planned: Planned, seed: int, place: Path, engine: str) -> None:
     place.mkdir(parents=True, exist_ok=True)
     scenario = place / "scenario.toml"
     scenario.write_text(planned.scenario(seed))
     plan = json.dumps(planned.plan)
     receiver = f"{sys.executable} {GUEST} receive '{plan}'"
-    shell = [sys.executable, "-m", "fairhaul", "lab", "shell", str(scenario), "--engine", "linux"]
+    shell = [sys.executable, "-m", "fairhaul", "lab", "shell", str(scenario), "--engine", engine]
     program = [sys.executable, str(GUEST), "send", plan, str(place)]
     subprocess.run(
         [*shell, "--host", "F", "--receiver", receiver, "--", *program],
