@@ -118,7 +118,7 @@ grain: $(VENV)/.extension ## compare bursts that are simulated as one with singl
 queues: $(VENV)/.extension ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv
 	$(VENV)/bin/python -m tools.queues $(FILE)
 
-explain-table: explain-simulated explain-controllers explain-limits ## all comparisons of fairhaul explain with the truth (docs/explain.md); with captures of known policers, too: make explain-table FOLDER=policing
+explain-table: explain-simulated explain-controllers explain-limits ## all comparisons of fairhaul explain with the truth (docs/explain-compared.md); with captures of known policers, too: make explain-table FOLDER=policing
 	@[ -z '$(FOLDER)' ] || $(VENV)/bin/python -m tools.explanation '$(FOLDER)'
 
 explain-simulated: $(VENV)/.extension ## those of 300 simulated captures, in ten minutes of processor time

@@ -85,8 +85,7 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         now: the controller and the connections in use; by default what was observed, or cubic.
         buffers: the largest socket buffers now; by default what was observed, or those of Linux.
         mtu: the size of packets now, in bytes.
-        observed: the output of `ss -ti` during a transfer or the JSON of iperf3, or the path of a
-            file that `fairhaul.explain` reads.
+        observed: what `ss -ti` or `iperf3 --json` printed, or a file that `explain` reads.
         harm: the part that competing flows may lose of what they have beside one cubic flow.
         every: whether controllers that this host lacks are candidates, too.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
