@@ -78,7 +78,7 @@ def written(tmp_path: Path, content: bytes | str, name: str = "transfer") -> Pat
 
 def explained(tmp_path: Path, *transfers: Transfer) -> list[dict[str, Any]]:
     done = fairhaul.explain(written(tmp_path, pcap(transfers)))
-    found: list[dict[str, Any]] = dict(done.to_dict())["connections"]
+    found: list[dict[str, Any]] = json.loads(json.dumps(done.to_dict()))["connections"]
     for of in found:
         assert list(of["limits"]) == list(LIMITS)
         assert sum(of["limits"].values()) == pytest.approx(1)

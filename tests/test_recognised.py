@@ -106,6 +106,7 @@ def look(**changed: Any) -> Look:
         "buffer_s": 0.0,
         "app_limited": False,
         "is_full": False,
+        "is_empty": False,
         "at_pacing_cap": False,
         "controller": "cubic",
     }
@@ -128,6 +129,7 @@ def judged(trace: Trace, sign: Sign, *looks: Look) -> dict[Limit, float]:
         ({"is_full": True}, "send_buffer"),
         ({"at_pacing_cap": True}, "pacing"),
         ({"app_limited": True}, "application"),
+        ({"is_empty": True}, "application"),
         ({}, "congestion_window"),
         ({"controller": "bbr"}, "path"),
     ],

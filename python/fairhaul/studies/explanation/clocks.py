@@ -39,7 +39,8 @@ DECIDED: tuple[Sign, ...] = (*NOT_SEPARATED, "even")
 class Look:
     """What the kernel said of a socket at one time: counters in bytes and seconds, and its state.
 
-    `is_full` says that the send buffer is full although all of its data has been sent.
+    `is_full` says that the send buffer is full although all of its data has been sent, `is_empty`
+    that all that was written has been sent although the congestion window is not used up.
     """
 
     acked_bytes: float
@@ -47,6 +48,7 @@ class Look:
     buffer_s: float
     app_limited: bool
     is_full: bool
+    is_empty: bool
     at_pacing_cap: bool
     controller: str | None
 
@@ -104,6 +106,7 @@ _START = Look(
     buffer_s=0.0,
     app_limited=False,
     is_full=False,
+    is_empty=False,
     at_pacing_cap=False,
     controller=None,
 )
@@ -130,7 +133,7 @@ def _judged(
     if before is not None:
         kept = _clocked(signs, max(0.0, after.window_s - before.window_s))
     limits = limits_of({**kept, **{sign: np.zeros_like(kept[sign]) for sign in DECIDED}})
-    other = _other(before, after)
+    other = _other(before, after, pauses=bool(signs["idle"].any()))
     limits[other] = limits[other] + _sum(kept[sign] for sign in DECIDED)
     return limits
 
@@ -161,12 +164,16 @@ def _sum(columns: Iterable[Column]) -> Column:
     return total
 
 
-def _other(before: Look | None, after: Look) -> Limit:
-    """Say what limits while headers do not tell it."""
+def _other(before: Look | None, after: Look, *, pauses: bool) -> Limit:
+    """Say what limits while headers do not tell it.
+
+    A pause begins when everything is acknowledged. So where there are pauses, a look between the
+    last write and its acknowledgement does not speak for the time before.
+    """
     if after.is_full or (before is not None and after.buffer_s > before.buffer_s):
         return "send_buffer"
     if after.at_pacing_cap:
         return "pacing"
-    if after.app_limited:
+    if after.app_limited or (after.is_empty and not pauses):
         return "application"
     return after_loss(after.controller)

@@ -24,6 +24,8 @@ _NUMBERS = {
     "window_ms": re.compile(r"\brwnd_limited:([0-9]+)ms"),
     "buffer_ms": re.compile(r"\bsndbuf_limited:([0-9]+)ms"),
     "unsent": re.compile(r"\bnotsent:([0-9]+)"),
+    "outstanding": re.compile(r"\bunacked:([0-9]+)"),
+    "cwnd": re.compile(r"\bcwnd:([0-9]+)"),
     "mss": re.compile(r"\bmss:([0-9]+)"),
     "may": re.compile(r"\bskmem:\([^)]*\btb([0-9]+)"),
     "takes": re.compile(r"\bskmem:\([^)]*\bw([0-9]+)"),
@@ -58,6 +60,7 @@ def recorded_looks(place: Path) -> Looks:
                 buffer_s=row["send_buffer_s"],
                 app_limited=bool(row["app_limited"]),
                 is_full=False,
+                is_empty=False,
                 at_pacing_cap=bool(row["limit_pacing_cap"]),
                 controller=row["controller"],
             )
@@ -84,13 +87,15 @@ def _end(end: str) -> tuple[str, int]:
 def _look(words: str) -> Look:
     matches = {name: pattern.search(words) for name, pattern in _NUMBERS.items()}
     number = {name: float(of[1]) if of else 0.0 for name, of in matches.items()}
+    all_sent = number["unsent"] < number["mss"]
     pacing, controller = _PACING.search(words), _CONTROLLER.search(words)
     return Look(
         acked_bytes=number["acked"],
         window_s=number["window_ms"] / 1000,
         buffer_s=number["buffer_ms"] / 1000,
         app_limited=_APPLICATION.search(words) is not None,
-        is_full=0 < FULL * number["may"] <= number["takes"] and number["unsent"] < number["mss"],
+        is_full=all_sent and 0 < FULL * number["may"] <= number["takes"],
+        is_empty=all_sent and number["outstanding"] < number["cwnd"],
         at_pacing_cap=pacing is not None and pacing[1] == pacing[2],
         controller=controller[1] if controller else None,
     )
