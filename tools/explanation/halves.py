@@ -13,7 +13,7 @@ from fairhaul.studies.explanation.measured import measured, until
 from fairhaul.studies.explanation.model import model_of
 from fairhaul.studies.explanation.path import groups_of
 from fairhaul.studies.explanation.refit import refit
-from fairhaul.studies.explanation.simulated import Times, mean_of, simulated
+from fairhaul.studies.explanation.simulated import Times, is_simulated, mean_of, simulated
 from fairhaul.studies.explanation.trace import Trace
 from fairhaul.studies.explanation.what_if import MOST_ERROR, unlike
 
@@ -85,7 +85,7 @@ def _predicted(
     explained = [of for group in groups_of(early) for of in of_group(group, {})]
     explained = [replace(of, controller=controller) for of in explained]
     largest = explained[0]
-    if largest.main == "application":
+    if not is_simulated(largest.main, largest.measured):
         return "the application limits", None
     try:
         model = model_of(explained)

@@ -30,7 +30,7 @@ Key = Literal["rate_bps", "buffer_bytes", "burst_bytes", "loss"]
 KEYS: Mapping[str, Sequence[Key]] = {
     "queue": ("rate_bps", "buffer_bytes", "loss"),
     "policer": ("rate_bps", "burst_bytes"),
-    "shaper": ("rate_bps", "buffer_bytes", "burst_bytes"),
+    "shaper": ("rate_bps", "buffer_bytes", "burst_bytes", "loss"),
 }
 
 # What counts as one unit of discrepancy beside the spread between seeds: a part of the goodput, of
@@ -46,6 +46,8 @@ SEEDS, MOST_TRIED, LEAST_STEP, EDGE, EDGES = 3, 30, 0.02, math.log(1.12), 4
 # How far a bound, and a buffer that is not known, may be corrected, as a factor; other values stay
 # in their intervals.
 BEYOND_BOUND, BEYOND_BUFFER = 8.0, 16.0
+# A loss of 0 whose interval ends above it is corrected from this part of that end on.
+LEAST_LOSS = 1 / 64
 # Processor time of one run at most, in seconds of the budget's packets.
 RUN_S = 0.1
 
@@ -149,6 +151,8 @@ def _ranges(model: Model, path: Path) -> Iterator[tuple[Key, tuple[float, float]
     for key in KEYS[model.kind]:
         value, known = _value(model, key), found[key]
         if value <= 0:
+            if key == "loss" and known is not None and known.high:
+                yield key, (LEAST_LOSS * known.high, known.high)
             continue
         if known is None:
             low, high = value / BEYOND_BUFFER, value * BEYOND_BUFFER
@@ -187,7 +191,7 @@ def _interval(
     best: Model, key: Key, bounds: tuple[float, float], judged: Callable[[Model], float]
 ) -> tuple[float, float]:
     """Give the values that are not excluded, if all others stay."""
-    least, ends = judged(best), []
+    least, ends = judged(best), [_value(best, key)]
     for sign in (-1, 1):
         edge = best
         for _ in range(EDGES):
@@ -206,5 +210,7 @@ def _value(model: Model, key: Key) -> float:
 
 def _changed(model: Model, key: Key, step: float, bounds: tuple[float, float]) -> Model:
     low, high = bounds
-    value = min(max(_value(model, key) * math.exp(step), low), high)
+    # From 0 the first step leads to the middle.
+    value = _value(model, key) * math.exp(step) or math.sqrt(low * high)
+    value = min(max(value, low), high)
     return replace(model, **{key: value})  # type: ignore[arg-type]

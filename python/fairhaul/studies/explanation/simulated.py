@@ -60,6 +60,11 @@ class Times:
         return read_one(text)
 
 
+def is_simulated(limit: str, measured: Measured | None) -> bool:
+    """Whether what the application does is simulated: nothing, or pauses between transfers."""
+    return limit != "application" or (measured is not None and measured.pauses >= PAUSES)
+
+
 def times_of(measured: Measured, model: Model, most_s: float) -> Times:
     """Give what of a run compares with what was measured.
 

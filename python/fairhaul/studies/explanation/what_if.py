@@ -29,6 +29,7 @@ from fairhaul.studies.explanation.simulated import (
     WARMUP,
     Simulated,
     Times,
+    is_simulated,
     mean_of,
     simulated,
     times_of,
@@ -107,7 +108,7 @@ def what_if(connections: Sequence[Explained], running: Running) -> WhatIf:
     except ScenarioError as error:
         return WhatIf(declined=str(error.args[0]))
     largest = connections[0]
-    if largest.main == "application":
+    if not is_simulated(largest.main, largest.measured):
         return WhatIf(declined="the application limits, and what it writes is not simulated")
     done, measured = None, largest.measured
     if measured is not None:
