@@ -124,8 +124,9 @@ explain-table: explain-simulated explain-controllers explain-limits ## all compa
 explain-simulated: $(VENV)/.extension ## those of 300 simulated captures, in ten minutes of processor time
 	$(VENV)/bin/python -m tools.explanation.simulated
 
-explain-controllers: $(VENV)/.extension host ## those of the controllers of 67 captures of Linux, in four minutes; an interrupted call goes on
+explain-controllers: $(VENV)/.extension host ## those of the controllers and of the second halves of 67 captures of Linux, in seven minutes; an interrupted call goes on
 	$(VENV)/bin/python -m tools.explanation.controllers
+	$(VENV)/bin/python -m tools.explanation.predicted
 
 explain-limits: $(VENV)/.extension host ## those of the limits of 60 captures of Linux, in six minutes; an interrupted call goes on
 	$(VENV)/bin/python -m tools.explanation.limited
