@@ -52,6 +52,7 @@ def trial(
     block: str,
     least: str,
     duration: str | None,
+    recording: Path | None,
     work: Work,
     **chosen: Any,
 ) -> None:
@@ -68,14 +69,17 @@ def trial(
     filters = {f"{name}s": chosen.pop(name) for name in ("peer", "route", "port")}
     scope = api.Scope(cgroup=chosen.pop("cgroup"), **filters)
     block_s = time_s("--block", block) if by == "time" else None
-    if chosen["recording"] is not None:
-        deviation = api.recorded_deviation(chosen["recording"], size_bytes("--least", least))
+    least_bytes = size_bytes("--least", least)
+    deviation = None
+    if recording is not None:
+        deviation = api.recorded_deviation(recording, least_bytes)
         say(_needed(transfers_needed(deviation), deviation))
     done = api.trial(
         controllers,
         scope,
         block_s=block_s,
-        least_bytes=size_bytes("--least", least),
+        least_bytes=least_bytes,
+        deviation=deviation,
         duration_s=None if duration is None else time_s("--duration", duration),
         on_event=_event,
         on_state=_Progress(),

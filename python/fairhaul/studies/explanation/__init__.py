@@ -131,13 +131,17 @@ def explain(
         raise ScenarioError("no file to explain")
     found: list[Explained] = []
     notes: list[str] = []
-    looks: dict[Ends, Sequence[Look]] = {}
-    # What the kernel said of sockets is read before the captures.
-    for name in sorted(map(FilePath, names), key=_is_capture):
-        if _is_capture(name):
-            explained, said = _of_capture(name, looks)
-        else:
-            explained, said = _explained(name, looks)
+    places = list(map(FilePath, names))
+    captures = [place for place in places if _is_capture(place)]
+    # What the kernel said of sockets is read before the captures, and of no use without them.
+    looks: dict[Ends, Sequence[Look]] | None = {} if captures else None
+    for place in places:
+        if place not in captures:
+            explained, said = _explained(place, looks)
+            found += explained
+            notes += said
+    for place in captures:
+        explained, said = _of_capture(place, looks or {})
         found += explained
         notes += said
     captured = {_ends(of) for of in found if of.source == "capture"}
@@ -176,17 +180,19 @@ def _is_capture(file: FilePath) -> bool:
 
 
 def _explained(
-    file: FilePath, looks: dict[Ends, Sequence[Look]]
+    file: FilePath, looks: dict[Ends, Sequence[Look]] | None
 ) -> tuple[list[Explained], Sequence[str]]:
-    """Explain a file that is no capture, and add the looks at sockets that it has."""
+    """Explain a file that is no capture, and add the looks at sockets that it has to `looks`."""
     if is_recording(file):
-        looks.update(recorded_looks(file))
+        if looks is not None:
+            looks.update(recorded_looks(file))
         return of_recording(file)
     text = text_of(file)
     try:
         if is_iperf3(text):
             return of_iperf3(text), []
-        looks.update(looks_of(text))
+        if looks is not None:
+            looks.update(looks_of(text))
         return of_ss(text), []
     except ScenarioError as error:
         known = "" if is_iperf3(text) else "; it is neither pcap, pcapng nor the JSON of iperf3, so"
@@ -240,7 +246,8 @@ def of_group(group: Group, looks: Looks) -> Iterable[Explained]:
             measured=figures,
             joint=len(group.traces),
             periods=() if held is None else periods_of(held),
-            moments=None if held is None else moments_of(trace, held),
+            # Only the largest connection is drawn, and it is the first one of its hosts.
+            moments=moments_of(trace, held) if held and trace is group.traces[0] else None,
         )
 
 

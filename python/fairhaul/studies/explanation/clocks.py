@@ -55,31 +55,35 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What limited a connection of a capture, as shares of time, and in each round trip.
+    """What limited a connection of a capture in each round trip.
 
     `held` is None if the capture does not show it. `not_separated` is the share in which headers do
     not say whether it was the application or the send buffer; None where the kernel's clocks have
     decided it. `controller` is what the kernel said.
     """
 
-    limits: Shares
-    held: Held | None
+    held: Held | None = None
     not_separated: float | None = None
     controller: str | None = None
+
+    @property
+    def limits(self) -> Shares:
+        """The shares of time, whose sum is 1."""
+        return unknown() if self.held is None else self.held.shares()
 
 
 def judged_of(trace: Trace, bucket: Bucket | None, looks: Sequence[Look]) -> Judged:
     """Judge what limited a connection, with the looks at its socket if there are any."""
     rounds = rounds_of(trace, bucket)
     if rounds is None:
-        return Judged(limits=unknown(), held=None)
+        return Judged()
     if looks:
         held = Held(edges_s=rounds.edges_s, limits_s=with_clocks(trace, rounds, looks))
-        return Judged(limits=held.shares(), held=held, controller=looks[-1].controller)
+        return Judged(held=held, controller=looks[-1].controller)
     held = Held(edges_s=rounds.edges_s, limits_s=limits_of(rounds.signs_s))
     hidden = sum(float(rounds.signs_s[sign].sum()) for sign in NOT_SEPARATED)
     whole = sum(float(of.sum()) for of in rounds.signs_s.values())
-    return Judged(limits=held.shares(), held=held, not_separated=hidden / whole)
+    return Judged(held=held, not_separated=hidden / whole)
 
 
 def with_clocks(trace: Trace, rounds: Rounds, looks: Sequence[Look]) -> Mapping[Limit, Column]:

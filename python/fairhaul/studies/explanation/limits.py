@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 if TYPE_CHECKING:
     from fairhaul.studies.explanation.token_bucket import Bucket
-    from fairhaul.studies.explanation.trace import Column, Mask, Trace
+    from fairhaul.studies.explanation.trace import Column, Index, Mask, Trace
 
 Limit = Literal[
     "application",
@@ -138,6 +138,11 @@ def limits_of(signs_s: Mapping[Sign, Column]) -> dict[Limit, Column]:
     return limits
 
 
+def placed(times: Column, edges: Column) -> Index:
+    """Give the part of the time between two edges that each time is in, or is nearest to."""
+    return np.clip(np.searchsorted(edges, times, side="right") - 1, 0, len(edges) - 2)
+
+
 def carried_of(trace: Trace, held: Held) -> Shares:
     """Give the shares of the data that was sent while each limit held, whose sum is 1.
 
@@ -145,7 +150,7 @@ def carried_of(trace: Trace, held: Held) -> Shares:
     application has none of it: while it pauses nothing is sent.
     """
     sent, count = trace.sent, len(held.edges_s) - 1
-    place = np.clip(np.searchsorted(held.edges_s, sent.time_s, side="right") - 1, 0, count - 1)
+    place = placed(sent.time_s, held.edges_s)
     data = np.bincount(place, sent.payload * ~sent.again, count)
     others_s = {limit: of for limit, of in held.limits_s.items() if limit != "application"}
     busy_s = np.sum(list(others_s.values()), axis=0)
@@ -224,7 +229,7 @@ def _covered(starts: Column, ends: Column, edges: Column) -> Column:
 def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Sign, Mask]:
     """Say of each round what limits it, if the application and the window do not."""
     sent, acks, count = trace.sent, trace.acknowledged, len(edges) - 1
-    place = np.clip(np.searchsorted(edges, sent.time_s, side="right") - 1, 0, count - 1)
+    place = placed(sent.time_s, edges)
     bytes_sent = np.bincount(place, sent.payload, count)
     rows = np.bincount(place, minlength=count)
     lost: Mask = np.bincount(place[sent.lost], minlength=count) > 0
@@ -234,9 +239,8 @@ def _rounds(trace: Trace, bucket: Bucket | None, edges: Column) -> Mapping[Sign,
     losses = np.cumsum(lost, dtype=np.float64)
     before = np.concatenate((np.zeros(AFTER_LOSS), losses))[:count]
     reacts: Mask = (losses > before) | (losses > 0) & (bucket is not None)
-    at = np.clip(np.searchsorted(edges, acks.time_s, side="right") - 1, 0, count - 1)
     flight = np.zeros(count)
-    np.maximum.at(flight, at, acks.flight)
+    np.maximum.at(flight, placed(acks.time_s, edges), acks.flight)
     later = np.concatenate((flight[1:], flight[-1:]))
     grows = _grows(flight)
     # Few segments in a round, the last one not full: the application writes little at a time.
@@ -277,8 +281,7 @@ def _least_rtt(trace: Trace, edges: Column, count: int) -> Column:
     times, rtts = trace.sent.time_s, trace.sent.rtt_s
     known = ~np.isnan(rtts)
     least = np.full(count, np.inf)
-    at = np.clip(np.searchsorted(edges, times[known], side="right") - 1, 0, count - 1)
-    np.minimum.at(least, at, rtts[known])
+    np.minimum.at(least, placed(times[known], edges), rtts[known])
     has = np.isfinite(least)
     before = np.maximum.accumulate(np.where(has, np.arange(count), 0))
     filled = least[before]

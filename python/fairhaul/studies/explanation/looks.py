@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from fairhaul.host import recording
 from fairhaul.studies.explanation.clocks import Look
-from fairhaul.studies.explanation.observed import sockets
+from fairhaul.studies.explanation.observed import (
+    ACKED,
+    APPLICATION,
+    BUSY,
+    CLOCKS,
+    CONTROLLER,
+    MSS,
+    sockets,
+)
 from fairhaul.studies.explanation.recorded import rows
 
 if TYPE_CHECKING:
@@ -20,20 +28,17 @@ Ends = tuple[str, int, str, int]
 Looks = Mapping[Ends, Sequence[Look]]
 
 _NUMBERS = {
-    "acked": re.compile(r"\bbytes_acked:([0-9]+)"),
-    "window_ms": re.compile(r"\brwnd_limited:([0-9]+)ms"),
-    "buffer_ms": re.compile(r"\bsndbuf_limited:([0-9]+)ms"),
+    "acked": ACKED,
+    "window_ms": CLOCKS["receive window"],
+    "buffer_ms": CLOCKS["send buffer"],
     "unsent": re.compile(r"\bnotsent:([0-9]+)"),
     "outstanding": re.compile(r"\bunacked:([0-9]+)"),
     "cwnd": re.compile(r"\bcwnd:([0-9]+)"),
-    "mss": re.compile(r"\bmss:([0-9]+)"),
+    "mss": MSS,
     "may": re.compile(r"\bskmem:\([^)]*\btb([0-9]+)"),
     "takes": re.compile(r"\bskmem:\([^)]*\bw([0-9]+)"),
 }
 _PACING = re.compile(r"\bpacing_rate ([0-9.]+[KMG]?)bps/([0-9.]+[KMG]?)bps")
-_APPLICATION = re.compile(r"\bapp_limited\b")
-_CONTROLLER = re.compile(r"\b([a-z][a-z0-9_]+) wscale:")
-_BUSY = re.compile(r"\bbusy:[0-9]+ms")
 # Linux lets an application write again when a third of the buffer is free.
 FULL = 2 / 3
 
@@ -43,7 +48,7 @@ def looks_of(text: str) -> Looks:
     found: dict[Ends, list[Look]] = {}
     for (local, remote), words in sockets(text):
         ends = (*_end(local), *_end(remote))
-        if _BUSY.search(words) and ends[1] and ends[3]:
+        if BUSY.search(words) and ends[1] and ends[3]:
             found.setdefault(ends, []).append(_look(words))
     return found
 
@@ -88,12 +93,12 @@ def _look(words: str) -> Look:
     matches = {name: pattern.search(words) for name, pattern in _NUMBERS.items()}
     number = {name: float(of[1]) if of else 0.0 for name, of in matches.items()}
     all_sent = number["unsent"] < number["mss"]
-    pacing, controller = _PACING.search(words), _CONTROLLER.search(words)
+    pacing, controller = _PACING.search(words), CONTROLLER.search(words)
     return Look(
         acked_bytes=number["acked"],
         window_s=number["window_ms"] / 1000,
         buffer_s=number["buffer_ms"] / 1000,
-        app_limited=_APPLICATION.search(words) is not None,
+        app_limited=APPLICATION.search(words) is not None,
         is_full=all_sent and 0 < FULL * number["may"] <= number["takes"],
         is_empty=all_sent and number["outstanding"] < number["cwnd"],
         at_pacing_cap=pacing is not None and pacing[1] == pacing[2],

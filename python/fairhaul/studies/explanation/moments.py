@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairhaul.studies.explanation.limits import LIMITS, Held, Limit, shares
+from fairhaul.studies.explanation.limits import LIMITS, Held, Limit, placed, shares
 from fairhaul.studies.explanation.results import PERIODS, Period
 
 if TYPE_CHECKING:
@@ -60,15 +60,12 @@ def moments_of(trace: Trace, held: Held) -> Moments:
     parts = len(firsts)
     sent, acks = trace.sent, trace.acknowledged
 
-    def within(times: Column) -> Index:
-        return np.clip(np.searchsorted(edges_s, times, side="right") - 1, 0, parts - 1)
-
     def ends(of: np.ufunc, times: Column, values: Column) -> Column:
         found = np.full(parts, np.nan)
-        of.at(found, within(times), values)
+        of.at(found, placed(times, edges_s), values)
         return found
 
-    at = within(sent.time_s)
+    at = placed(sent.time_s, edges_s)
     return Moments(
         edges_s=edges_s,
         limits_s={limit: np.add.reduceat(of, firsts) for limit, of in held.limits_s.items()},

@@ -13,24 +13,24 @@ from fairhaul.text.phrases import listed, quantity
 
 Limit = Literal["receive window", "send buffer", "application"]
 
-# The words of `ss -ti`, and the number behind each.
+# The words of `ss -ti`, and the number behind each; `looks` reads those without an underscore, too.
 _RTT = re.compile(r"\brtt:([0-9.]+)/")
 _LEAST_RTT = re.compile(r"\bminrtt:([0-9.]+)")
 _RATE = re.compile(r"\bdelivery_rate ([0-9.]+)([KMG]?)bps")
 _SEGMENTS = re.compile(r"\bdata_segs_out:([0-9]+)")
 _AGAIN = re.compile(r"\bretrans:[0-9]+/([0-9]+)")
-_ACKED = re.compile(r"\bbytes_acked:([0-9]+)")
-_BUSY = re.compile(r"\bbusy:([0-9]+)ms")
+ACKED = re.compile(r"\bbytes_acked:([0-9]+)")
+BUSY = re.compile(r"\bbusy:([0-9]+)ms")
 _SENT = re.compile(r"\bbytes_sent:([0-9]+)")
 _DELIVERED = re.compile(r"\bdelivered:([0-9]+)")
-_MSS = re.compile(r"\bmss:([0-9]+)")
+MSS = re.compile(r"\bmss:([0-9]+)")
 _BBR = re.compile(r"\bbbr:\(bw:([0-9.]+)([KMG]?)bps")
-_CONTROLLER = re.compile(r"\b([a-z][a-z0-9_]+) wscale:")
-_SHARES: dict[Limit, re.Pattern[str]] = {
+CONTROLLER = re.compile(r"\b([a-z][a-z0-9_]+) wscale:")
+CLOCKS: dict[Limit, re.Pattern[str]] = {
     "receive window": re.compile(r"\brwnd_limited:([0-9]+)ms"),
     "send buffer": re.compile(r"\bsndbuf_limited:([0-9]+)ms"),
 }
-_APPLICATION = re.compile(r"\bapp_limited\b")
+APPLICATION = re.compile(r"\bapp_limited\b")
 _ADDRESS = re.compile(r"(\S+):(?:[0-9]+|\*|[a-z][a-z0-9-]*)(?=\s|$)")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 
@@ -241,16 +241,16 @@ def _connection(ends: tuple[str, str], words: str) -> Connection | None:
     if (rtt := _LEAST_RTT.search(words) or _RTT.search(words)) is None:
         return None
     rate, segments, again = (of.search(words) for of in (_RATE, _SEGMENTS, _AGAIN))
-    acked, busy = (of.search(words) for of in (_ACKED, _BUSY))
+    acked, busy = (of.search(words) for of in (ACKED, BUSY))
     found = {limit: pattern.search(words) for limit, pattern in _LIMITED.items()}
     parts = {limit: float(match[1]) / 100 for limit, match in found.items() if match is not None}
-    limit: Limit | None = "application" if _APPLICATION.search(words) else None
+    limit: Limit | None = "application" if APPLICATION.search(words) else None
     if max(parts.values(), default=0.0) >= LIMITED_FROM:
         limit, _ = max(parts.items(), key=lambda pair: pair[1])
-    sent, delivered, mss, model = (of.search(words) for of in (_SENT, _DELIVERED, _MSS, _BBR))
-    controller = _CONTROLLER.search(words)
+    sent, delivered, mss, model = (of.search(words) for of in (_SENT, _DELIVERED, MSS, _BBR))
+    controller = CONTROLLER.search(words)
     busy_s = int(busy[1]) / 1000 if busy else 0.0
-    clocks = {limit: of.search(words) for limit, of in _SHARES.items()}
+    clocks = {limit: of.search(words) for limit, of in CLOCKS.items()}
     return Connection(
         local=ends[0],
         remote=ends[1],

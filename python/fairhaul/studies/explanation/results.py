@@ -102,8 +102,8 @@ class Explained:
     `not_separated` is the share of time in which headers do not say whether the application or the
     send buffer limits; None where that is known. `joint` is the number of connections that were
     fitted together. `periods` are the limits over time, of a capture or a recording. Of a capture
-    alone, `moments` have more of that, and `measured` are the figures of all connections between
-    the same hosts. What the file does not show is None.
+    alone, `measured` are the figures of all connections between the same hosts, and `moments` have
+    more over time of the largest of these. What the file does not show is None.
     """
 
     sender: str

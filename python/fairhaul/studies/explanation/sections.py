@@ -93,9 +93,7 @@ def _limits(connections: Sequence[Explained]) -> Table:
 
 def _by_data(connections: Sequence[Explained]) -> list[Table]:
     """Lay out the shares of the data that was sent while each limit held."""
-    rows = [
-        (of, {limit: of.carried[limit] for limit in LIMITS}) for of in connections if of.carried
-    ]
+    rows = [(of, of.carried) for of in connections if of.carried]
     return _shares("Shares of the data, in %", rows, NAMES)
 
 
@@ -167,8 +165,10 @@ def _controllers(connections: Sequence[Explained]) -> list[Section]:
 
 
 def _paths(connections: Sequence[Explained]) -> Table:
-    columns = ["connection", "rate", "round trip", "buffer", "random loss", "policer", "shaper"]
-    columns.append("other traffic")
+    columns = [
+        *("connection", "rate", "round trip", "buffer"),
+        *("random loss", "policer", "shaper", "other traffic"),
+    ]
     rows = []
     for of in connections:
         path = of.path

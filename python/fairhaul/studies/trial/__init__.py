@@ -105,7 +105,7 @@ def trial(  # noqa: PLR0913 - one argument for each option of the command
     least_bytes: int = LEAST_BYTES,
     transfers: int | None = None,
     duration_s: float | None = None,
-    recording: Path | None = None,
+    deviation: float | None = None,
     dry_run: bool = False,
     on_event: OnEvent = ignored,
     on_state: Callable[[State], None] = ignored,
@@ -121,7 +121,7 @@ def trial(  # noqa: PLR0913 - one argument for each option of the command
         least_bytes: smaller transfers are not counted.
         transfers: end after this number of counted transfers.
         duration_s: end after this time, in seconds.
-        recording: a directory of `fairhaul flows --record`, which says how much goodput varies.
+        deviation: how much goodput varies, as `recorded_deviation` gives it.
         dry_run: report what would be changed, but change nothing.
         on_event: called with every step and warning.
         on_state: called with the state, once a second.
@@ -130,7 +130,6 @@ def trial(  # noqa: PLR0913 - one argument for each option of the command
         Refused: root is missing, there is no such controller, or a filter is not valid.
         RunError: it failed on the way; nothing is left.
     """
-    deviation = None if recording is None else recorded_deviation(recording, least_bytes)
     state = State(
         controllers=controllers,
         design="transfer" if block_s is None else "time",
