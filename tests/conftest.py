@@ -58,7 +58,7 @@ Fairhaul = Callable[..., subprocess.CompletedProcess[str]]
 
 # Files that take a minute or more. They begin first, so that none of them is left at the end.
 LONG = frozenset(
-    {"test_kernel_in_linux", "test_wheel", "test_dist", "test_studio_page", "test_score"}
+    {"test_kernel_in_linux", "test_install", "test_studio_page", "test_score"}
     | {"test_tcpeval", "test_fhstcp", "test_cubic_fairness", "test_site", "test_attack"}
 )
 

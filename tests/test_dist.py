@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import tomllib
 from pathlib import Path
@@ -14,25 +12,14 @@ from pathlib import Path
 import pytest
 from packageurl import PackageURL
 
+from tests.test_install import assert_no_folder_of_this_machine, plain_files
 from tools import ROOT
 from tools.dist import ARCHITECTURES, sources
 from tools.dist.components import crates
 from tools.dist.debian import needed, pack
-from tools.dist.install import LIST, install, remove
 from tools.dist.layout import Installation, lay_out
 from tools.dist.licences import text
 from tools.dist.sbom import write
-
-CARGO = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
-
-
-def holds_machine_path(file: Path) -> bool:
-    content = file.read_bytes()
-    return any(path.encode() + b"/" in content for path in (str(ROOT), CARGO))
-
-
-def plain_files(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
 
 
 @pytest.fixture
@@ -75,7 +62,8 @@ def small(tmp_path: Path) -> Installation:
 def test_the_layout_names_the_installed_program_and_no_folder_of_this_machine(
     small: Installation,
 ) -> None:
-    assert [file for file in plain_files(small.root) if holds_machine_path(file)] == []
+    for file in plain_files(small.root):
+        assert_no_folder_of_this_machine(file.read_bytes(), file)
     for unit in ("fairhaul.service", "fairhaul-watch.service"):
         lines = small.at(f"lib/systemd/system/{unit}").read_text()
         assert "=/usr/bin/fairhaul kernel" in lines
@@ -126,41 +114,3 @@ def test_libraries_that_a_program_needs_are_found() -> None:
     if not (host / "fairhaul-host").is_file():
         pytest.skip("fairhaul-host is not built here (scripts/host build says why)")
     assert "libc.so.6" in needed(host)
-
-
-def test_what_is_installed_runs_and_is_removed_again(tmp_path: Path) -> None:
-    prefix = tmp_path / "prefix"
-    install(prefix, Path("/"))
-    program = prefix / "bin/fairhaul"
-    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-
-    def call(*words: str) -> str:
-        done = subprocess.run(
-            [str(program), *words], env=bare, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert sources.version() in call("--version")
-    assert json.loads(call("list", "controllers", "--json"))["controllers"]
-    python = str(prefix / "lib/fairhaul/bin/python3")
-    place = "import fairhaul; print(fairhaul.__file__)"
-    done = subprocess.run(
-        [python, "-c", place], env=bare, capture_output=True, text=True, check=True
-    )
-    assert Path(done.stdout.strip()).is_relative_to(prefix)
-    # Wheels of others name the folders of the machines on which they were built.
-    others = prefix.glob("lib/fairhaul/lib/python3.*/site-packages/*")
-    foreign = {path for path in others if not path.name.startswith("fairhaul")}
-    own = [file for file in plain_files(prefix) if not foreign.intersection(file.parents)]
-    assert [file for file in own if holds_machine_path(file)] == []
-    (prefix / "bin/of-another-package").touch()
-    remove(prefix, Path("/"))
-    assert sorted(prefix.rglob("*")) == [prefix / "bin", prefix / "bin/of-another-package"]
-
-
-def test_removing_what_is_not_installed_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tools.dist", "uninstall", "--prefix", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert LIST in done.stderr

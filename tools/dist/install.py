@@ -31,16 +31,18 @@ def install(prefix: Path, destination: Path) -> None:
     if there.at("lib/fairhaul").exists():
         remove(prefix, destination)
     with tempfile.TemporaryDirectory() as folder:
-        options = ("--release", "--locked", "--strip", "--interpreter", sys.executable)
+        options = ("--release", "--locked", "--interpreter", sys.executable)
         call(
             [sys.executable, "-m", "maturin", "build", *options, "--out", folder], ROOT, with_rust()
         )
         (wheel,) = Path(folder).glob("*.whl")
         make(there.site, wheel, None)
+    # Here and not by maturin, for which the extension would be linked once more without names, for a minute.
+    call(["strip", *there.site.glob("fairhaul/_core*.so")], ROOT)
     seal(there.site)
     licences = ("LICENSE-APACHE", "LICENSE-MIT")
     names = lay_out(there, {name: (ROOT / name).read_bytes() for name in licences})
-    call([sys.executable, "-m", "compileall", "-q", there.site], ROOT)
+    call([sys.executable, "-m", "compileall", "-q", "-j", "0", there.site], ROOT)
     there.at(LIST).write_text("\n".join(names) + "\n")
 
 

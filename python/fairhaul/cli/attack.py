@@ -25,10 +25,11 @@ ALL = "all"
 @click.argument("given", required=False, metavar="[CC]", shell_complete=words.controllers)
 @own_controller_option
 @option(
-    "--objective starve|waste|queue|stall|harm|all",
+    "--objective starve|waste|queue|stall|harm|disagree|all",
     "What is maximised: how far flows are below their fair share, unused capacity, the "
-    "standing queue, the longest time below half of the fair share, or the harm to rivals. all: "
-    "one after the other, each with a fifth of the budget.",
+    "standing queue, the longest time below half of the fair share, the harm to rivals, or how far "
+    "the simulator is from Linux in simulated time. all: one after the other except the last, each "
+    "with a fifth of the budget.",
     required=True,
 )
 @option(
@@ -80,10 +81,10 @@ def attack(  # noqa: PLR0913, PLR0917
     from fairhaul.scenario.quantities import time_s
     from fairhaul.studies.attack import attack as attack_
     from fairhaul.studies.attack import read_question
-    from fairhaul.studies.attack.objectives import OBJECTIVES
+    from fairhaul.studies.attack.objectives import SIMULATED
 
     controller = one_controller(given, named, "an attack")
-    names = list(OBJECTIVES) if objective == ALL else [objective]
+    names = SIMULATED if objective == ALL else [objective]
     each_s = time_s("--budget", budget) / len(names)
     questions = [
         read_question(

@@ -14,6 +14,8 @@ PROFILES = {
 # What commands that compare controllers use unless they are told otherwise: with the default
 # buffers they would compare buffers on long, fast paths.
 TUNED = "linux-tuned"
+# Hosts with Linux that send and receive packet by packet.
+BY_PACKET = "linux-tcp"
 
 # What `--profile` takes, as the help shows it.
 SHOWN = "|".join(PROFILES)

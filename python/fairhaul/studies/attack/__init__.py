@@ -1,8 +1,9 @@
 """An attack: the worst place for a controller within a box, shrunk, explained and replayed.
 
-The files: `box` is the space, `place` a point of it as a scenario, `figures` what is computed of a
-run, `objectives` what is maximised, `trials` the runs and their store, `search` the search,
-`shrink` the smallest place and its seeds, `kernel` the replay on a kernel, `words` the result.
+The files: `box` is the space, `place` a point of it as a scenario with its `impairments`, `figures`
+what is computed of a run, `differences` how far two engines are apart, `objectives` what is
+maximised, `trials` the runs and their store, `search` the search, `shrink` the smallest place and
+its seeds, `kernel` the replay on a kernel, `words` the result.
 `docs/attack.md` describes the method.
 """
 
@@ -57,6 +58,12 @@ class Question:
     seed: int
     confirm: Engine | None
     """The engine with a kernel that replays the worst place; None for no replay."""
+
+    @property
+    def kernels(self) -> set[Engine]:
+        """The engines with a kernel that it needs."""
+        wanted = {*self.objective.engines, *([self.confirm] if self.confirm else [])}
+        return {engine for engine in wanted if FACTS[engine].kernel}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,8 +221,8 @@ def attack(question: Question, **options: Unpack[RunOptions]) -> Attack:
             running=opened,
             budget=question.budget_s * PACKETS_PER_CPU_S,
         )
-        if question.confirm is not None:
-            kernel.check(trials, question.box, question.confirm)
+        for engine in sorted(question.kernels):
+            kernel.check(trials, question.box, engine)
         done = _attack(question, trials, trials.budget, opened.say)
     if running.out is None or done.scenario is None:
         return done

@@ -16,7 +16,8 @@ from typing import Any
 from fairhaul import _core
 from fairhaul.scenario.read import ScenarioError, toml
 from fairhaul.scenario.transport import keyed, with_key
-from fairhaul.studies.attack.place import SELF, Place
+from fairhaul.studies.attack.impairments import NONE
+from fairhaul.studies.attack.place import DECLARED, IMPAIRMENTS, SELF, Place
 from fairhaul.text.nearest import hint
 
 # What a range from 0 on a scale of logarithms covers: this part of it is 0, the rest four decades.
@@ -95,6 +96,10 @@ class Choice(tuple[str, ...]):
         """Give the alternative at a part of the numbers."""
         return self[min(int(min(max(part, 0.0), 1.0) * len(self)), len(self) - 1)]
 
+    def holds(self, value: str) -> bool:
+        """Whether it has that alternative."""
+        return value in self
+
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
@@ -109,8 +114,12 @@ class Box:
     rivals: Range
     rivals_rtt: Range
     rivals_start: Range
+    size: Range
+    strength: Range
     queue: Choice
     rival: Choice
+    impairment: Choice
+    offload: Choice
     round_trips: float
     least_s: float
 
@@ -129,7 +138,9 @@ class Box:
         def at(name: str) -> Any:
             return getattr(self, name).value(parts.get(name, 0.0))
 
-        rivals = int(at("rivals"))
+        rivals, impairment = int(at("rivals")), at("impairment")
+        sets_traffic = impairment != NONE and IMPAIRMENTS[impairment].sets_traffic
+        is_fast = at("rate") >= OFFLOAD_FROM_MBPS and "on" in self.offload
         return Place(
             rate_mbps=at("rate"),
             rtt_ms=at("rtt"),
@@ -145,6 +156,10 @@ class Box:
             rivals_start=at("rivals_start") if rivals else 0.0,
             round_trips=self.round_trips,
             least_s=self.least_s,
+            size_bdp=0.0 if sets_traffic else at("size"),
+            impairment=impairment,
+            strength=at("strength") if impairment != NONE else 0.0,
+            offload="on" if is_fast else at("offload"),
         )
 
     @property
@@ -186,11 +201,17 @@ class Key:
     decimals: int | None = None
 
 
-LISTS = ("queue", "rival")
+LISTS = {
+    "queue": (),
+    "rival": (),
+    "impairment": (NONE, *IMPAIRMENTS),
+    "offload": ("on", "off"),
+}
+"""The lists of alternatives, with the words of which they are; any other text is checked."""
+# From this rate on, hosts without offload would cost a kernel too much.
+OFFLOAD_FROM_MBPS = 200.0
 ROUND_TRIPS = (20.0, 100_000.0)
 
-DECLARED = tomllib.loads(Path(__file__).with_name("attack.toml").read_text(encoding="utf-8"))
-"""The ranges, the default box, and the objectives."""
 RANGES = {name: Key(**keys) for name, keys in DECLARED["range"].items()}
 
 
@@ -274,7 +295,7 @@ def _value(key: str, given: Any) -> float:
         return float(f"{_core.quantity('rtt', str(given)) * 1e3:.6g}")
     if key == "least_duration":
         return float(f"{_core.quantity('time', str(given)):.6g}")
-    if key == "buffer":
+    if key in {"buffer", "size"} and given != 0:
         number, unit = _core.number_and_unit(str(given)) or (0.0, "")
         if unit != "bdp":
             raise ScenarioError(f'wanted bandwidth-delay products such as "0.5 bdp": {toml(given)}')
@@ -305,6 +326,9 @@ def _list(key: str, given: Any) -> Choice:
         raise ScenarioError("the list of alternatives is empty, or no list")
     if key == "queue":
         return Choice(_queue(item) for item in items)
+    for item in items:
+        if LISTS[key] and item not in LISTS[key]:
+            raise ScenarioError(f"unknown word {toml(item)}; {hint(str(item), LISTS[key])}")
     if not all(isinstance(item, str) for item in items):
         raise ScenarioError(f'wanted controllers such as "cubic", or "{SELF}": {toml(given)}')
     return Choice(items)

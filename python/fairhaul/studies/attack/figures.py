@@ -30,6 +30,12 @@ WINDOW_ROUND_TRIPS, WINDOW_PART = 10.0, 0.01
 
 Figures = Mapping[str, Any]
 
+# The runs at a place: with the attacked flows, and with flows of the rivals' controller instead.
+ATTACKED, REFERENCE = "attacked", "reference"
+
+Runs = Mapping[str, Figures]
+"""The figures of the runs at a place, by their cases."""
+
 
 def figures_of(_: Scenario, record: Record) -> Figures:
     """Compute the figures of a run, in values that JSON holds."""
@@ -65,7 +71,16 @@ def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "loss_rate": fmean(flow["loss_rate"] or 0.0 for flow in flows),
         "timeouts": fmean(flow["timeouts"] for flow in flows),
         "cwnd": fmean(flow["cwnd_mean"] for flow in flows),
+        "rtt_s": fmean(flow["rtt_mean_s"] or 0.0 for flow in flows),
+        "loss_events": fmean(flow["loss_events"] for flow in flows),
+        "completion_s": _mean([flow["completion_s"] for flow in flows]),
     }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Give the mean, or None if one of the values is missing."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
 
 
 def _links(record: Record, scenario: Mapping[str, Any]) -> Series:

@@ -6,15 +6,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairhaul.scenario.engines import Engine
 from fairhaul.statistics.estimate import ANY, FRACTION, Bounds
-from fairhaul.studies.attack.box import DECLARED
-from fairhaul.studies.attack.figures import Figures
-from fairhaul.studies.attack.place import RIVAL, Place
+from fairhaul.studies.attack.differences import largest
+from fairhaul.studies.attack.figures import ATTACKED, REFERENCE, Runs
+from fairhaul.studies.attack.place import DECLARED, RIVAL, Place
 
-# The runs at a place: with the attacked flows, and with flows of the rivals' controller instead.
-ATTACKED, REFERENCE = "attacked", "reference"
 
-Runs = Mapping[str, Figures]
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A run at a place: its engine, and how much larger its seed is than that of the trial."""
+
+    engine: Engine = "sim"
+    later: int = 0
+
+
+# As many seeds later, so that no other trial has the same.
+AGAIN = 1_000_000
+CASES: Mapping[str, Case] = {
+    ATTACKED: Case(),
+    REFERENCE: Case(),
+    "again": Case(later=AGAIN),
+    "linux": Case(engine="linux"),
+    "linux again": Case(engine="linux", later=AGAIN),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +53,11 @@ class Objective:
     shorten: bool = True
     """Whether a shorter run means the same."""
     box: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def engines(self) -> frozenset[Engine]:
+        """The engines that it needs."""
+        return frozenset(CASES[case].engine for case in self.cases)
 
     @property
     def bounds(self) -> Bounds:
@@ -74,8 +94,11 @@ _VALUES: Mapping[str, Callable[[Place, Runs], float]] = {
         float(runs[ATTACKED]["stalled_s"]) / float(runs[ATTACKED]["present_s"])
     ),
     "harm": _harm,
+    "disagree": lambda place, runs: largest(place, runs).value,
 }
 OBJECTIVES = {
     name: Objective(name=name, value=_VALUES[name], **keys)
     for name, keys in DECLARED["objective"].items()
 }
+SIMULATED = [name for name, of in OBJECTIVES.items() if of.engines == {"sim"}]
+"""The objectives that need no kernel."""

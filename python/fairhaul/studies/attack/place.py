@@ -9,14 +9,24 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from fairhaul.scenario.packets import LEAST_BUFFER_PACKETS, PACKET_BYTES
+from fairhaul.scenario.profiles import BY_PACKET
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import Transport
+from fairhaul.studies.attack.impairments import NONE, Impairment
 from fairhaul.text.phrases import quantity
 
 OWN, RIVAL, SELF = "own", "rival", "self"
+
+DECLARED = tomllib.loads(Path(__file__).with_name("attack.toml").read_text(encoding="utf-8"))
+"""The ranges of a box, its impairments, the default box, and the objectives."""
+IMPAIRMENTS = {
+    name: Impairment(least=keys.pop("from"), most=keys.pop("to"), **keys)
+    for name, keys in DECLARED["impairment"].items()
+}
 
 # All figures but stalls are of the second half of the run, when all flows have started.
 WARMUP = 0.5
@@ -30,7 +40,9 @@ class Place:
 
     `rivals_start` is a part of the run: rivals start that much later than the attacked flows, or
     earlier if it is negative. `dip` is the part of the rate that is left from 60 % to 80 % of the
-    run. `queue` is a queue of a scenario without its capacity, as TOML.
+    run. `queue` is a queue of a scenario without its capacity, as TOML. `size_bdp` is the size of
+    the attacked transfers, 0 for data without end. `offload` is `"off"` for hosts that send and
+    receive packet by packet.
     """
 
     rate_mbps: float
@@ -46,6 +58,10 @@ class Place:
     rivals_start: float
     round_trips: float
     least_s: float
+    size_bdp: float = 0.0
+    impairment: str = NONE
+    strength: float = 0.0
+    offload: str = "on"
 
     @property
     def bdp_packets(self) -> float:
@@ -72,6 +88,19 @@ class Place:
         """How long a run lasts."""
         return float(f"{max(self.least_s, self.round_trips * self.longest_rtt_s):.4g}")
 
+    @property
+    def size_bytes(self) -> float:
+        """The size of the attacked transfers."""
+        return float(max(round(self.size_bdp * self.bdp_packets), 1) * PACKET_BYTES)
+
+    @property
+    def _impairment(self) -> Impairment | None:
+        return IMPAIRMENTS.get(self.impairment)
+
+    def keys_of(self, table: str) -> dict[str, Any]:
+        """Give the keys that its impairment sets in `bottleneck` or in the attacked `flow`."""
+        return self._impairment.keys(self, table) if self._impairment else {}
+
     def text(self) -> str:
         """Describe the path in a few words."""
         kind = str(queue_of(self.queue)["kind"])
@@ -83,6 +112,9 @@ class Place:
         ]
         parts += [f"random loss of {self.loss:g}"] if self.loss else []
         parts += [f"a dip to {self.dip:.0%} of the rate"] if self.dip < 1 else []
+        parts += [self._impairment.described(self)] if self._impairment else []
+        parts += [f"transfers of {quantity(self.size_bytes, 'B')}"] if self.size_bdp else []
+        parts += ["hosts without offload"] if self.offload == "off" else []
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,15 +141,19 @@ def keys(
     length_s = place.duration_s
     shortest_ms = min(place.rtt_ms, place.rivals_rtt_ms) if place.rivals else place.rtt_ms
     own_start_s = max(0.0, -place.rivals_start) * length_s if place.rivals else 0.0
-    flows = [_flow(OWN, place.flows, place.rtt_ms, own_start_s, own)]
+    sized = {"traffic": f"{place.size_bytes:.0f} B"} if place.size_bdp else {}
+    attacked = {**sized, **place.keys_of("flow")}
+    flows = [{**_flow(OWN, place.flows, place.rtt_ms, own_start_s, own), **attacked}]
     if place.rivals:
         start_s = max(0.0, place.rivals_start) * length_s
         flows.append(_flow(RIVAL, place.rivals, place.rivals_rtt_ms, start_s, rival or own))
+    if place.offload == "off":
+        flows = [{**flow, "profile": BY_PACKET} for flow in flows]
     return {
         "title": title,
         "seed": seed,
         "duration": f"{length_s:g} s",
-        "warmup": f"{WARMUP * length_s:g} s",
+        "warmup": f"{0 if place.size_bdp else WARMUP * length_s:g} s",
         "packet": f"{PACKET_BYTES} B",
         "bottleneck": {
             "rate": f"{place.rate_mbps:g} Mbit/s",
@@ -125,6 +161,7 @@ def keys(
             "queue": {**queue_of(place.queue), "capacity": f"{place.buffer_packets} packets"},
             **({"loss": place.loss} if place.loss else {}),
             **_dip(place),
+            **place.keys_of("bottleneck"),
         },
         "flow": flows,
     }

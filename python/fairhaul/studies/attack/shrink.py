@@ -10,6 +10,7 @@ from typing import Any
 
 from fairhaul.statistics.estimate import Estimate, estimate
 from fairhaul.studies.attack.box import Box
+from fairhaul.studies.attack.impairments import NONE
 from fairhaul.studies.attack.place import Place
 from fairhaul.studies.attack.trials import Trial, Trials
 
@@ -19,7 +20,10 @@ PASSES = 4
 LEAST_ROUND_TRIPS, LEAST_S = 200.0, 5.0
 STEPS = (1.0, 2.0, 5.0, 10.0)
 # The mildest value of each property; what a place has without it.
-WITHOUT = {"loss": 0.0, "dip": 1.0, "rivals_start": 0.0, "rivals_rtt": 1.0}
+WITHOUT: Mapping[str, Any] = {
+    **{"loss": 0.0, "dip": 1.0, "rivals_start": 0.0, "rivals_rtt": 1.0},
+    **{"impairment": NONE, "size": 0.0, "offload": "off"},
+}
 DROPTAIL = '{"kind" = "droptail"}'
 
 
@@ -99,7 +103,7 @@ def _keeps(trials: Trials, place: Place, seeds: Sequence[int], least: float) -> 
 
 def _milder(box: Box, place: Place) -> Iterator[Place]:
     """Without all impairments, or without one of them."""
-    without = {name: value for name, value in WITHOUT.items() if getattr(box, name).holds(value)}
+    without = _inside(box, WITHOUT)
     every, *each = _all_or_one(place, without)
     yield every
     if DROPTAIL in box.queue:
@@ -143,7 +147,7 @@ def _slower(box: Box, place: Place) -> Iterator[Place]:
 def _tidier(box: Box, place: Place) -> Iterator[Place]:
     """With two digits of each number, and tenths of the run."""
     values = {name: float(f"{getattr(place, field):.2g}") for name, field in NUMBERS.items()}
-    tenths = {name: round(getattr(place, name), 1) for name in ("dip", "rivals_start")}
+    tenths = {name: round(getattr(place, name), 1) for name in ("dip", "rivals_start", "strength")}
     yield from _all_or_one(place, _inside(box, {**values, **tenths}))
 
 
@@ -154,12 +158,15 @@ NUMBERS = {
     "buffer": "buffer_bdp",
     "loss": "loss",
     "rivals_rtt": "rivals_rtt",
+    "size": "size_bdp",
 }
 
 
 def _with(place: Place, values: Mapping[str, Any]) -> Place:
     if not values.get("rivals", place.rivals):
         values = {**values, "rivals_rtt": 1.0, "rivals_start": 0.0}
+    if values.get("impairment", place.impairment) == NONE:
+        values = {**values, "strength": 0.0}
     return replace(place, **values)
 
 
@@ -170,7 +177,7 @@ def _all_or_one(place: Place, values: Mapping[str, Any]) -> Iterator[Place]:
         yield _with(place, {name: value})
 
 
-def _inside(box: Box, values: Mapping[str, float]) -> dict[str, float]:
+def _inside(box: Box, values: Mapping[str, Any]) -> dict[str, Any]:
     """Give the values that are in their ranges of the box, by the names that a place has."""
     return {
         NUMBERS.get(name, name): value

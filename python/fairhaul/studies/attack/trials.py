@@ -12,11 +12,13 @@ from typing import Any
 
 from fairhaul.jobs.store import Job, build_of, jobs_of
 from fairhaul.jobs.values import Running, values
+from fairhaul.runs.cost import PACKETS_PER_CPU_S, counted_s
 from fairhaul.runs.runs import OnProgress, Progress
+from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.read import Scenario, read_one
 from fairhaul.scenario.transport import Transport
-from fairhaul.studies.attack.figures import Figures, figures_of
-from fairhaul.studies.attack.objectives import REFERENCE, Objective, Runs
+from fairhaul.studies.attack.figures import REFERENCE, Figures, Runs, figures_of
+from fairhaul.studies.attack.objectives import CASES, Objective
 from fairhaul.studies.attack.place import SELF, Place, keys
 
 # What is computed of a run.
@@ -83,13 +85,21 @@ class Trials:
 
     def run(self, places: Sequence[Place], seeds: Sequence[int]) -> list[list[Trial]]:
         """Give the trials of places, for each a list with a trial for each seed."""
-        cases = self.objective.cases
         wanted = [
-            (place, seed, {case: self._job(place, case, seed) for case in cases})
+            (place, seed, {case: self._job(place, case, seed) for case in self.objective.cases})
             for place in places
             for seed in seeds
         ]
-        self._fill({job.key: job for _, _, jobs in wanted for job in jobs.values()})
+        for engine in sorted(self.objective.engines, reverse=True):
+            self._fill(
+                {
+                    job.key: job
+                    for _, _, jobs in wanted
+                    for case, job in jobs.items()
+                    if CASES[case].engine == engine
+                },
+                engine,
+            )
         trials = []
         for place, seed, jobs in wanted:
             runs = {case: self._known[job.key] for case, job in jobs.items()}
@@ -99,22 +109,29 @@ class Trials:
 
     def cost(self, places: Sequence[Place]) -> float:
         """Estimate what trials of places cost, in packets; it is too high where links idle."""
-        each = [self._job(place, case, 1) for place in places for case in self.objective.cases]
-        packets = (float(dict(job.scenario.estimate())["packets"]) for job in each)
-        return sum(of + PER_RUN_PACKETS for of in packets)
+        return sum(
+            _cost(self._job(place, case, 1).scenario, CASES[case].engine)
+            for place in places
+            for case in self.objective.cases
+        )
 
     def _job(self, place: Place, case: str, seed: int) -> Job:
-        of = self.attacked.scenario(place, case, seed)
-        (job,) = jobs_of(of, 1, "sim", OF, self._by)
+        of = self.attacked.scenario(place, case, seed + CASES[case].later)
+        (job,) = jobs_of(of, 1, CASES[case].engine, OF, self._by)
         return job
 
-    def _fill(self, jobs: Mapping[str, Job]) -> None:
+    def _fill(self, jobs: Mapping[str, Job], engine: Engine) -> None:
         """Run the jobs whose figures are not known yet, and count them."""
         plan = [job for key, job in jobs.items() if key not in self._known]
         running = replace(self.running, on_progress=self._shown(), on_event=None)
-        for job, figures in zip(plan, values(plan, figures_of, running), strict=True):
+        found = values(plan, figures_of, running, engine=engine)
+        for job, figures in zip(plan, found, strict=True):
             self._known[job.key] = figures
-            self.packets += figures["packets"] + PER_RUN_PACKETS
+            self.packets += (
+                figures["packets"] + PER_RUN_PACKETS
+                if engine == "sim"
+                else _cost(job.scenario, engine)
+            )
             self.runs += 1
 
     def _shown(self) -> OnProgress | None:
@@ -128,3 +145,13 @@ class Trials:
             show(replace(state, part=spent, finished=runs + state.finished, runs=None))
 
         return shown
+
+
+def _cost(scenario: Scenario, engine: Engine) -> float:
+    """Estimate what a run costs, in packets of a budget; a burst of a kernel counts as one."""
+    if engine == "sim":
+        return float(dict(scenario.estimate())["packets"]) + PER_RUN_PACKETS
+    each = PACKETS_PER_CPU_S / FACTS[engine].packets_per_cpu_s
+    return (
+        counted_s(scenario) * PACKETS_PER_CPU_S * each + FACTS[engine].start_s * PACKETS_PER_CPU_S
+    )

@@ -18,7 +18,9 @@ from fairhaul.runs.runs import for_each
 from fairhaul.scenario.link import link_to, source_of
 from fairhaul.statistics.estimate import Estimate, estimate, legend, text
 from fairhaul.studies.attack.box import Range
-from fairhaul.studies.attack.objectives import ATTACKED, REFERENCE, shares
+from fairhaul.studies.attack.differences import words_of
+from fairhaul.studies.attack.figures import ATTACKED, REFERENCE
+from fairhaul.studies.attack.objectives import shares
 from fairhaul.studies.attack.place import OWN, RIVAL, SELF, Place
 from fairhaul.studies.attack.search import CELLS
 from fairhaul.text.digits import Decimals, percent
@@ -145,7 +147,12 @@ def sentence(of: Attack, held: Held) -> str:
     def mean(figure: str) -> float:
         return fmean(trial.runs[ATTACKED][figure] for trial in trials)
 
+    compared = {}
+    if len(of.objective.engines) > 1:
+        names = {OWN: of.attacked.name, RIVAL: name}
+        compared = words_of(place, [trial.runs for trial in trials], names)
     words = {
+        **compared,
         "path": place.text(),
         "all": f"{own['flows']}{beside}".capitalize(),
         "s": "s" * (place.flows == 1 and not place.rivals),
