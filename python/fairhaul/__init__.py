@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from fairhaul.studies.evaluation import evaluate as evaluate
     from fairhaul.studies.expectations.checking import Check as Check
     from fairhaul.studies.expectations.checking import check as check
+    from fairhaul.studies.expectations.marking import mark as mark
     from fairhaul.studies.explanation import Explanation as Explanation
     from fairhaul.studies.explanation import explain as explain
     from fairhaul.studies.papers import reproduce as reproduce

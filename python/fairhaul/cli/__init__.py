@@ -31,6 +31,7 @@ from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.linux import linux
 from fairhaul.cli.listings import list_, schema
+from fairhaul.cli.mark import mark
 from fairhaul.cli.new_controller import new_controller
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
@@ -58,7 +59,7 @@ def fairhaul() -> None:
 # The commands, as the help lists them.
 GROUPS = {
     "Transfers": (explain, advise, compare, flows, kernel),
-    "Controllers": (check, evaluate, attack, score, new_controller),
+    "Controllers": (check, evaluate, attack, score, mark, new_controller),
     "Simulation": (run, sweep, results, report, studio, linux, lab),
     "Papers": (reproduce,),
     "Reference": (list_, schema, completion),

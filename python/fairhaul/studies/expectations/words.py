@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fairhaul.figures import figures as drawn
 from fairhaul.report.outcome import Outcome, Section
+from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
 from fairhaul.statistics.estimate import LEAST_RUNS, LEVEL, Estimate, legend, text
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST, Judged
@@ -38,7 +41,10 @@ def outcome_of(done: Check) -> Outcome:
         question="Are the runs as their scenarios expect?",
         answer=f"{few(done.seeds)}Expectations: {counts}.",
         evidence=lambda: [
-            *(_section(case, done.engines) for case in sorted(done.cases, key=_rank)),
+            *(
+                _section(number, case, done.engines)
+                for number, case in enumerate(sorted(done.cases, key=_rank), start=1)
+            ),
             Section(heading="", text=[legend(done.seeds), *_again(done), *_stationary(done)]),
         ],
         values=done.values,
@@ -74,7 +80,7 @@ def _place(checked: Checked) -> int:
     return WORST_FIRST.index(checked.verdict)
 
 
-def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
+def _section(number: int, case: CheckedCase, engines: Sequence[Engine]) -> Section:
     columns = ["measured", "verdict"]
     if len(engines) > 1:
         columns = [f"{word} ({engine})" for engine in engines for word in columns]
@@ -90,7 +96,15 @@ def _section(case: CheckedCase, engines: Sequence[Engine]) -> Section:
         *(f"Not run on {engine}: {why}." for engine, why in case.refused.items()),
         *(f"The engines disagree beyond their intervals: {what}." for what in disagree),
     ]
-    return Section(heading="", tables=[table], points=points)
+    section = Section(heading="", tables=[table], points=points)
+    if NOT_MET not in case.verdicts or "sim" not in engines:
+        return section
+    # A picture of what is not as expected: the run of the scenario's own seed.
+    run = case.case.scenario
+    return replace(
+        section,
+        figures=lambda: for_each([run], lambda _, of: drawn.of_run(of, f"{number}-"), jobs=1)[0],
+    )
 
 
 def _row(checked: Checked, engines: Sequence[Engine]) -> list[str]:
