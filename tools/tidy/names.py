@@ -27,7 +27,7 @@ def controllers(tree: Tree) -> Iterator[str]:
         place = f"{CATALOGUE}:{line}"
         if (file := f"crates/cc/src/{name}.rs") not in tree:
             yield f"{place}: the controller `{name}` has no file: add {file}"
-        if not any(name in re.split(r"[\W_]", staircase) for staircase in staircases):
+        if not any(staircase.endswith(f"__{name}") for staircase in staircases):
             snapshot = f"{SNAPSHOTS}/staircase__{name}.snap"
             yield f"{place}: the controller `{name}` has no staircase: add its test, {snapshot}"
         yield from _page_and_use(tree, "controller", name, place)

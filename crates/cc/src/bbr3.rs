@@ -354,15 +354,16 @@ impl Controller for Bbr3 {
         model.set_window(window, ack);
     }
 
-    /// The window stays as it is: the model says what a loss means.
-    // Differs from [BBRV3, 3.7]: a mark says nothing; the draft defines no response, and `ecn` is off by default.
+    /// The window stays as it is: the model says what a loss or a mark means.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
         window.ssthresh = window.cwnd;
-        if event.cause == Cause::Loss {
-            let model = &mut *self.model;
-            model.save(window);
-            (model.recovering, model.recovered_from) = (true, model.rounds.count);
+        let model = &mut *self.model;
+        if event.cause == Cause::Mark {
+            model.note_mark(window, event);
+            return;
         }
+        model.save(window);
+        (model.recovering, model.recovered_from) = (true, model.rounds.count);
     }
 
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
@@ -445,6 +446,28 @@ mod tests {
         model.probes = true;
         model.note_loss(&window, &event(20.0, 20.0), &sample(40.0, 30.0), false);
         assert_eq!(model.most, 70.0);
+    }
+
+    /// A probe ends with the 150 packets that were in flight, the start with the path of 100; between probes 0.7 of 1000
+    /// packets a second and of the window of 200 are left, as after a round with losses.
+    // Requirement: bbrv3-3.7-a
+    #[test]
+    fn a_mark_is_congestion_in_every_state() {
+        let mark = Congestion { cause: Cause::Mark, in_flight: 150.0, ..CONGESTION };
+        let after = |state, probes| {
+            let (mut model, window) = flow(state);
+            (model.filled, model.probes) = (state != Bbr3State::Startup, probes);
+            (model.latest_rate, model.latest_volume) = (600.0, 60.0);
+            model.note_mark(&window, &mark);
+            model.adapt_short_bounds(&window);
+            model
+        };
+        let up = after(Bbr3State::Up, true);
+        assert_eq!((up.state, up.most), (Bbr3State::Down, 150.0));
+        let start = after(Bbr3State::Startup, false);
+        assert_eq!((start.filled, start.most, start.short_flight), (true, 100.0, f64::INFINITY));
+        let cruise = after(Bbr3State::Cruise, false);
+        assert_eq!((cruise.short_rate, cruise.short_flight, cruise.most), (700.0, 140.0, f64::INFINITY));
     }
 
     /// At a bound of 100: 85 between probes; at one of 5: one packet less, which is the least.

@@ -1,7 +1,7 @@
-//! What both versions of BBR share [BBR]: rounds by delivery, the detection of a full pipe, pacing, random numbers, and the
-//! gauges of the path.
+//! What both versions of BBR share [BBR]: rounds by delivery, the detection of a full pipe, pacing, and the gauges of the
+//! path.
 
-use fairhaul_units::{Gauge, Span, Time};
+use fairhaul_units::{Gauge, Span};
 
 use crate::{AckEvent, Pacing, RateSample};
 
@@ -101,16 +101,6 @@ pub(crate) fn after_idle(sample: &RateSample) -> bool {
     sample.app_limited && sample.in_flight_then <= 1.0
 }
 
-/// A number in [0, 1) that the instant of an event gives, to be asked where sources say "random".
-/// It needs no generator of its own, is the same in every run of a seed, and differs from flow to
-/// flow as their picoseconds do. The mixing is that of SplitMix64 [XOSHIRO].
-pub(crate) fn draw(now: Time) -> f64 {
-    let mut mixed = now.as_ps().wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,13 +111,5 @@ mod tests {
         let rates = [100.0, 125.0, 130.0, 156.25, 160.0, 170.0, 150.0];
         let full = rates.map(|rate| plateau.take(rate));
         assert_eq!(full, [false, false, false, false, false, false, true]);
-    }
-
-    #[test]
-    fn what_is_drawn_is_spread_evenly() {
-        let drawn: Vec<f64> = (0..10_000).map(|n| draw(Time::ZERO + Span::from_ms(n))).collect();
-        let mean = drawn.iter().sum::<f64>() / 1e4;
-        assert!((mean - 0.5).abs() < 0.01, "{mean}");
-        assert!(drawn.iter().filter(|&&d| d < 0.125).count().abs_diff(1250) < 120);
     }
 }

@@ -22,8 +22,6 @@ pub struct ControllerEntry {
     pub header: Bytes,
     /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
     pub linux: Option<(&'static str, f64)>,
-    /// Whether only kernels have it: it has a name, and cannot be built.
-    pub kernel_only: bool,
     check: fn(&Settings) -> Result<(), String>,
     build: fn(&Settings) -> Builtin,
 }
@@ -75,37 +73,9 @@ static OWN: ControllerEntry = ControllerEntry {
     gauges: &[],
     header: Bytes(0),
     linux: None,
-    kernel_only: false,
     check: |_| Ok(()),
     build: |_| unreachable!("what is not of the catalogue has a maker"),
 };
-
-/// Controllers that only kernels have, by name and title.
-macro_rules! of_kernel {
-    ($($name:literal: $title:literal;)+) => {
-        static OF_KERNEL: &[ControllerEntry] = &[$(ControllerEntry {
-            name: $name,
-            title: $title,
-            source: "LINUX",
-            parameters: &[],
-            gauges: &[],
-            header: Bytes(0),
-            linux: None,
-            kernel_only: true,
-            check: |_| Ok(()),
-            build: |_| unreachable!("engines refuse what only kernels have"),
-        }),+];
-    };
-}
-
-of_kernel! {
-    "cdg": "CAIA Delay-Gradient: backs off at random, more often the faster the round-trip time rises";
-    "hybla": "TCP Hybla: grows as a connection with a round-trip time of 25 ms";
-    "lp": "TCP-LP: gives way to other traffic when one-way delays rise";
-    "nv": "TCP-NV: as Vegas, by measured rates, for data centres";
-    "veno": "TCP Veno: as Reno, and reduces less after a loss without a queue";
-    "yeah": "YeAH-TCP: grows as Scalable TCP until a queue builds up, then as Reno";
-}
 
 /// A controller chosen for a flow, with its values.
 #[derive(Clone, Debug)]
@@ -123,12 +93,6 @@ impl ControllerChoice {
     pub fn named(name: &str) -> Option<ControllerChoice> {
         let of = |entry: &'static ControllerEntry| (entry, Settings::defaults(entry.parameters));
         entry(name).map(of).map(|(entry, settings)| ControllerChoice { entry, settings, own: None })
-    }
-
-    /// The controller `name`, which only kernels have; `None` where no kernel has it, or the catalogue has it, too.
-    pub fn of_kernel(name: &str) -> Option<ControllerChoice> {
-        let entry = kernel_entries().iter().find(|entry| entry.name == name)?;
-        Some(ControllerChoice { entry, settings: Settings::defaults(entry.parameters), own: None })
     }
 
     /// A controller that is not of the catalogue.
@@ -170,11 +134,6 @@ pub fn entry(name: &str) -> Option<&'static ControllerEntry> {
     entries().iter().find(|entry| entry.name == name)
 }
 
-/// The controllers of Linux that only kernels have: no engine of ours can build them.
-pub fn kernel_entries() -> &'static [ControllerEntry] {
-    OF_KERNEL
-}
-
 macro_rules! catalogue {
     ($($kind:ident = $name:literal),+ $(,)?) => {
         /// The catalogue, in the order in which it is listed to users.
@@ -187,8 +146,7 @@ macro_rules! catalogue {
                 gauges: <crate::$kind as Catalogued>::GAUGES,
                 header: <crate::$kind as Catalogued>::HEADER,
                 linux: <crate::$kind as Catalogued>::LINUX,
-                kernel_only: false,
-                check: <crate::$kind as Catalogued>::check,
+                            check: <crate::$kind as Catalogued>::check,
                 build: |settings| Builtin::$kind(crate::$kind::new(settings.into())),
             }),+];
             ENTRIES
@@ -287,6 +245,14 @@ catalogue! {
     Xcp = "xcp",
     Aimd = "aimd",
     Law = "law",
+    Yeah = "yeah",
+    Veno = "veno",
+    Hybla = "hybla",
+    Lp = "lp",
+    Nv = "nv",
+    Cdg = "cdg",
+    LedbatPlusPlus = "ledbat++",
+    Copa = "copa",
 }
 
 #[cfg(test)]
@@ -319,13 +285,9 @@ mod tests {
     ];
 
     #[test]
-    fn every_controller_of_linux_has_a_name_here_and_only_one() {
-        for name in OF_LINUX {
-            let choices = [ControllerChoice::named(name), ControllerChoice::of_kernel(name)];
-            let known: Vec<&str> = choices.iter().flatten().map(ControllerChoice::name).collect();
-            assert_eq!(known, [name]);
-        }
-        assert!(kernel_entries().iter().all(|entry| entry.kernel_only && OF_LINUX.contains(&entry.name)));
+    fn every_controller_of_linux_is_in_the_catalogue() {
+        let missing: Vec<&str> = OF_LINUX.into_iter().filter(|name| entry(name).is_none()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One value of a kind that the tables of keys name: near the scale of its scenario, or odd but
 //! valid, up to the bounds of the key.
 
-use fairhaul_cc::{entries, kernel_entries};
+use fairhaul_cc::entries;
 use fairhaul_experiment::table::{Accepts, Fallback, Field, Shape, Words};
 use fairhaul_units::{Chance, Kind, Parameter, Span};
 
@@ -214,8 +214,7 @@ impl Draw {
     }
 
     fn controller(&mut self) -> Item {
-        let entries = if self.needs_kernel() { kernel_entries() } else { entries() };
-        let entry = &entries[self.place(entries)];
+        let entry = &entries()[self.place(entries())];
         let mut keys = Keys(vec![("kind".to_owned(), Item::text(entry.name))]);
         for parameter in entry.parameters {
             let density = self.density / 2.0;

@@ -4,7 +4,7 @@
 use fairhaul_units::Time;
 
 use super::{Bbr3Model, Bbr3State, LEAST_WINDOW, fills};
-use crate::{AckEvent, RateSample, Window};
+use crate::{AckEvent, Congestion, RateSample, Window};
 
 impl Bbr3Model {
     pub(super) fn with_headroom(&self) -> f64 {
@@ -31,6 +31,24 @@ impl Bbr3Model {
             let crossed = flight
                 + (self.parameters.loss_threshold * flight - lost) / (1.0 - self.parameters.loss_threshold);
             self.go_down_from(crossed, window, ack.now, limited);
+        }
+    }
+
+    /// A mark was echoed, once in a round: congestion, as if more packets had been lost than is tolerated.
+    //
+    // Unclear in [BBRV3, 3.7]: the response to a mark, which must count as congestion. That to too many losses is
+    // used, whose number an echo does not say: it ends the start and a probe, and lowers the short-term bounds between
+    // probes.
+    pub(super) fn note_mark(&mut self, window: &Window, event: &Congestion) {
+        if self.losses == 0 {
+            self.loss_round_end = self.delivered;
+        }
+        self.losses += 1;
+        if self.state == Bbr3State::Startup {
+            self.filled = true;
+            self.most = self.path(1.0).max(self.latest_volume).max(LEAST_WINDOW).floor();
+        } else if self.probes {
+            self.go_down_from(event.in_flight, window, event.now, false);
         }
     }
 

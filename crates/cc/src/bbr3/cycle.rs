@@ -3,7 +3,8 @@
 use fairhaul_units::{Span, Time};
 
 use super::{Acks, Bbr3Model, Bbr3State, FULL_LOSSES, MOST_ROUNDS, fills};
-use crate::bbr_shared::{Plateau, draw, flight_before};
+use crate::bbr_shared::{Plateau, flight_before};
+use crate::draw::draw;
 use crate::{AckEvent, RateSample, Window};
 
 impl Bbr3Model {

@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use fairhaul_cc::kernel_entries;
-
 use super::{Word, default, recoveries, traffics};
 use crate::SlowStart;
 use crate::read::{Accepts, Field, QueueKeys, SCENARIO, Shape, SizeWords};
@@ -175,7 +173,6 @@ pub fn page() -> String {
     tables_of(&mut page, "bottleneck", &OF_LINK);
     tables_of(&mut page, "flow", &OF_FLOW);
     page.push_str(CONTROLLERS);
-    controllers_of_kernel(&mut page);
     words(&mut page, "Queues", "queue", "kind", &super::words::<QueueKeys>());
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
     words(&mut page, "Slow start", "slow_start", "kind", &super::words::<SlowStart>());
@@ -265,16 +262,6 @@ fn tables_of(page: &mut String, above: &str, keys: &[(&str, &str)]) {
                 section(page, title, shape, &[]);
             }
         }
-    }
-}
-
-/// The controllers that no other page lists.
-fn controllers_of_kernel(page: &mut String) {
-    page.push_str(
-        "\nLinux has further controllers, which only kernels can run: with `--engine linux`, or in the lab if the kernel of this machine has them.\n\n",
-    );
-    for entry in kernel_entries() {
-        let _ = writeln!(page, "- `{}`: {}", entry.name, entry.title);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_cc::{entries, kernel_entries};
+use fairhaul_cc::entries;
 use fairhaul_units::{Kind, Parameter};
 use serde_json::{Map, Value, json};
 
@@ -182,7 +182,7 @@ fn gather(accepts: &Accepts, path: &str, axes: &mut Axes) {
         }
         Accepts::Sysctls => add(&behind(r"net\..+"), json!({ "type": ["string", "integer"] }), axes),
         Accepts::Controller => {
-            let names: Vec<&str> = entries().iter().chain(kernel_entries()).map(|e| e.name).collect();
+            let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
             add(&behind("kind"), json!({ "enum": names }), axes);
             let parameters = entries().iter().flat_map(|entry| entry.parameters);
             parameters.for_each(|p| add(&behind(p.name), parameter(p), axes));
@@ -242,9 +242,8 @@ fn keys() -> Value {
 }
 
 fn controller() -> Value {
-    let all = || entries().iter().chain(kernel_entries());
-    let names: Vec<&str> = all().map(|e| e.name).collect();
-    let tables = all().map(|entry| {
+    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+    let tables = entries().iter().map(|entry| {
         let mut properties = Map::from_iter([("kind".to_owned(), json!({ "const": entry.name }))]);
         properties.extend(entry.parameters.iter().map(|p| (p.name.to_owned(), parameter(p))));
         json!({

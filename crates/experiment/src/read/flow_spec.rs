@@ -281,9 +281,9 @@ fn pacing(keys: &FlowKeys) -> HostPacing {
     }
 }
 
-/// Whether a controller reads marks. No engine of ours can build one that only kernels have, and none of those does.
+/// Whether a controller reads marks.
 fn reads_marks(controller: &ControllerChoice) -> bool {
-    !controller.entry.kernel_only && controller.build().needs().exact_echo
+    controller.build().needs().exact_echo
 }
 
 /// Packets in a burst of offload; a size is rounded down.

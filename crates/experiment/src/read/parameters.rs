@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairhaul_cc::{ControllerChoice, OwnChoice, OwnKind, OwnValue, OwnValues, entries, kernel_entries};
+use fairhaul_cc::{ControllerChoice, OwnChoice, OwnKind, OwnValue, OwnValues, entries};
 use fairhaul_units::{Formula, Kind, Parameter, Value};
 
 use super::field::{Accepts, bounds};
@@ -19,8 +19,7 @@ impl FromToml for ControllerChoice {
     fn read(node: &Node, key: &str, notes: &mut Notes) -> Option<ControllerChoice> {
         let own_kinds = Arc::clone(&notes.own);
         let own_names = own_kinds.keys().map(String::as_str);
-        let known: Vec<&str> =
-            own_names.chain(entries().iter().chain(kernel_entries()).map(|e| e.name)).collect();
+        let known: Vec<&str> = own_names.chain(entries().iter().map(|e| e.name)).collect();
         let (chosen, given): (&Node, &[TomlEntry]) = match &node.value {
             TomlValue::Table(entries) => match node.get("kind") {
                 Some(kind) => (kind, entries),
@@ -37,8 +36,7 @@ impl FromToml for ControllerChoice {
         if let Some(kind) = own_kinds.get(name) {
             return own(name, &**kind, chosen, given, notes);
         }
-        let choice = ControllerChoice::named(name).or_else(|| ControllerChoice::of_kernel(name));
-        let Some(mut choice) = choice else {
+        let Some(mut choice) = ControllerChoice::named(name) else {
             let name = clip(name);
             notes.note(chosen.origin, format!("unknown controller \"{name}\"{}", way_out(&name, &known)));
             return None;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::host::{TCP_RMEM, TCP_WMEM, TSO_RTT_LOG};
-use crate::{Flow, Hold, HostPacing, HostSettings, Scenario, Traffic};
+use crate::{Flow, Hold, HostPacing, HostSettings, Scenario};
 
 /// How to run a scenario that only kernels can run, as the end of a sentence.
 pub const RUNS_WITH: &str = "runs with --engine linux";
@@ -34,13 +34,6 @@ impl Flow {
     /// Whether its kernel chooses how much it hands over at once, or merges what arrives.
     pub fn has_bursts_of_kernel(&self) -> bool {
         self.offload == Flow::BURSTS_OF_KERNEL || self.host.as_ref().is_some_and(|host| host.gro)
-    }
-
-    /// Whether it needs a controller that only kernels have.
-    pub fn needs_kernel_controller(&self) -> bool {
-        !matches!(self.traffic, Traffic::Cbr { .. })
-            && self.controller.own.is_none()
-            && self.controller.entry.kernel_only
     }
 
     /// What the simulator's hosts do not do of what it asks of its hosts.
@@ -86,10 +79,7 @@ impl Scenario {
         let mut by_reason: BTreeMap<String, (usize, &str)> = BTreeMap::new();
         let mut sentences = Vec::new();
         for flow in &self.flows {
-            let controller = flow.needs_kernel_controller().then(|| {
-                format!("controller = \"{}\": only kernels have it; it {RUNS_WITH}", flow.controller.name())
-            });
-            for reason in controller.into_iter().chain(flow.beyond_simulator()) {
+            for reason in flow.beyond_simulator() {
                 by_reason.entry(reason).or_insert((0, &flow.name)).0 += 1;
             }
         }

@@ -453,7 +453,6 @@ fn keys_that_only_kernels_carry_out_arrive() {
 #[test]
 fn what_only_kernels_can_do_is_listed_with_the_engine_that_does_it() {
     let changes = [
-        ("flow.F2.controller", "yeah"),
         ("flow.F1.host.qdisc", "cake"),
         ("flow.F1.host.sysctl.net.ipv4.tcp_ecn", "1"),
         ("flow.F1.host.sysctl.net.ipv4.tcp_rmem", "4096"),
@@ -462,8 +461,6 @@ fn what_only_kernels_can_do_is_listed_with_the_engine_that_does_it() {
     assert_eq!(
         requests,
         [
-            "flow \"F1\": controller = \"cdg\": only kernels have it; it runs with --engine linux",
-            "flow \"F2[0]\" and 1 more: controller = \"yeah\": only kernels have it; it runs with --engine linux",
             "flow \"F1\": host.gro: in the simulator a receiver that merges packets needs delayed_ack = \"adaptive\"",
             "flow \"F1\": host.qdisc: the simulator's hosts have fq, fq_codel, pfifo_fast; this runs with --engine linux",
             "flow \"F1\": host.sysctl: net.ipv4.tcp_rmem must be three numbers of bytes, such as \"4096 131072 6291456\"",

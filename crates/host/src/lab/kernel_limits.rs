@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-use fairhaul_experiment::{Flow, KernelRelease, RUNS_WITH};
+use fairhaul_experiment::{Flow, KernelRelease};
 use fairhaul_units::{Bytes, Parameter, Value, hint};
 
 use super::flow_controller::{KernelNames, datagrams, identity, kernel_name};
@@ -77,9 +77,7 @@ impl KernelLimits {
         }
         let object = flow.controller.own.is_some() && !kernel_names.contains_key(&identity(flow));
         if object || !self.controllers.iter().any(|known| known == kernel) {
-            let missing = self.missing(name, kernel, object);
-            let elsewhere = flow.needs_kernel_controller() && !self.sets_hosts;
-            return Err(if elsewhere { format!("{missing}; it {RUNS_WITH}") } else { missing });
+            return Err(self.missing(name, kernel, object));
         }
         let linux = flow.controller.entry.linux;
         let differs = |(parameter, value): &(&Parameter, &Value)| {

@@ -241,6 +241,29 @@ fn marks_and_the_end_of_slow_start_can_have_factors_of_their_own() {
     assert!(thresholds[1] > 0.75 * thresholds[0], "{thresholds:?}");
 }
 
+/// A mark in the first slow start, and one in a later one, leave 0.8 of the window: not half, as `reno` would.
+// Requirement: rfc8511-3-a
+#[test]
+fn a_mark_in_slow_start_has_the_factor_of_marks() {
+    for initial_ssthresh in [f64::INFINITY, 500.0] {
+        let config = SenderConfig {
+            ecn: Ecn::Capable,
+            mark_beta: Some(0.8),
+            initial_ssthresh,
+            restart: Restart::None,
+            ..config(Recovery::Sack)
+        };
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), |_, _| false);
+        pipe.marks = Box::new(|data: &Data| data.number == 100);
+        let mut ms = 0;
+        while pipe.sender.window().ssthresh == initial_ssthresh && ms < 2000 {
+            ms += 5;
+            pipe.run(at(ms));
+        }
+        within(0.02, 0.8 * 102.0, pipe.sender.window().ssthresh, "the threshold");
+    }
+}
+
 /// A formula that takes one packet a round trip ends at two packets, and never begins a slow start.
 #[test]
 fn a_controller_that_only_lowers_its_window_ends_at_two_packets() {

@@ -48,16 +48,14 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// The share of the window that is to stay, where that is not for the controller to say: of the first reduction if it
-    /// ends the first slow start, and of one for a mark in congestion avoidance [RFC 8511, 3].
+    /// ends the first slow start, and of one for a mark, in slow start as well [RFC 8511, 3].
     fn beta(&self, cause: Cause, before: Window) -> Option<f64> {
         if self.moves_window_itself() || self.exact_echo() && cause == Cause::Mark {
             return None;
         }
-        match (before.in_slow_start(), cause) {
-            (true, _) if before.ssthresh == self.config.initial_ssthresh => self.config.first_beta,
-            (false, Cause::Mark) => self.config.mark_beta,
-            _ => None,
-        }
+        let is_first = before.in_slow_start() && before.ssthresh == self.config.initial_ssthresh;
+        let first = self.config.first_beta.filter(|_| is_first);
+        first.or(self.config.mark_beta.filter(|_| cause == Cause::Mark))
     }
 
     /// Reports a timeout to the controller.
