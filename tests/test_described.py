@@ -36,6 +36,8 @@ ack_every = 4
 recovery = "rack"
 on_timeout = "probe"
 restart = "linux"
+startup = "rapid start"
+rate_limited_increase = true
 pacing = "quic"
 """
 

@@ -77,6 +77,8 @@ struct Bbr3Model {
     min_rtt_at: Time,
     recent_rtt: Span,
     recent_rtt_at: Time,
+    /// The window of the last probe, where it follows from the smallest round trip before it.
+    kept_probe_window: Option<f64>,
     probe_ends: Option<Time>,
     probe_round_done: bool,
     probed_until: f64,
@@ -144,6 +146,7 @@ impl Bbr3Model {
             min_rtt_at: Time::ZERO,
             recent_rtt: Span::ZERO,
             recent_rtt_at: Time::ZERO,
+            kept_probe_window: None,
             probe_ends: None,
             probe_round_done: false,
             probed_until: 0.0,
@@ -179,8 +182,7 @@ impl Bbr3Model {
     fn pacing_gain(&self) -> f64 {
         match self.state {
             Bbr3State::Startup => 2.77,
-            // Differs from [LINUX]: the pacing gain of drain is the draft's; in the kernel of its authors
-            // it is 0.35.
+            // Differs from [LINUX]: the pacing gain of drain is the draft's; the kernel of its authors has 0.35.
             Bbr3State::Drain => 0.5,
             Bbr3State::Up => 1.25,
             Bbr3State::Down => 0.9,
@@ -219,8 +221,7 @@ impl Bbr3Model {
 
     /// The same, with what ends need to keep going.
     //
-    // Differs from [BBRV3]: there is no budget for bursts of segmentation offload, because `offload` is not
-    // known here.
+    // Differs from [BBRV3]: there is no budget for bursts of segmentation offload; `offload` is not known here.
     fn budget(&self, packets: f64) -> f64 {
         packets.max(LEAST_WINDOW) + if self.state == Bbr3State::Up { 2.0 } else { 0.0 }
     }
@@ -593,6 +594,22 @@ mod tests {
             model.delivered = delivered;
             model.set_window(&mut window, &event(80.0, 0.0));
             assert_eq!(window.cwnd, cwnd);
+        }
+    }
+
+    /// With 10 s for both, a probe begins as the filter ends: its window is half of 100 packets with the minimum before that,
+    /// half of 300 with the new one. With one filter the old minimum counts.
+    #[test]
+    fn the_window_of_a_probe_follows_from_the_old_minimum_where_there_is_one_filter() {
+        for (single_filter, probe_window) in [(false, 150.0), (true, 50.0)] {
+            let (mut model, mut window) = flow(Bbr3State::Cruise);
+            model.parameters.probe_rtt_interval = Span::from_s(10);
+            model.parameters.single_filter = single_filter;
+            let late = Time::ZERO + Span::from_ms(10_001);
+            let late = AckEvent { now: late, rtt: Span::from_ms(300), ..event(200.0, 0.0) };
+            model.watch_round_trip(&mut window, &late, &sample(200.0, 0.0));
+            assert_eq!((model.state, model.min_rtt), (Bbr3State::ProbeRtt, Span::from_ms(300)));
+            assert!((model.probe_window() - probe_window).abs() < 1e-9);
         }
     }
 

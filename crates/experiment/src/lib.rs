@@ -31,7 +31,8 @@ pub use scenario::kernel_release::KernelRelease;
 pub use scenario::plan::{NextTransfer, Transfer, plan, plan_while};
 pub use scenario::receiver_clock::ReceiverClock;
 pub use scenario::sender::{
-    Growth, Hold, HostPacing, OnTimeout, Profile, Recovery, Restart, Rto, SlowStart, Sockbuf,
+    Growth, Hold, HostPacing, OnTimeout, Profile, Recovery, Restart, Rto, SearchVariant, SlowStart, Sockbuf,
+    Startup,
 };
 pub use scenario::source::Source;
 pub use scenario::traffic::{SizeLaw, Traffic, WebPages};

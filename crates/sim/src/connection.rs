@@ -340,6 +340,9 @@ impl Connection {
             return;
         }
         self.show_share(network);
+        if self.sender.asks_what_is_ready() {
+            self.count_ready(now);
+        }
         let outcome = self.sender.on_ack(ack, now);
         if !ack.opens {
             let (rtt, one_way) = (self.sender.round_trip(ack, now), ack.arrived.since(ack.echo));

@@ -86,6 +86,8 @@ class DescribedFlow(OfClass, TypedDict):
     ack_every: NotRequired[int]
     growth: NotRequired[str]
     restart: NotRequired[str]
+    startup: NotRequired[dict[str, Any]]
+    rate_limited_increase: NotRequired[bool]
     pacing: NotRequired[str]
     on_timeout: NotRequired[str]
     min_window_packets: NotRequired[float]

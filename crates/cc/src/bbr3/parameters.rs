@@ -18,5 +18,8 @@ fairhaul_units::parameters! {
              flight [BBRV3]";
         min_rtt_window: Seconds(0.1..=1000.0) = 10.0,
             "length of the filter for the minimum round-trip time [BBRV3]";
+        single_filter: Switch = false,
+            "a probe begins when the filter of min_rtt_window ends, as in version 1, and its window follows from the \
+             minimum before that [BBRV3, issue 109]; probe_rtt_interval is then not used";
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{Word, default, recoveries, traffics};
-use crate::SlowStart;
 use crate::read::{Accepts, Field, QueueKeys, SCENARIO, Shape, SizeWords};
+use crate::{SlowStart, Startup};
 
 const HEAD: &str = r#"# Scenarios
 
@@ -176,6 +176,7 @@ pub fn page() -> String {
     words(&mut page, "Queues", "queue", "kind", &super::words::<QueueKeys>());
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
     words(&mut page, "Slow start", "slow_start", "kind", &super::words::<SlowStart>());
+    words(&mut page, "Startup", "startup", "kind", &super::words::<Startup>());
     words(&mut page, "Traffic", "traffic", "kind", &traffics());
     page.push_str(VECTORS);
     words(&mut page, "Size distributions", "size", "law", &super::words::<SizeWords>());
@@ -221,6 +222,7 @@ fn wanted(field: &Field) -> String {
             "jitter" | "reverse_jitter" => "\"uniform 0 s..1 ms\", or see [Jitter](#jitter)".into(),
             "recovery" => "see [Recovery](#recovery)".into(),
             "slow_start" => "see [Slow start](#slow-start)".into(),
+            "startup" => "see [Startup](#startup)".into(),
             "traffic" => "a size such as \"100 MB\", or see [Traffic](#traffic)".into(),
             _ => field.accepts.wanted(),
         },

@@ -15,8 +15,8 @@ use super::reader::{
 };
 use super::toml_tree::Node;
 use crate::{
-    Grain, Growth, HostPacing, OnTimeout, Profile, Recovery, Restart, Role, Rto, SlowStart, Sockbuf, Start,
-    Traffic,
+    Grain, Growth, HostPacing, OnTimeout, Profile, Recovery, Restart, Role, Rto, SearchVariant, SlowStart,
+    Sockbuf, Start, Startup, Traffic,
 };
 
 mod expect;
@@ -181,6 +181,10 @@ table! {
     min_window: Window = in_words("that of the controller, or one packet after a timeout"),
         "Least congestion window that a reduction leaves, packets; QUIC has 2 (RFC 9002, 7.2).";
     slow_start: SlowStart = default("\"standard\""), "Growth of the window in slow start.";
+    startup: Startup = default("\"slow start\""), "What the first round trips of a connection do beyond `slow_start`.";
+    rate_limited_increase: bool = default("false"),
+        "Whether a window that is not used grows as far as the most that was in flight since its last reduction would \
+         have let it grow (draft-ietf-ccwg-ratelimited-increase), and not only while it limits the sender.";
     growth: Growth = default("\"per packet\""), "What an ACK of several packets counts for in the growth of the window.";
     restart: Restart = default("\"none\""), "What a pause of the application leaves of the window.";
     first_beta: Above<0, 1> = in_words("that of the controller"),

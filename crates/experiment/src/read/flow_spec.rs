@@ -13,7 +13,9 @@ use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
 use crate::scenario::plan::expected;
-use crate::{Flow, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic};
+use crate::{
+    Flow, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, SlowStart, Start, Startup, Traffic,
+};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
@@ -47,6 +49,7 @@ impl<'a> FlowSpec<'a> {
         let packet = keys.packet.value.unwrap_or(packet);
         window(keys, notes);
         timeouts(keys, notes);
+        starts(keys, notes);
         check_sizes(keys, packet, notes);
         bursts(keys, packet, notes);
         host_settings::check(keys, notes);
@@ -89,10 +92,7 @@ impl<'a> FlowSpec<'a> {
     pub(super) fn flows(&self, base: u64, net: &LinkGraph) -> Option<Vec<Flow>> {
         let keys = self.keys;
         let (count, connections) = (keys.count.value, keys.connections.value);
-        let controller = match has_controller(keys) {
-            true => keys.controller.value.clone()?,
-            false => ControllerChoice::named("reno")?, // no engine asks
-        };
+        let controller = controller_of(keys)?;
         let first = Flow {
             name: String::new(),
             group: String::new(),
@@ -113,6 +113,8 @@ impl<'a> FlowSpec<'a> {
             initial_ssthresh: keys.initial_ssthresh.value.unwrap_or(f64::INFINITY),
             max_window: keys.max_window.value.unwrap_or(f64::INFINITY),
             slow_start: keys.slow_start.value,
+            startup: keys.startup.value,
+            rate_limited_increase: keys.rate_limited_increase.value,
             growth: keys.growth.value,
             restart: keys.restart.value,
             pacing: pacing(keys),
@@ -173,6 +175,11 @@ fn has_controller(keys: &FlowKeys) -> bool {
     !matches!(keys.traffic.value, Traffic::Cbr { .. })
 }
 
+/// Its controller; of traffic that has none, one that no engine asks.
+fn controller_of(keys: &FlowKeys) -> Option<ControllerChoice> {
+    if has_controller(keys) { keys.controller.value.clone() } else { ControllerChoice::named("reno") }
+}
+
 /// The windows of a flow fit each other.
 fn window(keys: &FlowKeys, notes: &mut Notes) {
     let initial = keys.initial_window.value;
@@ -192,6 +199,32 @@ fn window(keys: &FlowKeys, notes: &mut Notes) {
 fn timeouts(keys: &FlowKeys, notes: &mut Notes) {
     if keys.on_timeout.value == OnTimeout::Probe && keys.recovery.value != Recovery::Rack {
         keys.on_timeout.key.note("\"probe\" needs recovery = \"rack\"", notes);
+    }
+}
+
+/// Rules of the start need a controller that leaves slow start to the sender, and fit each other.
+fn starts(keys: &FlowKeys, notes: &mut Notes) {
+    let slow_start = keys.slow_start.value;
+    if matches!(slow_start, SlowStart::Limited { .. }) && keys.startup.value == Startup::RapidStart {
+        let text = "\"rapid start\" triples the window where slow_start = \"limited\" bounds its growth: remove one of them";
+        keys.startup.key.note(text, notes);
+    }
+    let Some(choice) = keys.controller.value.as_ref().filter(|choice| !choice.entry.kernel_only) else {
+        return;
+    };
+    let needs = choice.build().needs();
+    if !(needs.rates || needs.requests) {
+        return;
+    }
+    let whose = choice.entry.name;
+    let rules = [
+        (matches!(slow_start, SlowStart::Search { .. }), &keys.slow_start.key),
+        (keys.startup.value != Startup::None, &keys.startup.key),
+        (keys.rate_limited_increase.value, &keys.rate_limited_increase.key),
+    ];
+    for (_, key) in rules.iter().filter(|(is_set, _)| *is_set) {
+        let text = format!("not possible with {whose}, which sets its window itself from the start");
+        key.note(text, notes);
     }
 }
 

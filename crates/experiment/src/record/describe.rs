@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use super::{describe_hosts, describe_sender};
 use crate::read::LONGEST_RUN;
 use crate::{
-    Flow, Hold, Hop, Profile, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf,
-    Start, Traffic,
+    Flow, Hold, Hop, Profile, ReceiverClock, Recovery, Role, Rto, Scenario, SearchVariant, SizeLaw,
+    SlowStart, Sockbuf, Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -271,6 +271,13 @@ fn slow_start(slow_start: SlowStart) -> Value {
         SlowStart::HyStartPp => json!({ "kind": "hystart++" }),
         SlowStart::Full => json!({ "kind": "full" }),
         SlowStart::HyStart => json!({ "kind": "hystart" }),
+        SlowStart::Search { variant, drain } => {
+            let variant = match variant {
+                SearchVariant::Draft => "draft",
+                SearchVariant::Linux => "linux",
+            };
+            json!({ "kind": "search", "variant": variant, "drain": drain })
+        }
     }
 }
 

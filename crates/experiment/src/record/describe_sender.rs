@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Flow, Growth, Hold, HostPacing, OnTimeout, Restart};
+use crate::{Flow, Growth, Hold, HostPacing, OnTimeout, Restart, Startup};
 
 /// Adds what its sender and its receiver do otherwise than by default.
 pub(crate) fn add(flow: &Flow, described: &mut Value) {
@@ -32,6 +32,12 @@ pub(crate) fn add(flow: &Flow, described: &mut Value) {
             described[key] = word.into();
         }
     }
+    if let Some(startup) = startup(flow.startup) {
+        described["startup"] = startup;
+    }
+    if flow.rate_limited_increase {
+        described["rate_limited_increase"] = true.into();
+    }
     if flow.on_timeout == OnTimeout::Probe {
         described["on_timeout"] = "probe".into();
     }
@@ -43,4 +49,16 @@ pub(crate) fn add(flow: &Flow, described: &mut Value) {
             described[key] = share.into();
         }
     }
+}
+
+fn startup(startup: Startup) -> Option<Value> {
+    Some(match startup {
+        Startup::None => return None,
+        Startup::Paced => json!({ "kind": "paced" }),
+        Startup::CarefulResume { cwnd, rtt, max_jump } => json!({
+            "kind": "careful resume", "saved_window": cwnd, "saved_rtt_s": rtt.as_secs(), "max_jump": max_jump
+        }),
+        Startup::RapidStart => json!({ "kind": "rapid start" }),
+        Startup::Jumpstart => json!({ "kind": "jumpstart" }),
+    })
 }

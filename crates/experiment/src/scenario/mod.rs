@@ -26,7 +26,7 @@ use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{
     Expectation, Grid, Growth, Hold, HostPacing, HostSettings, OnTimeout, Profile, ReceiverClock, Recovery,
-    Restart, Rto, SlowStart, Sockbuf, Traffic, grid,
+    Restart, Rto, SlowStart, Sockbuf, Startup, Traffic, grid,
 };
 
 /// One question, ready for an engine.
@@ -171,6 +171,10 @@ pub struct Flow {
     pub max_window: f64,
     /// How the window grows in slow start.
     pub slow_start: SlowStart,
+    /// What the first round trips do beyond that.
+    pub startup: Startup,
+    /// Whether a window that is not used grows as far as what was in flight allows [RATE-LIMITED].
+    pub rate_limited_increase: bool,
     /// By what the window grows.
     pub growth: Growth,
     /// What a pause leaves of the window.

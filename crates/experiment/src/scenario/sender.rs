@@ -50,13 +50,51 @@ pub enum SlowStart {
     Full,
     /// The same, ended by a long train of acknowledgements or a rising round-trip time [HYSTART, LINUX].
     HyStart,
+    /// The same, ended where deliveries fall behind what was sent a round trip earlier [SEARCH].
+    Search {
+        /// Whose rule.
+        variant: SearchVariant,
+        /// Whether the window then comes down to what an empty buffer needs.
+        drain: bool,
+    },
+}
+
+/// Whose rule ends slow start by SEARCH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchVariant {
+    /// SEARCH 4.0: deliveries are compared with what was sent [SEARCH].
+    Draft,
+    /// SEARCH 3.1 of its authors' module for Linux: deliveries are compared with earlier deliveries [SEARCH-LINUX].
+    Linux,
 }
 
 impl SlowStart {
     /// Whether every packet of an acknowledgement counts.
     pub fn is_full(self) -> bool {
-        matches!(self, SlowStart::Full | SlowStart::HyStart)
+        matches!(self, SlowStart::Full | SlowStart::HyStart | SlowStart::Search { .. })
     }
+}
+
+/// What a connection does in its first round trips beyond slow start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Startup {
+    /// Nothing: the initial window leaves as the host lets it.
+    None,
+    /// The initial window is spread over the round trip of the handshake.
+    Paced,
+    /// It jumps to half of a window that an earlier connection of this path has used [CAREFUL-RESUME].
+    CarefulResume {
+        /// What that connection has saved of the path: packets that it delivered in a round trip.
+        cwnd: f64,
+        /// Its smallest round trip.
+        rtt: Span,
+        /// The most that the jump may reach, packets.
+        max_jump: f64,
+    },
+    /// It triples the window while the delay does not rise, and corrects it in its first recovery [RAPID-START].
+    RapidStart,
+    /// It spreads all that it has to send over the round trip of the handshake [JUMPSTART].
+    Jumpstart,
 }
 
 /// How long a receiver may hold an acknowledgement.

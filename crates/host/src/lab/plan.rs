@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::{
-    Flow, Growth, Hold, Hop, HostPacing, OnTimeout, RUNS_WITH, Restart, Scenario, SlowStart, Traffic,
+    Flow, Growth, Hold, Hop, HostPacing, OnTimeout, RUNS_WITH, Restart, Scenario, SlowStart, Startup, Traffic,
 };
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, HEADER, Span};
@@ -205,7 +205,10 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
     );
     refuse(!flow.recovery.reports(), "recovery: the kernel uses selective acknowledgements; use \"sack\"");
     refuse(
-        matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStartPp),
+        matches!(
+            flow.slow_start,
+            SlowStart::Limited { .. } | SlowStart::HyStartPp | SlowStart::Search { .. }
+        ),
         "slow_start: the kernel's controller has its own; remove the key",
     );
     for (refused, reason) in rules_of_ours(flow) {
@@ -238,7 +241,7 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
 }
 
 /// Of each rule that only our senders and receivers follow, whether a flow asks for it, and what to do.
-fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 8] {
+fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 10] {
     [
         (
             matches!(flow.delayed_ack, Some(Hold::For { most, .. }) if most != DELAYED_ACK),
@@ -248,6 +251,8 @@ fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 8] {
             matches!(flow.delayed_ack, Some(Hold::For { packets, .. }) if packets != 2),
             "ack_every: the kernel acknowledges every second packet; remove the key",
         ),
+        (flow.startup != Startup::None, "startup: the kernel begins with slow start; remove the key"),
+        (flow.rate_limited_increase, "rate_limited_increase: the kernel has its own rule; remove the key"),
         (flow.growth == Growth::PerAck, "growth: the kernel counts packets; remove the key"),
         (
             matches!(flow.restart, Restart::Rfc5681 | Restart::Rfc7661),

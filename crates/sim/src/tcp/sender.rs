@@ -8,6 +8,7 @@ mod buffers;
 mod burst;
 mod departure;
 mod echo;
+mod first;
 mod frto;
 mod growth;
 mod host_pacing;
@@ -16,6 +17,7 @@ mod kernel_burst;
 mod outcome;
 mod outgoing;
 mod paused;
+mod rate_limited;
 mod recovery;
 mod restart;
 mod round_trip;
@@ -35,13 +37,16 @@ use fairhaul_experiment::{Limit, OnTimeout, Restart, Rto};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time};
 use frto::Frto;
 pub use outcome::Outcome;
+use rate_limited::FlightLimit;
 use silence::Silence;
 use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
 use validation::Validation;
 
-use super::{AtCard, Fq, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
+use super::{
+    AtCard, First, Fq, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig,
+};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +97,10 @@ pub struct Sender<C> {
     validation: Option<Box<Validation>>,
     /// What ends slow start before something is lost.
     delay_exit: DelayExit,
+    /// What the first round trips do beyond slow start, as long as they do.
+    first: Option<Box<First>>,
+    /// What bounds the growth of a window that is not used, where that is asked [RATE-LIMITED].
+    flight_limit: Option<FlightLimit>,
     pacer: Pacer,
     fq: Option<Box<Fq>>,
     at_card: AtCard,
@@ -161,6 +170,8 @@ impl<C: Controller + Clone> Sender<C> {
             newest_ack: Time::ZERO,
             validation: (config.restart == Restart::Rfc7661).then(Box::default),
             delay_exit: DelayExit::new(config.slow_start),
+            first: None,
+            flight_limit: config.rate_limited_increase.then(|| FlightLimit::new(config.window().cwnd)),
             fq: by_fq.then(Box::default),
             at_card: AtCard::default(),
             retransmitted: RetransmittedBurst::NONE,
@@ -237,16 +248,6 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     pub fn window(&self) -> Window {
         if self.config.integer_cwnd { self.whole_window() } else { self.window }
-    }
-
-    /// The mode of the controller, if it has several.
-    pub fn mode(&self) -> Option<u8> {
-        if self.needs.modes { self.controller.mode() } else { None }
-    }
-
-    /// Adds what the controller holds to `values`.
-    pub fn gauges(&self, values: &mut Vec<f64>) {
-        self.controller.gauges(&self.window, values);
     }
 
     /// Whether the receiver is to echo exactly which packets were marked.
@@ -346,6 +347,7 @@ impl<C: Controller + Clone> Sender<C> {
         let finished = self.is_done();
         let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => {
+                self.first = None;
                 self.grow_after_recovery(&event, ack.ece, advanced, full);
                 Outcome::Undone { since, finished }
             }
@@ -357,26 +359,12 @@ impl<C: Controller + Clone> Sender<C> {
         if self.detector.is_by_time() {
             outcome = self.after_timed(ack, delivered, advanced, outcome, now);
         }
-        if self.window.cwnd > self.config.max_window {
-            self.window.cwnd = self.config.max_window;
-        }
+        self.settle_window(&event, now);
         if finished {
             self.timer = Time::NEVER;
             return if outcome.finishes() { outcome } else { Outcome::Finished };
         }
         outcome
-    }
-
-    #[cold]
-    fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if ack.opens {
-            self.hear_window(ack);
-            self.sample(now.since(ack.echo));
-            self.rtt.progress();
-            self.state = CaState::Open;
-            self.timer = Time::NEVER;
-        }
-        Outcome::Quiet
     }
 
     /// Takes an acknowledgement: how many packets it newly reports as delivered.

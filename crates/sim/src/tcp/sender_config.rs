@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{
-    Flow, Growth, HostPacing, OnTimeout, ReceiverClock, Recovery, Restart, Rto, SlowStart, Transfer,
+    Flow, Growth, HostPacing, OnTimeout, ReceiverClock, Recovery, Restart, Rto, SlowStart, Startup, Transfer,
 };
 use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
@@ -29,6 +29,10 @@ pub struct SenderConfig {
     pub max_window: f64,
     /// How the window grows in slow start.
     pub slow_start: SlowStart,
+    /// What the first round trips do beyond that.
+    pub startup: Startup,
+    /// Whether what was in flight bounds the growth of a window that is not used.
+    pub rate_limited_increase: bool,
     /// By what it grows.
     pub growth: Growth,
     /// What a pause leaves of it.
@@ -84,6 +88,8 @@ impl SenderConfig {
             initial_ssthresh: flow.initial_ssthresh,
             max_window: flow.max_window,
             slow_start: flow.slow_start,
+            startup: flow.startup,
+            rate_limited_increase: flow.rate_limited_increase,
             growth: flow.growth,
             restart: flow.restart,
             on_timeout: flow.on_timeout,
@@ -114,7 +120,7 @@ impl SenderConfig {
     /// Whether new data leave one by one as the window lets them; `paces`: the controller spreads them.
     pub fn is_unpaced(&self, paces: bool) -> bool {
         let alone = self.offload == 1 && self.segmentation.is_none() && self.card.is_none();
-        alone && !paces && self.pacing == HostPacing::None
+        alone && !paces && self.pacing == HostPacing::None && self.startup == Startup::None
     }
 
     /// How many packets the transfer is cut into.
@@ -180,6 +186,8 @@ mod tests {
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
+            startup: Startup::None,
+            rate_limited_increase: false,
             growth: Growth::PerPacket,
             restart: Restart::None,
             on_timeout: OnTimeout::StartOver,

@@ -21,6 +21,7 @@ mod ratios;
 mod reference;
 mod same_record;
 mod schedule;
+mod startup;
 mod support;
 mod tcp;
 mod timeouts;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Controller, ControllerChoice};
-use fairhaul_experiment::{Growth, HostPacing, OnTimeout, Recovery, Restart, Rto, SlowStart};
+use fairhaul_experiment::{Growth, HostPacing, OnTimeout, Recovery, Restart, Rto, SlowStart, Startup};
 use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
@@ -18,6 +18,8 @@ pub fn config(recovery: Recovery) -> SenderConfig {
         initial_ssthresh: f64::INFINITY,
         max_window: f64::INFINITY,
         slow_start: SlowStart::Standard,
+        startup: Startup::None,
+        rate_limited_increase: false,
         growth: Growth::PerPacket,
         restart: Restart::None,
         on_timeout: OnTimeout::StartOver,

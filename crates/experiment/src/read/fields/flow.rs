@@ -170,4 +170,43 @@ words! {
         "As `full`; slow start at the beginning or after a timeout ends when the ACKs form a train of \
          half a round trip or the round-trip time rises, as in Linux's CUBIC."
         => SlowStart::HyStart;
+    "search",
+        "As `full`; the first slow start ends when what was delivered falls behind what was sent one round trip earlier \
+         (SEARCH).", {
+        variant: SearchVariant = default("\"draft\""), "Whose rule.";
+        drain: bool = default("false"),
+            "Whether the window then comes down to what was delivered in the initial round trip (`linux`: by what was \
+             delivered in two of them), so that the queue drains.";
+    } => SlowStart::Search { variant, drain };
+}
+
+words! {
+    SearchVariant => SearchVariant, "kind";
+    "draft", "SEARCH 4.0 (draft-chung-ccwg-search-09): a quarter of what was sent is missing." => SearchVariant::Draft;
+    "linux",
+        "SEARCH 3.1 of its authors' module for Linux: deliveries are 35 % less than twice the deliveries of a round trip \
+         earlier."
+        => SearchVariant::Linux;
+}
+
+words! {
+    Startup => Startup, "kind";
+    "slow start", "Nothing: the initial window leaves as the host lets it." => Startup::None;
+    "paced", "The initial window is spread evenly over the round trip of the handshake." => Startup::Paced;
+    "careful resume",
+        "The window jumps to half of what an earlier connection over the path has used, once the initial data are \
+         acknowledged (draft-ietf-tsvwg-careful-resume).", {
+        saved_window: Window = default("100"), "What that connection had delivered in a round trip, packets.";
+        saved_rtt: Time<1, { 60 * SECOND }> = default("\"0.1 s\""), "Its smallest round-trip time.";
+        max_jump: Window = default("1000000"), "Upper bound of the jump, packets.";
+    } => Startup::CarefulResume { cwnd: saved_window, rtt: saved_rtt, max_jump };
+    "rapid start",
+        "The first window is twice `initial_window`, spread over a round trip; slow start triples the window while the \
+         round-trip time has not risen by 10 % or 4 ms, and the first recovery corrects it by what was delivered and lost \
+         (draft-kazuho-ccwg-rapid-start)."
+        => Startup::RapidStart;
+    "jumpstart",
+        "All data that are ready are spread over the round trip of the handshake; nothing bounds them but buffers, \
+         `max_window` and the rate of the host."
+        => Startup::Jumpstart;
 }

@@ -97,7 +97,7 @@ impl<C: Controller + Clone> Sender<C> {
         let (Some(mut fq), Some(segmentation)) = (self.fq.take(), self.config.segmentation) else {
             return;
         };
-        let paced = self.board.next() + packets >= LINUX_BURST;
+        let paced = self.board.next() + packets >= LINUX_BURST || self.first_gap().is_some();
         let gap = if paced { self.gap_in_fq() } else { Span::ZERO };
         fq.hand_over(packets, segmentation.memory(packets), gap, now);
         self.fq = Some(fq);

@@ -74,7 +74,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The reduction for an echo, if one is under way, is over: the window is at its threshold.
     pub(super) fn finish_cwr(&mut self) {
-        if std::mem::take(&mut self.in_cwr) && self.state == CaState::Open {
+        if std::mem::take(&mut self.in_cwr) && self.state == CaState::Open && !self.is_held_by_first() {
             self.window.cwnd = self.window.ssthresh;
         }
     }

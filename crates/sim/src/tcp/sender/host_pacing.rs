@@ -32,12 +32,15 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether the controller, or the host, spreads what the window lets go.
     #[inline(always)]
     pub(super) fn spreads(&self) -> bool {
-        self.needs.pacing || self.config.pacing != HostPacing::None
+        self.needs.pacing || self.config.pacing != HostPacing::None || self.first.is_some()
     }
 
     /// How that is spread.
     #[inline(always)]
     pub(super) fn pacing(&self) -> Pacing {
+        if let Some(gap) = self.first_gap() {
+            return Pacing::Even(gap);
+        }
         let own = if self.needs.pacing { self.controller.pacing(&self.window) } else { Pacing::None };
         if own != Pacing::None {
             own

@@ -43,6 +43,9 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(beta) = self.beta(cause, before) {
             self.window.reduce_to(before.cwnd * beta);
         }
+        if self.first.is_some() {
+            self.first_congestion(before);
+        }
         self.keep_least_window();
         self.drop_fraction();
     }

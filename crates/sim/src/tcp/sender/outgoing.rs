@@ -281,6 +281,7 @@ impl<C: Controller + Clone> Sender<C> {
         let number = self.board.send_new(packets);
         if self.pacer.burst() == 0 {
             self.note_usage();
+            self.note_flight();
         }
         let behind_probe = self.detector.send_new(packets, now);
         if self.timer == Time::NEVER {

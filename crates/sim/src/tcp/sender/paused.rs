@@ -29,6 +29,16 @@ impl<C: Controller + Clone> Sender<C> {
         (self.detector.memory() + rates) as u64 + waiting
     }
 
+    /// The mode of the controller, if it has several.
+    pub fn mode(&self) -> Option<u8> {
+        if self.needs.modes { self.controller.mode() } else { None }
+    }
+
+    /// Adds what the controller holds to `values`.
+    pub fn gauges(&self, values: &mut Vec<f64>) {
+        self.controller.gauges(&self.window, values);
+    }
+
     /// Goes on with another window.
     pub fn take_window(&mut self, window: Window) {
         self.window = window;

@@ -5,7 +5,6 @@ use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
-use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
 use crate::tcp::time_stamps;
 
@@ -30,9 +29,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.rearm(now);
         }
         self.grow_in_open(event, ece, advanced, full);
-        if delivered > 0
-            && let DelayExit::HyStartPp(_) = self.delay_exit
-        {
+        if delivered > 0 && self.delay_exit.takes_every_ack() {
             self.watch_delay(event);
         }
         if ece { self.on_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
@@ -153,6 +150,9 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Proportional: moves the window with what an acknowledgement delivers.
     pub(super) fn reduce(&mut self, delivered: u64, advanced: bool) {
+        if self.is_held_by_first() {
+            return;
+        }
         let (in_flight, found_loss) = (self.board.in_flight(), self.detector.found_loss());
         let ssthresh = self.window.ssthresh;
         if let Some(more) = self.prr.delivered(delivered, in_flight, ssthresh, advanced, found_loss) {
@@ -163,7 +163,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3]. A controller
     /// that has set none, as `bbr` before its startup ends, keeps the window, as in the kernel (tcp_end_cwnd_reduction).
     pub(super) fn finish_prr(&mut self) {
-        let reduces = self.prr.is_used() && self.window.ssthresh.is_finite();
+        let reduces = self.prr.is_used() && self.window.ssthresh.is_finite() && !self.is_held_by_first();
         if reduces && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.cwnd = self.window.ssthresh;
         }

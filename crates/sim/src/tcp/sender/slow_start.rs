@@ -1,11 +1,11 @@
 //! Slow start: how fast the window grows, and what ends slow start before a loss.
 
 use fairhaul_cc::{AckEvent, Controller, Pacing};
-use fairhaul_experiment::SlowStart;
+use fairhaul_experiment::{Limit, SearchVariant, SlowStart};
 use fairhaul_units::Time;
 
 use super::Sender;
-use crate::tcp::{HyStart, HyStartPp, LongestTrain};
+use crate::tcp::{HyStart, HyStartPp, LongestTrain, Search};
 
 /// What ends slow start by the delay, as long as it may; boxed, since few have it and none for long.
 #[derive(Clone, Debug)]
@@ -16,6 +16,10 @@ pub(super) enum DelayExit {
     HyStart(Box<HyStart>),
     /// The delay, in the first slow start [RFC 9406].
     HyStartPp(Box<HyStartPp>),
+    /// Deliveries that fall behind [SEARCH].
+    Search(Box<Search>),
+    /// Slow start has ended, and the window comes down to that [SEARCH].
+    Drain(f64),
 }
 
 impl DelayExit {
@@ -23,6 +27,7 @@ impl DelayExit {
     pub(super) fn new(slow_start: SlowStart) -> DelayExit {
         match slow_start {
             SlowStart::HyStartPp => DelayExit::HyStartPp(Box::default()),
+            SlowStart::Search { variant, .. } => DelayExit::Search(Box::new(Search::new(variant))),
             _ => DelayExit::after_timeout(slow_start, Time::ZERO, 0),
         }
     }
@@ -31,15 +36,26 @@ impl DelayExit {
     pub(super) fn after_timeout(slow_start: SlowStart, now: Time, next: u64) -> DelayExit {
         match slow_start {
             SlowStart::HyStart => DelayExit::HyStart(Box::new(HyStart::anew(now, next))),
+            // Unclear in [SEARCH]: whether later slow starts, which know a threshold, end by it. Only in the module for
+            // Linux.
+            SlowStart::Search { variant: variant @ SearchVariant::Linux, .. } => {
+                DelayExit::Search(Box::new(Search::new(variant)))
+            }
             _ => DelayExit::None,
         }
     }
 
     /// A loss or the echo of a mark reduces the window: the first slow start is over.
     pub(super) fn on_reduction(&mut self) {
-        if let DelayExit::HyStartPp(_) = self {
+        if self.takes_every_ack() {
             *self = DelayExit::None;
         }
+    }
+
+    /// Whether it takes every acknowledgement of new data, also where the window does not limit the sender.
+    #[inline(always)]
+    pub(super) fn takes_every_ack(&self) -> bool {
+        matches!(self, DelayExit::HyStartPp(_) | DelayExit::Search(_) | DelayExit::Drain(_))
     }
 }
 
@@ -72,6 +88,10 @@ impl<C: Controller + Clone> Sender<C> {
         if divisor != 1.0 && self.window.cwnd > before {
             self.window.cwnd = before + (self.window.cwnd - before) / divisor;
         }
+        let growth = self.first_growth();
+        if growth != 1.0 {
+            self.window.cwnd = before + growth * (self.window.cwnd - before);
+        }
         if self.config.slow_start.is_full() {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh.max(before));
         }
@@ -101,17 +121,53 @@ impl<C: Controller + Clone> Sender<C> {
         self.config.max_pacing_rate.is_some() || self.pacing() != Pacing::None
     }
 
-    /// Ends the first slow start where the round-trip time says so; later ones know a threshold,
-    /// and are standard [RFC 9406, 4.3].
+    /// Ends the first slow start where the round-trip time, or what is delivered, says so; later ones know a threshold, and
+    /// are standard [RFC 9406, 4.3].
     #[inline(never)]
     pub(super) fn watch_delay(&mut self, event: &AckEvent) {
-        let DelayExit::HyStartPp(hystart_pp) = &mut self.delay_exit else { return };
         let (una, next) = (self.board.una(), self.board.next());
-        if self.window.in_slow_start() && !hystart_pp.is_over(event, una, next) {
+        let limited = self.limit == Some(Limit::Application);
+        let is_over = match &mut self.delay_exit {
+            DelayExit::HyStartPp(hystart_pp) => hystart_pp.is_over(event, una, next),
+            DelayExit::Search(search) => search.is_over(event, next, limited),
+            DelayExit::Drain(target) => {
+                let target = *target;
+                return self.drain(target, event.packets);
+            }
+            DelayExit::None | DelayExit::HyStart(_) => return,
+        };
+        if self.window.in_slow_start() && !is_over {
             return;
         }
+        let target = self.drain_target(is_over);
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
-        self.delay_exit = DelayExit::None;
+        self.delay_exit = target.map_or(DelayExit::None, DelayExit::Drain);
+    }
+
+    /// What the window comes down to after slow start has ended by SEARCH, where it is to; in the module for Linux at once.
+    fn drain_target(&mut self, is_over: bool) -> Option<f64> {
+        let DelayExit::Search(search) = &self.delay_exit else { return None };
+        let SlowStart::Search { variant, drain } = self.config.slow_start else { return None };
+        if !(drain && is_over) {
+            return None;
+        }
+        let target = search.target(self.window.cwnd).max(self.config.initial_window);
+        if variant == SearchVariant::Linux {
+            self.window.lower_to(target);
+            return None;
+        }
+        Some(target)
+    }
+
+    /// The window comes down by half of what is acknowledged.
+    //
+    // Unclear in [SEARCH]: how fast. Half as fast as acknowledgements come, so that the sender goes on at half of the rate
+    // of the bottleneck while the queue drains.
+    fn drain(&mut self, target: f64, packets: f64) {
+        self.window.lower_to((self.window.cwnd - packets / 2.0).max(target));
+        if self.window.cwnd <= target {
+            self.delay_exit = DelayExit::None;
+        }
     }
 }
 

@@ -60,6 +60,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// What is in flight is lost as far as it is old enough, and is retransmitted in slow start.
     pub(super) fn start_over(&mut self, now: Time) {
         self.in_cwr = false;
+        self.first = None;
         self.delay_exit = DelayExit::after_timeout(self.config.slow_start, now, self.board.next());
         self.detector.on_timeout(&mut self.board, now);
         // The first packet may leave, whatever is still in flight.

@@ -3,7 +3,7 @@
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
     Flow, Grain, Growth, Hold, Hop, HostPacing, HostSettings, OnTimeout, Profile, ReceiverClock, Recovery,
-    Restart, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
+    Restart, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Startup, Traffic,
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -63,6 +63,8 @@ pub struct ChainFlow {
     pub initial_ssthresh: f64,
     pub max_window: f64,
     pub slow_start: SlowStart,
+    pub startup: Startup,
+    pub rate_limited_increase: bool,
     pub growth: Growth,
     pub restart: Restart,
     pub probes: bool,
@@ -210,6 +212,8 @@ impl ChainFlow {
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
+            startup: Startup::None,
+            rate_limited_increase: false,
             growth: Growth::PerPacket,
             restart: Restart::None,
             probes: false,
@@ -263,6 +267,8 @@ impl ChainFlow {
             // Without an XCP router only its window limits an XCP sender.
             max_window: if self.controller == "xcp" { self.max_window.min(300.0) } else { self.max_window },
             slow_start: self.slow_start,
+            startup: self.startup,
+            rate_limited_increase: self.rate_limited_increase,
             growth: self.growth,
             restart: self.restart,
             on_timeout: match (self.probes, self.recovery) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairhaul_cc::entries;
 use fairhaul_experiment::{
     Flow, Grain, Growth, Hold, HostPacing, HostSettings, KernelRelease, ReceiverClock, Recovery, Restart,
-    Rto, SharedSender, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+    Rto, SearchVariant, SharedSender, SizeLaw, SlowStart, Sockbuf, Start, Startup, Traffic, WebPages,
 };
 use fairhaul_path::card::{DimDriver, Moderation, Noise, Processor};
 use fairhaul_path::impair::{
@@ -451,7 +451,8 @@ prop_compose! {
         (traffic, connections, start) in (traffics(), prop_oneof![4 => Just(1u32), 1 => 2u32..5], starts()),
         packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500, 1 => Just(9000u64)],
         (initial_window, initial_ssthresh, max_window) in windows(),
-        (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
+        (slow_start, startup, rate_limited_increase, ecn, pacing_kbps) in
+            (slow_starts(), startups(), any::<bool>(), any::<bool>(), ceilings()),
         (growth, restart, betas, pacing) in (growths(), restarts(), [betas(), betas()], pacings()),
         (probes, min_window) in (prop::bool::weighted(0.3), least_windows()),
         (offload, undo, host) in (bursts(), prop::bool::weighted(0.7), hosts()),
@@ -466,7 +467,7 @@ prop_compose! {
         let overhead = if exact { Span::ZERO } else { overhead };
         ChainFlow {
             from, to, backwards, access, acks_over_chain, controller, recovery, traffic, connections, start, packet,
-            initial_window, initial_ssthresh, max_window, slow_start, growth, restart, probes, min_window, betas, pacing,
+            initial_window, initial_ssthresh, max_window, slow_start, startup, rate_limited_increase, growth, restart, probes, min_window, betas, pacing,
             ecn, pacing_kbps, offload, undo, host,
             delayed_ack, clock, integer_cwnd, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
@@ -565,7 +566,27 @@ fn windows() -> impl Strategy<Value = (f64, f64, f64)> {
 
 fn slow_starts() -> impl Strategy<Value = SlowStart> {
     let limited = (1u32..60).prop_map(|most| SlowStart::Limited { max_ssthresh: most.into() });
-    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStartPp), 1 => Just(SlowStart::Full), 1 => Just(SlowStart::HyStart)]
+    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStartPp), 1 => Just(SlowStart::Full), 1 => Just(SlowStart::HyStart), 1 => searches()]
+}
+
+fn searches() -> impl Strategy<Value = SlowStart> {
+    let variants = select(vec![SearchVariant::Draft, SearchVariant::Linux]);
+    (variants, any::<bool>()).prop_map(|(variant, drain)| SlowStart::Search { variant, drain })
+}
+
+fn startups() -> impl Strategy<Value = Startup> {
+    let resumes = (4u32..200, 1u64..200).prop_map(|(cwnd, ms)| Startup::CarefulResume {
+        cwnd: cwnd.into(),
+        rtt: Span::from_ms(ms),
+        max_jump: 60.0,
+    });
+    prop_oneof![
+        4 => Just(Startup::None),
+        1 => Just(Startup::Paced),
+        1 => resumes,
+        1 => Just(Startup::RapidStart),
+        1 => Just(Startup::Jumpstart),
+    ]
 }
 
 fn ceilings() -> impl Strategy<Value = Option<u64>> {

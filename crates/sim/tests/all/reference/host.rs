@@ -550,6 +550,8 @@ fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
         initial_ssthresh: flow.initial_ssthresh,
         max_window: flow.max_window,
         slow_start: flow.slow_start,
+        startup: flow.startup,
+        rate_limited_increase: flow.rate_limited_increase,
         growth: flow.growth,
         restart: flow.restart,
         on_timeout: flow.on_timeout,

@@ -1,0 +1,209 @@
+"""`python -m tools.start NAME`: run a sweep over scenarios/start, and print its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import click
+
+from fairhaul.cli.options import jobs_option
+from fairhaul.cli.progress import progress
+from fairhaul.files import files
+from fairhaul.jobs.values import Running
+from tools import ROOT
+from tools.start import probe_rtt
+from tools.start.compared import Number, parts, ratios
+from tools.start.figures import draw
+from tools.start.result import Started
+from tools.start.rules import LIMITED, RULES, STANDARD, Keys
+from tools.start.runs import Case, Runs, Sweep, is_short, runs_of
+from tools.start.tables import by_value, ends, sentences, summary
+
+OUT = ROOT / "out" / "start"
+# The packets that fit the path of `depth`: 100 Mbit/s for 100 ms.
+DEPTH_BDP = 833.0
+ACKS: dict[str, Keys] = {
+    "1": {"flow.F.delayed_ack": False},
+    "2": {"flow.F.delayed_ack": "25 ms"},
+    "10": {"flow.F.delayed_ack": "25 ms", "flow.F.ack_every": 10},
+}
+ENDS: dict[str, Keys] = {
+    f"{acks} per ACK, {'paced' if pacing == 'fq' else 'not paced'}": {
+        **keys,
+        "flow.F.pacing": pacing,
+    }
+    for acks, keys in ACKS.items()
+    for pacing in ("none", "fq")
+}
+PACINGS: dict[str, Keys] = {
+    "not paced": {},
+    "fq": {"flow.F.pacing": "fq"},
+    "spread": {"flow.F.startup": "paced"},
+}
+# The flow is absent: what it sends then is nothing beside the others.
+ABSENT = "absent"
+SWEEPS = {
+    "sized": Sweep(name="sized", rules=list(RULES)),
+    "application": Sweep(name="application", rules=list(LIMITED), rate="100 Mbit/s", rtt="100 ms"),
+    "cross": Sweep(
+        name="cross",
+        rules=[*RULES, ABSENT],
+        rate="200 Mbit/s",
+        rtt="40 ms",
+        own={ABSENT: {"flow.F.traffic": "1 kB"}},
+    ),
+    "jitter": Sweep(name="jitter", rules=list(RULES), rate="50 Mbit/s", rtt="60 ms"),
+    "depth": Sweep(
+        name="depth",
+        rules=[STANDARD, "hystart++", "search", "search 3.1"],
+        rate="100 Mbit/s",
+        rtt="100 ms",
+        more=ENDS,
+    ),
+    "windows": Sweep(name="windows", rules=list(PACINGS), own=PACINGS),
+}
+NAMES = [*SWEEPS, probe_rtt.NAME]
+
+
+def completion(run: Started) -> float:
+    """Give the time of the transfer; one that did not end counts as long as the longest run."""
+    return 600.0 if run["completion_s"] is None else run["completion_s"]
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--rate", "rates", multiple=True, help="sized: only this rate, as `10 Mbit/s`.")
+@click.option("--size", "sizes", multiple=True, help="sized: only this size, as `1 MB`.")
+@jobs_option
+def main(
+    names: Sequence[str], seeds: int, rates: Sequence[str], sizes: Sequence[str], jobs: int | None
+) -> None:
+    """Run sweeps (all of them by default), and print their tables in Markdown.
+
+    Results are kept in out/start, so that an interrupted command goes on where it ended. Figures
+    are drawn into docs/images.
+    """
+    for name in names or NAMES:
+        with progress(name) as on_progress:
+            running = Running(out=OUT / name, jobs=jobs, on_progress=on_progress)
+            if name == probe_rtt.NAME:
+                lines = probe_rtt.report(seeds, running)
+            else:
+                runs = runs_of(SWEEPS[name], seeds, running, _part(name, rates, sizes))
+                lines = REPORTS[name](name, runs)
+            text = "\n".join(lines)
+        click.echo(f"{name}\n\n{text}\n")
+
+
+def _part(name: str, rates: Sequence[str], sizes: Sequence[str]) -> Callable[[Case], bool]:
+    if name != "sized":
+        return lambda _: True
+
+    def is_wanted(case: Case) -> bool:
+        rate, _, _, size = case
+        return is_short(case) and (not rates or rate in rates) and (not sizes or size in sizes)
+
+    return is_wanted
+
+
+def _sized(name: str, runs: Runs) -> Iterator[str]:
+    yield from summary(runs, STANDARD, completion, "completion time")
+    yield ""
+    yield from sentences(ratios(runs, STANDARD, completion), STANDARD, "completion time")
+    for axis, called in enumerate(("rate", "round trip", "buffer", "size")):
+        yield ""
+        yield from by_value(runs, axis, STANDARD, completion, called)
+    _draw(
+        name,
+        dict(parts(runs, 3)),
+        completion,
+        "Completion time, times that of the standard",
+    )
+
+
+def _transfers(name: str, runs: Runs) -> Iterator[str]:
+    yield from summary(runs, STANDARD, completion, "completion time")
+    yield ""
+    yield from sentences(ratios(runs, STANDARD, completion), STANDARD, "completion time")
+    yield ""
+    yield from by_value(runs, 0, STANDARD, completion, "case")
+    _draw(name, dict(parts(runs, 0)), completion, "Completion time, times that of the standard")
+
+
+def _cross(name: str, runs: Runs) -> Iterator[str]:
+    beside = {case: {rule: of[rule] for rule in of if rule != ABSENT} for case, of in runs.items()}
+    yield from _transfers(name, beside)
+    yield ""
+    yield from by_value(runs, 0, ABSENT, others, "others' goodput, times that without the flow")
+    yield ""
+    yield from sentences(ratios(runs, ABSENT, others), ABSENT, "goodput of the others")
+
+
+def others(run: Started) -> float:
+    """Give the goodput of the other flows."""
+    return run["others_bps"]
+
+
+def goodput(run: Started) -> float:
+    """Give the goodput of the flow once its application writes all."""
+    return max(run["goodput_bps"], 1.0)
+
+
+def _application(name: str, runs: Runs) -> Iterator[str]:
+    yield from summary(runs, STANDARD, goodput, "goodput")
+    yield ""
+    yield from sentences(ratios(runs, STANDARD, goodput), STANDARD, "goodput")
+    yield ""
+    yield from by_value(runs, 0, STANDARD, goodput, "written at first")
+    yield ""
+    yield from ends(runs, DEPTH_BDP)
+    _draw(name, dict(parts(runs, 0)), goodput, "Goodput from 4 to 6 s, times that of the standard")
+
+
+def _depth(_: str, runs: Runs) -> Iterator[str]:
+    for way, part in parts(runs, 0):
+        yield f"{way}:"
+        yield ""
+        yield from ends({case[1:]: of for case, of in part.items()}, DEPTH_BDP)
+        yield ""
+
+
+def _windows(_: str, runs: Runs) -> Iterator[str]:
+    base = next(iter(PACINGS))
+    yield from summary(runs, base, completion, "completion time")
+    yield ""
+    yield from sentences(ratios(runs, base, completion), base, "completion time")
+    yield ""
+    yield from by_value(_over_ten(runs), 2, "10", completion, "initial window")
+
+
+def _over_ten(runs: Runs) -> Runs:
+    """Give the runs without pacing by window: the rules are windows, and the cases all else."""
+    found: dict[Case, dict[str, Sequence[Started]]] = {}
+    for (buffer, size, window), of in runs.items():
+        for rule, each in of.items():
+            found.setdefault((buffer, size, rule), {})[window] = each
+    return found
+
+
+def _draw(name: str, lanes: Mapping[str, Runs], number: Number, title: str) -> None:
+    from fairhaul.figures.look import painted, svg
+
+    drawn = draw({lane: ratios(part, STANDARD, number) for lane, part in lanes.items()}, title)
+    files.replace(
+        ROOT / "docs" / "images" / f"start-{name}.svg", f"{painted(svg(drawn))}\n".encode()
+    )
+
+
+REPORTS: Mapping[str, Callable[[str, Runs], Iterator[str]]] = {
+    "sized": _sized,
+    "application": _application,
+    "cross": _cross,
+    "jitter": _transfers,
+    "depth": _depth,
+    "windows": _windows,
+}
+
+if __name__ == "__main__":
+    main(prog_name="python -m tools.start")

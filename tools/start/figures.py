@@ -1,0 +1,41 @@
+"""The figures of docs/start.md: each rule over the standard one, in a lane for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairhaul.figures.bins import tidy
+from fairhaul.figures.charts import Look, Scale, dots
+from fairhaul.figures.charts.vega import Row, Spec
+from fairhaul.figures.look import colour
+from tools.start.compared import Ratio
+
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+
+
+def draw(lanes: Mapping[str, Mapping[str, Ratio]], title: str) -> Spec:
+    """Draw the ratios of each lane, with their intervals."""
+    rules = list(next(iter(lanes.values())))
+    looks = [Look(label=rule, colour=colour(number)) for number, rule in enumerate(rules)]
+    rows: list[Row] = [
+        {
+            "row": lane,
+            "of": rule,
+            "mean": tidy(of.ratio.mean),
+            "low": None if of.ratio.low is None else tidy(of.ratio.low),
+            "high": None if of.ratio.high is None else tidy(of.ratio.high),
+        }
+        for lane, found in lanes.items()
+        for rule, of in found.items()
+    ]
+    low, high = _ends([float(row["mean"]) for row in rows])
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    x = Scale(title=title, low=low, high=high, log=True, ticks=ticks)
+    return dots(looks, rows, list(lanes), x, marks=[(1, "standard")])
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """Give the ends of the axis: ticks that hold all values and 1, as far as there are ticks."""
+    low = max((tick for tick in TICKS if tick <= min(*values, 1)), default=TICKS[0])
+    high = min((tick for tick in TICKS if tick >= max(*values, 1)), default=TICKS[-1])
+    return (low if low < 1 else 0.5), (high if high > 1 else 2)
