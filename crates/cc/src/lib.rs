@@ -34,6 +34,7 @@ mod own;
 mod reno;
 mod round;
 mod scalable;
+mod script;
 mod skew;
 mod synctcp;
 #[cfg(test)]
@@ -65,6 +66,7 @@ pub use law::Law;
 pub use own::{Own, OwnChoice, OwnKind, OwnKinds, OwnMaker, OwnValue, OwnValues, digest};
 pub use reno::Reno;
 pub use scalable::Scalable;
+pub use script::{Amounts, ScriptEvent, ScriptLine, ScriptedSender, run_script};
 pub use synctcp::Synctcp;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
