@@ -12,12 +12,16 @@ use super::host_settings;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
+use super::stacked_flow::stacked;
 use crate::scenario::plan::expected;
 use crate::{Flow, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
 const QUICK: (u64, u64) = (2, 16);
+
+/// The largest packet of most paths.
+const ETHERNET: Bytes = Bytes(1500);
 
 /// The queue discipline that paces.
 const FQ: &str = "fq";
@@ -44,6 +48,8 @@ impl<'a> FlowSpec<'a> {
         (net, traces): (&LinkGraph, &Traces),
         notes: &mut Notes,
     ) -> Option<FlowSpec<'a>> {
+        // To another stack it is the largest packet of the path.
+        let packet = if keys.stack.key.given { packet.max(ETHERNET) } else { packet };
         let packet = keys.packet.value.unwrap_or(packet);
         window(keys, notes);
         timeouts(keys, notes);
@@ -90,6 +96,7 @@ impl<'a> FlowSpec<'a> {
         let keys = self.keys;
         let (count, connections) = (keys.count.value, keys.connections.value);
         let controller = match has_controller(keys) {
+            true if keys.stack.key.given => keys.stack.value.clone()?,
             true => keys.controller.value.clone()?,
             false => ControllerChoice::named("reno")?, // no engine asks
         };
@@ -197,6 +204,9 @@ fn timeouts(keys: &FlowKeys, notes: &mut Notes) {
 
 /// What has congestion control says which, and what has none does not.
 fn controlled(keys: &FlowKeys, notes: &mut Notes) {
+    if keys.stack.key.given {
+        return stacked(keys, notes);
+    }
     match (has_controller(keys), keys.controller.key.given) {
         (true, false) => {
             let wanted = Accepts::Controller.wanted();

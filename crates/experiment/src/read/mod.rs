@@ -32,6 +32,8 @@ mod queue_choice;
 mod range;
 mod reader;
 mod resolve;
+mod stack_choice;
+mod stacked_flow;
 mod sweep;
 mod toml_tree;
 mod trace_columns;
