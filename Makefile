@@ -49,10 +49,15 @@ HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags \
 STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
     $(shell find crates/units crates/cc crates/path crates/experiment crates/sim crates/web \( -path '*/src/*' -o -name Cargo.toml \) -type f)
 
+# What the transport stacks are built from.
+STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock scripts/rustflags \
+    $(shell find stacks/quic stacks/quinn stacks/noq stacks/smoltcp crates/units crates/cc crates/stack \( -path '*/src/*' -o -name Cargo.toml -o -path 'stacks/quic/*' \) -type f)
+STACKS := python/fairhaul/stacks
+
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -69,11 +74,23 @@ demo: $(VENV)/.extension host studio ## the figures of the XCP-TCP paper in the 
 	@echo 'Next, Table 1 of the FHSTCP paper beside its own numbers, some of which differ here:'
 	@echo '  $(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1 --out out/table1'
 
-test: tools $(VENV)/.extension host studio ## everything that has to pass before a commit
+test: tools $(VENV)/.extension host studio stacks ## everything that has to pass before a commit
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
 	@scripts/linux
 	@scripts/suite $(LOGS)
+
+stacks: $(STACKS)/.built ## the transport stacks of others: quinn, noq and smoltcp, in minutes
+
+# The random numbers of the system are replaced (stacks/quic/src/chance.rs).
+$(STACKS)/.built: $(STACK_SOURCES)
+	cd stacks && RUSTFLAGS="$$(../scripts/rustflags) --cfg getrandom_backend=\"custom\"" cargo build --release --locked --quiet
+	mkdir -p $(STACKS)
+	cp stacks/target/release/libfairhaul_{quinn,noq,smoltcp}.so $(STACKS)
+	touch $@
+
+stacks-repeat: $(VENV)/.extension stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
+	$(VENV)/bin/python -m tools.stacks
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
 	cargo fmt --all --check

@@ -193,7 +193,7 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
 
 # Commands whose function has another name, and those of a terminal alone.
 OTHERWISE = {
-    **{"list": "catalogue", "new-controller": "new_controller"},
+    **{"list": "catalogue", "new-controller": "new_controller", "new-stack": "new_stack"},
     **{"report": "write_report", "results": "read_sweep"},
 }
 OF_A_TERMINAL = {"completion"}

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from fairhaul.scenario.own import Window as Window
     from fairhaul.scenario.read import read as read
     from fairhaul.scenario.template import new_controller as new_controller
+    from fairhaul.scenario.template import new_stack as new_stack
     from fairhaul.studies.advice import Advice as Advice
     from fairhaul.studies.advice import advise as advise
     from fairhaul.studies.attack import Attack as Attack

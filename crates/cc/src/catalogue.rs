@@ -4,7 +4,7 @@ use std::fmt;
 
 use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Span, Time};
 
-use crate::{AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, Request, Window};
+use crate::{AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, Request, StackMaker, Window};
 
 /// What the catalogue says of one controller.
 pub struct ControllerEntry {
@@ -105,6 +105,11 @@ impl ControllerChoice {
         self.own.as_ref().map_or(self.entry.name, |own| &own.name)
     }
 
+    /// The transport stack that takes the place of sender, receiver and controller, if it is one.
+    pub fn stack(&self) -> Option<&dyn StackMaker> {
+        self.own.as_ref().and_then(|own| own.maker.stack())
+    }
+
     /// Whether it calls what a user has written: a class, an object, a library, or the formulas of a law.
     pub fn is_users_code(&self) -> bool {
         self.own.as_ref().map_or(self.entry.name == "law", |own| own.maker.is_users_code())
@@ -123,6 +128,7 @@ impl ControllerChoice {
     /// A fresh controller of a connection. `stream` differs between connections and seeds.
     pub fn build_for(&self, stream: u64) -> Builtin {
         match &self.own {
+            Some(own) if own.maker.stack().is_some() => Builtin::Reno(crate::Reno), // nothing asks it
             Some(own) => Builtin::Own(own.maker.build(stream)),
             None => (self.entry.build)(&self.settings),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Controller;
+use crate::{Controller, StackMaker};
 
 /// A controller of any type.
 pub trait Own: Any + Controller + Send {
@@ -61,6 +61,11 @@ pub trait OwnMaker: Any + fmt::Debug + Send + Sync {
     fn memory(&self) -> u64 {
         0
     }
+
+    /// Both ends of connections, where this is no controller but a whole transport stack.
+    fn stack(&self) -> Option<&dyn StackMaker> {
+        None
+    }
 }
 
 /// A kind of controller that is known under a name.
@@ -73,7 +78,16 @@ pub trait OwnKind: fmt::Debug + Send + Sync {
 }
 
 /// The kinds that a reader of scenarios knows beside the catalogue.
-pub type OwnKinds = BTreeMap<String, Arc<dyn OwnKind>>;
+#[derive(Debug, Default)]
+pub struct OwnKinds {
+    /// Controllers, by name.
+    pub controllers: BTreeMap<String, Arc<dyn OwnKind>>,
+    /// Transport stacks; the value of [`STACK`] is the name or the file of one.
+    pub stacks: Option<Arc<dyn OwnKind>>,
+}
+
+/// The name under which a kind of stacks finds which stack is meant, beside the settings of that stack.
+pub const STACK: &str = "stack";
 
 /// A controller that is not of the catalogue, chosen for a flow.
 #[derive(Clone, Debug)]

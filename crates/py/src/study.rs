@@ -8,6 +8,7 @@ use fairhaul_bpf::BpfKind;
 use fairhaul_cc::{OwnKind, OwnKinds};
 use fairhaul_controller::LibraryKind;
 use fairhaul_experiment::{CostEstimate, Scenario as Question, Variant, describe};
+use fairhaul_stack::StackKind;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -82,10 +83,17 @@ impl Given {
 fn kinds(own: &OwnClasses, file: &str) -> Arc<OwnKinds> {
     let folder = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
     let objects: Arc<dyn OwnKind> = Arc::new(BpfKind { folder: folder.clone(), object: None });
-    let libraries: Arc<dyn OwnKind> = Arc::new(LibraryKind { folder, library: None });
-    let mut known = OwnKinds::from([("bpf".to_owned(), objects), ("library".to_owned(), libraries)]);
-    known.extend(own.iter().map(|(name, given)| (name.clone(), given.kind())));
-    Arc::new(known)
+    let libraries: Arc<dyn OwnKind> = Arc::new(LibraryKind { folder: folder.clone(), library: None });
+    let stacks: Arc<dyn OwnKind> = Arc::new(StackKind { folder: folder.clone(), named: stacks_of_package() });
+    let mut controllers = BTreeMap::from([("bpf".to_owned(), objects), ("library".to_owned(), libraries)]);
+    controllers.extend(own.iter().map(|(name, given)| (name.clone(), given.kind())));
+    Arc::new(OwnKinds { controllers, stacks: Some(stacks) })
+}
+
+/// The folder of the transport stacks that have names, beside this module.
+fn stacks_of_package() -> PathBuf {
+    let file = Python::attach(|py| py.import("fairhaul._core")?.getattr("__file__")?.extract::<PathBuf>());
+    file.ok().and_then(|file| Some(file.parent()?.join("stacks"))).unwrap_or_default()
 }
 
 impl Scenario {

@@ -18,10 +18,12 @@ mod receiver_timer;
 mod recording;
 mod sending;
 mod share;
+mod stack;
 
 use crate::network::{BottleneckAccount, Network};
 use crate::queued_packet::{DataOrAck, ack_at_link, data_at_link};
 use crate::route::{Leg, LegEnd, Route};
+use crate::stack::StackPair;
 use crate::tcp::{Card, Datagrams, ReceiveWindow, Receiver, Sender, SenderConfig};
 use application::Application;
 use burst::Spacings;
@@ -49,6 +51,10 @@ pub struct Connection {
     share: Option<Share>,
     /// The receiving end of datagrams, which have no other sender than the source.
     datagrams: Option<Box<Datagrams>>,
+    /// Both ends of another transport stack, which take the place of `sender` and `receiver`.
+    stack: Option<Box<StackPair>>,
+    /// Whether it has neither.
+    is_tcp: bool,
     in_order: u64,
     /// The transfer that starts once all has arrived.
     next: Option<NextTransfer>,
@@ -89,6 +95,8 @@ impl Connection {
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
             .with_window(ReceiveWindow::of(flow));
+        let datagrams = matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default);
+        let stack = stack::pair(flow, serial, scenario.seed, transfer.start);
         Connection {
             serial,
             flow: transfer.flow,
@@ -105,7 +113,9 @@ impl Connection {
             application: Source::of(scenario, transfer.flow, transfer.start)
                 .map(|source| Box::new(Application::new(source))),
             share: Share::of(flow, transfer),
-            datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default),
+            is_tcp: datagrams.is_none() && stack.is_none(),
+            datagrams,
+            stack,
             in_order: 0,
             next: transfer.next,
             route: index,
@@ -147,7 +157,8 @@ impl Connection {
     /// The memory that it takes, bytes.
     pub fn memory(&self) -> u64 {
         let card = self.card.as_ref().map_or(0, |card| card.memory());
-        size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller + card
+        let stack = self.stack.as_ref().map_or(0, |_| StackPair::MEMORY);
+        size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller + card + stack
     }
 
     /// A packet leaves the sender, or a burst, after a processing time that keeps the order.
@@ -252,7 +263,7 @@ impl Connection {
     #[inline(always)]
     fn receive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
         let before = self.receiver.next();
-        if self.datagrams.is_none()
+        if self.is_tcp
             && let Some(ack) = self.receiver.receive_next(data, now)
         {
             let in_order = self.sender.config().bytes_between(before, ack.next);
@@ -265,6 +276,9 @@ impl Connection {
     /// The same where it is not just the next packet.
     #[inline(never)]
     fn receive_other(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
+        if self.stack.is_some() {
+            return self.receive_for_stack(data, now, route, network);
+        }
         if self.datagrams.is_some() {
             return self.receive_datagram(data, now, network);
         }
@@ -294,16 +308,17 @@ impl Connection {
     #[inline(always)]
     fn forward_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
         let size = ack.size();
+        let mut ack = *ack;
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_access(*wires, size, now);
             let link = match *end {
                 LegEnd::Ring { lane, .. } => {
-                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, ack);
+                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, &ack);
                 }
                 LegEnd::OwnLink(link) => link,
                 LegEnd::Receiver => unreachable!("acknowledgements wait for their sender"),
             };
-            match self.ack_crosses_alone(link, *ack, now, network) {
+            match self.ack_crosses_alone(link, &mut ack, now, network) {
                 Some(arrives) => now = arrives,
                 None => return,
             }
@@ -338,6 +353,9 @@ impl Connection {
         self.acks.arrived += 1;
         if self.end.is_some() {
             return;
+        }
+        if ack.datagram.is_some() {
+            return self.answer_for_stack(ack, now, route, network);
         }
         self.show_share(network);
         if self.sender.asks_what_is_ready() {

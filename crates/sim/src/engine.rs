@@ -63,6 +63,10 @@ impl Engine {
 
     /// The same for a run that is paused: nothing is done ahead of the clock at a link.
     pub fn in_steps(scenario: Arc<Scenario>, control: Control) -> Result<Engine, RunError> {
+        if let Some(flow) = scenario.flows.iter().find(|flow| flow.controller.stack().is_some()) {
+            let text = "its transport stack cannot be paused and copied";
+            return Err(RunError::Refused(vec![format!("flow {}: {text}", flow.name)]));
+        }
         Engine::compiled(scenario, control, true)
     }
 

@@ -17,6 +17,7 @@ mod rings;
 mod route;
 mod run;
 mod simulation;
+mod stack;
 pub mod tcp;
 mod waiting_ack;
 

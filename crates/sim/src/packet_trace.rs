@@ -1,7 +1,7 @@
 //! The rows of a packet trace, as the packets of the simulator give them.
 
 use fairhaul_experiment::{PacketRow, PacketWhat};
-use fairhaul_units::{Ack, Data, Ecn, Time};
+use fairhaul_units::{Ack, Data, Time};
 
 /// A data packet, or the request that opens connection `serial`.
 #[inline(never)]
@@ -35,7 +35,7 @@ pub fn ack_row(serial: u32, what: PacketWhat, ack: &Ack, now: Time, sender: Opti
         size: ack.size(),
         opens: ack.opens,
         retransmitted: false,
-        ecn: Ecn::NotCapable,
+        ecn: ack.ecn,
         cwr: false,
         ece: ack.ece,
         blocks: ack

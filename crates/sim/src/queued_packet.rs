@@ -1,7 +1,7 @@
 //! A packet that waits in the queue of a link: its content, its connection, and the leg of its route.
 
 use fairhaul_path::{LinkPacket, Packet, PacketKind};
-use fairhaul_units::{Ack, CongestionHeader, Data, Ecn, Sending};
+use fairhaul_units::{Ack, CongestionHeader, Data, Sending};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -55,13 +55,13 @@ pub fn data_at_link(serial: u32, flow: u32, data: &Data, counted: u32) -> LinkPa
     LinkPacket { connection: serial, size, ecn, flow, kind, sending, counted }
 }
 
-/// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4].
+/// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4], unless it is a datagram.
 #[inline(always)]
 pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
     LinkPacket {
         connection: serial,
         size: ack.size(),
-        ecn: Ecn::NotCapable,
+        ecn: ack.ecn,
         flow,
         kind: if ack.opens { PacketKind::Control } else { PacketKind::Ack },
         sending: Sending::First,
@@ -71,7 +71,7 @@ pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::{SACK_BLOCKS, SackBlock, Time};
+    use fairhaul_units::Ecn;
 
     use super::*;
 
@@ -79,10 +79,7 @@ mod tests {
     #[test]
     fn an_acknowledgement_cannot_be_marked() {
         for (opens, ece) in [(true, false), (false, false), (false, true)] {
-            let (sack, congestion, feedback) = ([SackBlock::default(); SACK_BLOCKS], false, 0);
-            let (echo, arrived, window) = (Time::ZERO, Time::ZERO, None);
-            let ack =
-                Ack { next: 1, echo, arrived, sack, blocks: 0, opens, ece, congestion, feedback, window };
+            let ack = Ack { next: 1, opens, ece, ..Ack::default() };
             assert_eq!(ack_at_link(0, 0, &ack).ecn, Ecn::NotCapable);
         }
     }

@@ -185,7 +185,8 @@ pub fn compile(scenario: &Scenario, in_steps: bool, control: &Control) -> Option
         let mut compiler = Compiler::new(&links, index, &mut slots, &mut reach);
         let bond = flow.is_bonded().then(|| compiler.wait(0, links.hosts(), &mut data));
         let forward = compiler.legs(&flow.forward, bond, false, &mut data);
-        if flow.delayed_ack.is_some() || flow.host.is_some() || has_followers(flow) {
+        let is_stack = flow.controller.stack().is_some();
+        if flow.delayed_ack.is_some() || flow.host.is_some() || has_followers(flow) || is_stack {
             compiler.reach(links.hosts()); // the receiver has a timer, or begins the next transfer
         }
         let reverse = compiler.legs(&flow.reverse, None, true, &mut acks);

@@ -1,8 +1,8 @@
 //! Acknowledgements that wait in rings: what few of them carry is stored apart, so that millions take little memory.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
-use fairhaul_units::{Ack, SACK_BLOCKS, SackBlock, Time};
+use fairhaul_units::{Ack, Ecn, SACK_BLOCKS, SackBlock, Time};
 use slab::Slab;
 
 /// An acknowledgement while it waits.
@@ -33,6 +33,8 @@ enum Carried {
     Feedback,
     /// SACK blocks, and perhaps feedback; the value is the place in a [`RareStore`].
     Stored,
+    /// It is a datagram of another transport stack, with these ECN bits; the value is its size.
+    Datagram(Ecn),
 }
 
 /// What only acknowledgements of a sender in trouble carry.
@@ -55,7 +57,9 @@ impl RareStore {
         let &Ack { next, echo, arrived, opens, ece, congestion, feedback, window, .. } = ack;
         let window = window.map_or(0, |window| window.get().min(MOST_WINDOW));
         let next_and_window = next | u64::from(window) << NUMBER_BITS;
-        let (carried, value) = if ack.blocks > 0 {
+        let (carried, value) = if let Some(size) = ack.datagram {
+            (Carried::Datagram(ack.ecn), size.get().into())
+        } else if ack.blocks > 0 {
             (Carried::Stored, self.put_rare(*ack))
         } else if congestion {
             (Carried::Feedback, feedback.cast_unsigned())
@@ -81,6 +85,7 @@ impl RareStore {
         match carried {
             Carried::Nothing => {}
             Carried::Feedback => (ack.congestion, ack.feedback) = (true, value.cast_signed()),
+            Carried::Datagram(ecn) => (ack.datagram, ack.ecn) = (NonZeroU16::new(value as u16), ecn),
             Carried::Stored => {
                 let Rare { sack, blocks, congestion, feedback } = self.0.remove(value as usize);
                 (ack.sack, ack.blocks, ack.congestion, ack.feedback) = (sack, blocks, congestion, feedback);
@@ -106,13 +111,14 @@ mod tests {
         let sack = [SackBlock { from: 1, to: 2 }, SackBlock { from: 4, to: 9 }, SackBlock::default()];
         let with_blocks = Ack { sack, blocks: 2, ..plain };
         let with_feedback = Ack { congestion: true, feedback: -5, ..plain };
+        let datagram = Ack { datagram: NonZeroU16::new(1300), ecn: Ecn::Capable, ..plain };
         let with_both = Ack { sack, blocks: 2, window: NonZeroU32::new(2884), ..with_feedback };
         let mut store = RareStore::default();
         for _ in 0..2 {
-            let waiting = [plain, with_blocks, with_feedback, with_both].map(|ack| store.put(&ack));
+            let waiting = [plain, with_blocks, with_feedback, with_both, datagram].map(|ack| store.put(&ack));
             assert_eq!(store.0.len(), 2);
-            let back = [2, 0, 3, 1].map(|place: usize| store.take(&waiting[place]));
-            assert_eq!(back, [with_feedback, plain, with_both, with_blocks]);
+            let back = [2, 0, 3, 1, 4].map(|place: usize| store.take(&waiting[place]));
+            assert_eq!(back, [with_feedback, plain, with_both, with_blocks, datagram]);
             assert!(store.0.is_empty());
         }
     }

@@ -6,7 +6,7 @@
 //! Consecutive packets of one size that a host hands over together, a burst of segmentation offload, or that it has
 //! received and merged, may be one object.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use crate::congestion_header::{CONGESTION_HEADER, CongestionHeader};
 use crate::{Bytes, Time};
@@ -110,7 +110,7 @@ impl Data {
     /// What it carries, bytes.
     pub fn payload(&self) -> u64 {
         let congestion = if self.congestion.is_some() { CONGESTION_HEADER } else { Bytes(0) };
-        u64::from(self.size) - (HEADER + congestion).0 * u64::from(self.packets.max(1))
+        u64::from(self.size).saturating_sub((HEADER + congestion).0 * u64::from(self.packets.max(1)))
     }
 
     /// Size of each packet on the wire.
@@ -171,11 +171,20 @@ pub struct Ack {
     pub feedback: i32,
     /// How many packets from `next` on the receiver has room for; none: for all that may come.
     pub window: Option<NonZeroU32>,
+    /// Its size on the wire, if it is a datagram of another transport stack, of which the engine knows nothing more than
+    /// its number, `next`.
+    pub datagram: Option<NonZeroU16>,
+    /// What queues may do to it, or have done, if it is such a datagram; an acknowledgement is never ECN-capable.
+    pub ecn: Ecn,
 }
 
 impl Ack {
     /// Size on the wire.
+    #[inline(always)]
     pub fn size(&self) -> u32 {
+        if let Some(size) = self.datagram {
+            return size.get().into();
+        }
         let congestion = if self.congestion { CONGESTION_HEADER } else { Bytes(0) };
         (ACK_SIZE + congestion).0 as u32
     }

@@ -33,6 +33,7 @@ from fairhaul.cli.linux import linux
 from fairhaul.cli.listings import list_, schema
 from fairhaul.cli.mark import mark
 from fairhaul.cli.new_controller import new_controller
+from fairhaul.cli.new_stack import new_stack
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.results import results
@@ -59,7 +60,7 @@ def fairhaul() -> None:
 # The commands, as the help lists them.
 GROUPS = {
     "Transfers": (explain, advise, compare, flows, kernel),
-    "Controllers": (check, evaluate, attack, score, mark, new_controller),
+    "Controllers": (check, evaluate, attack, score, mark, new_controller, new_stack),
     "Simulation": (run, sweep, results, report, studio, linux, lab),
     "Papers": (reproduce,),
     "Reference": (list_, schema, completion),

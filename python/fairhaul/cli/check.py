@@ -20,8 +20,11 @@ FAILED = 1
 
 
 @click.command(cls=Command, example="fairhaul check my-test.toml")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=words.files
+@click.argument("files", nargs=-1, metavar="FILE|FOLDER...", shell_complete=words.files)
+@option(
+    "--stack NAME|FILE",
+    "The transport stack of the flow `mine`: a name, or a library; without files the scenarios for "
+    "stacks are run.",
 )
 @engines_option("With several, their verdicts are shown side by side.")
 @kernel_option
@@ -48,6 +51,7 @@ FAILED = 1
 def check(  # noqa: PLR0913, PLR0917
     context: click.Context,
     files: tuple[str, ...],
+    stack: str | None,
     engines: tuple[Engine, ...],
     overrides: Overrides,
     seeds: int,
@@ -58,13 +62,19 @@ def check(  # noqa: PLR0913, PLR0917
     """Run scenarios, and check what their [[expect]] say.
 
     Each expectation is met, not met or undecided, by the 95 % interval of its number over the
-    seeds. FOLDER stands for all scenario files in it. The exit status is 0 if none is not met, and
-    1 otherwise. docs/check.md describes the format.
+    seeds. FOLDER stands for all scenario files in it. With --stack the flow `mine` of each scenario
+    is one of that transport stack. The exit status is 0 if none is not met, and 1 otherwise.
+    docs/check.md describes the format.
     """
     from fairhaul.jobs.values import Running
     from fairhaul.studies.expectations.cases import files_of, read_cases
     from fairhaul.studies.expectations.checking import check_scenarios
+    from fairhaul.studies.expectations.stack_cases import stack_cases
 
+    if stack is not None:
+        files, overrides = stack_cases(stack, files, overrides)
+    elif not files:
+        raise click.UsageError("Missing argument 'FILE|FOLDER...'.")
     if junit is not None and not junit.absolute().parent.is_dir():
         raise click.BadParameter(f"{junit.parent} is no directory", param_hint="--junit")
     cases = read_cases(files_of(files), overrides)

@@ -26,7 +26,7 @@ MODES: Mapping[str, tuple[str, ...]] = {
 REPORTED_BY_PORT = frozenset({"bbr3"})
 # A mode is a byte.
 MOST_MODES = 256
-EVENTS = ("reduction", "marked", "timeout", "recovered", "undone", "mode")
+EVENTS = ("reduction", "marked", "timeout", "recovered", "undone", "mode", "closed")
 
 Rows = list[dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""The crate of a controller in Rust, as a beginning of one's own."""
+"""The crate of a controller in Rust, and a transport stack in C, as beginnings of one's own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ CRATES = "fairhaul"
 
 HOME = Path(__file__).parent / "controller"
 """The files of the crate, as templates."""
+STACK = Path(__file__).parent / "stack"
+"""The files of the transport stack, as templates, and the header of the interface."""
+HEADER = "fairhaul_stack.h"
 
 
 def library_of(name: str) -> str:
@@ -31,11 +34,6 @@ def new_controller(name: str, folder: Path) -> Path:
     Raises:
         ScenarioError: the name cannot be that of a crate, or the folder is there already.
     """
-    if not NAME.fullmatch(name) or name in {"fairhaul", "target", "test", "core", "std"}:
-        raise ScenarioError(f"{name}: wanted a name with lower-case letters, digits, - and _")
-    target = folder / name
-    if target.exists():
-        raise ScenarioError(f"{target}: it is there already; nothing was changed")
     words = {
         "name": name,
         "title": "".join(part.capitalize() for part in re.split(r"[-_]", name)),
@@ -48,6 +46,32 @@ def new_controller(name: str, folder: Path) -> Path:
     }
     files[".gitignore"] = "/target\n*-report\n"
     files |= {f"{CRATES}/{path}": text for path, text in _crates().items()}
+    return _written(name, folder, files)
+
+
+def new_stack(name: str, folder: Path) -> Path:
+    """Write a new transport stack into `folder / name`, whole or not at all, and give its path.
+
+    Raises:
+        ScenarioError: the name cannot be that of a library, or the folder is there already.
+    """
+    words = {"name": name, "library": f"lib{name}.so"}
+    filled = {
+        file: _filled((STACK / f"{file}.j2").read_text("utf-8"), words)
+        for file in ("stack.c", "Makefile", "first.toml")
+    }
+    filled[f"{name}.c"] = filled.pop("stack.c")
+    header = (STACK / HEADER).read_text("utf-8")
+    return _written(name, folder, filled | {HEADER: header, ".gitignore": "*.so\n*-report\n"})
+
+
+def _written(name: str, folder: Path, files: Mapping[str, str]) -> Path:
+    """Write files into `folder / name`, whole or not at all, and give its path."""
+    if not NAME.fullmatch(name) or name in {"fairhaul", "target", "test", "core", "std"}:
+        raise ScenarioError(f"{name}: wanted a name with lower-case letters, digits, - and _")
+    target = folder / name
+    if target.exists():
+        raise ScenarioError(f"{target}: it is there already; nothing was changed")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as made:
         whole = Path(made) / name

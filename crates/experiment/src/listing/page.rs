@@ -214,6 +214,7 @@ fn wanted(field: &Field) -> String {
         Accepts::Table(_) if field.name.ends_with("reorder") => "see [Reordering](#reordering)".into(),
         Accepts::Table(_) if field.name == "host" => "see [Host](#host)".into(),
         Accepts::Controller => "see [Controllers](#controllers)".into(),
+        Accepts::Stack => "see [Transport stacks](stacks.md)".into(),
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
         Accepts::Sweep => "see [Paths of keys](#paths-of-keys)".into(),
         _ => match field.name {

@@ -115,6 +115,10 @@ fn accepted(accepts: &Accepts) -> Value {
         // Names are keys, or paths of keys.
         Accepts::Sysctls => json!({ "type": "object", "minProperties": 1 }),
         Accepts::Controller => controller(),
+        Accepts::Stack => json!({ "anyOf": [
+            { "type": "string" },
+            { "type": "object", "properties": { "kind": { "type": "string" } }, "required": ["kind"] },
+        ] }),
         Accepts::Described(of) => parameter(of),
         Accepts::List(of) => json!({ "type": "array", "minItems": 1, "items": accepted(of) }),
         Accepts::Either(all) => json!({ "anyOf": all.iter().map(accepted).collect::<Vec<_>>() }),
@@ -186,6 +190,10 @@ fn gather(accepts: &Accepts, path: &str, axes: &mut Axes) {
             add(&behind("kind"), json!({ "enum": names }), axes);
             let parameters = entries().iter().flat_map(|entry| entry.parameters);
             parameters.for_each(|p| add(&behind(p.name), parameter(p), axes));
+        }
+        Accepts::Stack => {
+            let settings = json!({ "type": ["string", "number", "boolean"] });
+            add(&behind("[a-z][a-z0-9_]*"), settings, axes);
         }
         _ => {}
     }

@@ -12,6 +12,7 @@ const DEEPEST: usize = 8;
 /// Keys whose value may be a word alone; a parameter behind it makes it a table.
 const WORDS: &[(&str, &str)] = &[
     ("controller", "kind"),
+    ("stack", "kind"),
     ("recovery", "kind"),
     ("slow_start", "kind"),
     ("traffic", "kind"),

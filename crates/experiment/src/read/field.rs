@@ -110,6 +110,8 @@ pub enum Accepts {
     Sysctls,
     /// A controller of the catalogue and its parameters.
     Controller,
+    /// A transport stack: its name or the path of its library, with its settings.
+    Stack,
     /// The value of a parameter that its owner describes.
     Described(&'static Parameter),
     /// A list of one kind.
@@ -158,6 +160,7 @@ impl Accepts {
             Accepts::Qdisc => "a queue discipline as tc takes it, such as \"fq\" or \"cake bandwidth 50mbit\"".into(),
             Accepts::Sysctls => "a table such as { \"net.ipv4.tcp_rmem\" = \"4096 131072 6291456\" }".into(),
             Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
+            Accepts::Stack => "a transport stack such as \"quinn\", \"./libmine.so\" or { kind = \"quinn\" }".into(),
             Accepts::Described(parameter) => described(parameter),
             Accepts::List(of) => format!("a list in which each entry is {}", of.wanted()),
             Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),

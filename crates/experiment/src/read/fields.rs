@@ -13,6 +13,7 @@ use super::quantities::{BurstSpec, CapacitySpec, LARGEST_TRANSFER, LONGEST_RUN, 
 use super::reader::{
     Choice, Entries, FromToml, Keyed, Table, Tables, fits, joined, refuse, table, total, word,
 };
+use super::stack_choice::StackChoice;
 use super::toml_tree::Node;
 use crate::{
     Grain, Growth, HostPacing, OnTimeout, Profile, Recovery, Restart, Role, Rto, SearchVariant, SlowStart,
@@ -167,8 +168,11 @@ table! {
     to: Name = in_words("the right side of the dumbbell"), "The receiver's node, in a graph.";
     direction: Direction = default("\"forward\""),
         "Direction of the data; in the reverse direction data and ACKs swap their paths.";
-    controller: ControllerChoice = in_words("required, except for `cbr` traffic"),
+    controller: ControllerChoice = in_words("required, except for `cbr` traffic and with a `stack`"),
         "The congestion controller; `cbr` traffic has none.";
+    stack: StackChoice = in_words("a sender and a receiver of Fairhaul"),
+        "The transport stack that takes the place of sender, receiver and controller ([stacks.md](stacks.md)): a name, or \
+         the path of a library from the folder of the scenario, alone or as `kind` with settings.";
     profile: Profile = in_words("that of the scenario"), "Values of the keys that the flow does not set.";
     recovery: Recovery = default("\"sack\""), "Loss recovery of the sender.";
     traffic: Traffic = default("\"bulk\""), "Traffic model; a size alone is a single transfer of that size.";

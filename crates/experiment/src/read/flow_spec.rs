@@ -12,14 +12,17 @@ use super::host_settings;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
 use super::quantities::{BurstSpec, RoundTrips};
+use super::stacked_flow::stacked;
+use super::starts::starts;
 use crate::scenario::plan::expected;
-use crate::{
-    Flow, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, SlowStart, Start, Startup, Traffic,
-};
+use crate::{Flow, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
 const QUICK: (u64, u64) = (2, 16);
+
+/// The largest packet of most paths.
+const ETHERNET: Bytes = Bytes(1500);
 
 /// The queue discipline that paces.
 const FQ: &str = "fq";
@@ -46,6 +49,8 @@ impl<'a> FlowSpec<'a> {
         (net, traces): (&LinkGraph, &Traces),
         notes: &mut Notes,
     ) -> Option<FlowSpec<'a>> {
+        // To another stack it is the largest packet of the path.
+        let packet = if keys.stack.key.given { packet.max(ETHERNET) } else { packet };
         let packet = keys.packet.value.unwrap_or(packet);
         window(keys, notes);
         timeouts(keys, notes);
@@ -177,7 +182,11 @@ fn has_controller(keys: &FlowKeys) -> bool {
 
 /// Its controller; of traffic that has none, one that no engine asks.
 fn controller_of(keys: &FlowKeys) -> Option<ControllerChoice> {
-    if has_controller(keys) { keys.controller.value.clone() } else { ControllerChoice::named("reno") }
+    match has_controller(keys) {
+        true if keys.stack.key.given => keys.stack.value.clone(),
+        true => keys.controller.value.clone(),
+        false => ControllerChoice::named("reno"), // no engine asks
+    }
 }
 
 /// The windows of a flow fit each other.
@@ -202,34 +211,11 @@ fn timeouts(keys: &FlowKeys, notes: &mut Notes) {
     }
 }
 
-/// Rules of the start need a controller that leaves slow start to the sender, and fit each other.
-fn starts(keys: &FlowKeys, notes: &mut Notes) {
-    let slow_start = keys.slow_start.value;
-    if matches!(slow_start, SlowStart::Limited { .. }) && keys.startup.value == Startup::RapidStart {
-        let text = "\"rapid start\" triples the window where slow_start = \"limited\" bounds its growth: remove one of them";
-        keys.startup.key.note(text, notes);
-    }
-    let Some(choice) = keys.controller.value.as_ref().filter(|choice| !choice.entry.kernel_only) else {
-        return;
-    };
-    let needs = choice.build().needs();
-    if !(needs.rates || needs.requests) {
-        return;
-    }
-    let whose = choice.entry.name;
-    let rules = [
-        (matches!(slow_start, SlowStart::Search { .. }), &keys.slow_start.key),
-        (keys.startup.value != Startup::None, &keys.startup.key),
-        (keys.rate_limited_increase.value, &keys.rate_limited_increase.key),
-    ];
-    for (_, key) in rules.iter().filter(|(is_set, _)| *is_set) {
-        let text = format!("not possible with {whose}, which sets its window itself from the start");
-        key.note(text, notes);
-    }
-}
-
 /// What has congestion control says which, and what has none does not.
 fn controlled(keys: &FlowKeys, notes: &mut Notes) {
+    if keys.stack.key.given {
+        return stacked(keys, notes);
+    }
     match (has_controller(keys), keys.controller.key.given) {
         (true, false) => {
             let wanted = Accepts::Controller.wanted();

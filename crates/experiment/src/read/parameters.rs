@@ -18,7 +18,7 @@ impl FromToml for ControllerChoice {
 
     fn read(node: &Node, key: &str, notes: &mut Notes) -> Option<ControllerChoice> {
         let own_kinds = Arc::clone(&notes.own);
-        let own_names = own_kinds.keys().map(String::as_str);
+        let own_names = own_kinds.controllers.keys().map(String::as_str);
         let known: Vec<&str> = own_names.chain(entries().iter().map(|e| e.name)).collect();
         let (chosen, given): (&Node, &[TomlEntry]) = match &node.value {
             TomlValue::Table(entries) => match node.get("kind") {
@@ -33,7 +33,7 @@ impl FromToml for ControllerChoice {
         let Some(name) = chosen.text() else {
             return refuse(chosen, key, unwanted(&Self::ACCEPTS, chosen), notes);
         };
-        if let Some(kind) = own_kinds.get(name) {
+        if let Some(kind) = own_kinds.controllers.get(name) {
             return own(name, &**kind, chosen, given, notes);
         }
         let Some(mut choice) = ControllerChoice::named(name) else {
@@ -78,6 +78,18 @@ fn own(
     given: &[TomlEntry],
     notes: &mut Notes,
 ) -> Option<ControllerChoice> {
+    let values = own_values(given, notes);
+    match kind.with(&values) {
+        Ok(maker) => Some(ControllerChoice::own(OwnChoice { name: name.to_owned(), values, maker })),
+        Err(text) => {
+            notes.note(chosen.origin, format!("controller \"{name}\": {text}"));
+            None
+        }
+    }
+}
+
+/// The values of keys beside `kind`, as they are given.
+pub(super) fn own_values(given: &[TomlEntry], notes: &mut Notes) -> OwnValues {
     let mut values = OwnValues::new();
     for given in given.iter().filter(|given| given.key != "kind") {
         let value = match &given.node.value {
@@ -96,13 +108,7 @@ fn own(
         };
         values.push((given.key.clone(), value));
     }
-    match kind.with(&values) {
-        Ok(maker) => Some(ControllerChoice::own(OwnChoice { name: name.to_owned(), values, maker })),
-        Err(text) => {
-            notes.note(chosen.origin, format!("controller \"{name}\": {text}"));
-            None
-        }
-    }
+    values
 }
 
 /// The value of a parameter; `None`: it is wrong, which has been noted.

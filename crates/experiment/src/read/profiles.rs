@@ -36,6 +36,10 @@ pub(super) fn filled(tree: &Node) -> Cow<'_, Node> {
         return Cow::Borrowed(tree);
     };
     let of = |flow: &Node| {
+        // Another transport stack has its own hosts.
+        if flow.get("stack").is_some() {
+            return None;
+        }
         let named = flow.get("profile").or(tree.get("profile")).cloned();
         let profile = named.unwrap_or_else(|| fragment(DEFAULT, flow.origin));
         word(&profile).is_some().then_some(profile)

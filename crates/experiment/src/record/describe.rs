@@ -165,6 +165,14 @@ fn loss(rule: &LossRule) -> Value {
 }
 
 fn flow(flow: &Flow) -> Value {
+    let mut described = flow_of_fairhaul(flow);
+    if let Some(stack) = flow.controller.stack() {
+        described["stack"] = json!(stack.identity());
+    }
+    described
+}
+
+fn flow_of_fairhaul(flow: &Flow) -> Value {
     let controlled = !matches!(flow.traffic, Traffic::Cbr { .. });
     let mut described = json!({
         "name": flow.name,

@@ -147,8 +147,9 @@ pub struct EventRow {
     /// seconds), `"recovered"` (what was outstanding when a packet was found lost or the timer
     /// ran out is acknowledged; value: the window) `"undone"` (nothing was lost, and the window
     /// is again what it was; value: when the first of the reductions and timeouts was that this
-    /// takes back, seconds) or `"mode"` (the controller does something else from now on; value:
-    /// the number that its page explains).
+    /// takes back, seconds), `"mode"` (the controller does something else from now on; value:
+    /// the number that its page explains) or `"closed"` (the transport stack of the flow has closed
+    /// the connection before its end).
     #[serde(deserialize_with = "json::kind")]
     pub kind: Name,
     /// Index of the flow.

@@ -155,6 +155,7 @@ impl RequestedScenario {
             Arc::new(BpfKind { folder: folder.clone(), object })
         };
         let named = self.objects.iter().map(|(name, path)| (name.clone(), kind(Some(path.clone()))));
-        named.chain([("bpf".to_owned(), kind(None))]).collect()
+        let controllers = named.chain([("bpf".to_owned(), kind(None))]).collect();
+        OwnKinds { controllers, stacks: None }
     }
 }

@@ -28,6 +28,11 @@ pub(super) struct Application {
 const ENDLESS: u64 = u64::MAX;
 
 impl Application {
+    /// How many packets are ready, the sent included.
+    pub(super) fn ready(&self) -> u64 {
+        self.ready
+    }
+
     /// Nothing is ready yet.
     pub(super) fn new(source: Source) -> Application {
         Application { source, ready: 0, is_scheduled: false }
@@ -77,7 +82,9 @@ impl Connection {
                 self.schedule_ready(network);
             }
         }
-        if self.datagrams.is_none() {
+        if self.stack.is_some() {
+            self.drive_sender(self.start, route, network);
+        } else if self.datagrams.is_none() {
             self.set_window(self.sender.window(), self.start, network);
             self.send_ready(self.start, route, network);
         }
@@ -104,7 +111,7 @@ impl Connection {
         }
     }
 
-    fn schedule_ready(&mut self, network: &mut Network) {
+    pub(super) fn schedule_ready(&mut self, network: &mut Network) {
         let application = self.application.as_mut().expect("packets become ready where an application is");
         if !application.is_scheduled {
             application.is_scheduled = true;
@@ -118,9 +125,11 @@ impl Connection {
     /// The application has one more packet ready, which waits for the window or leaves as a datagram; or it begins or
     /// ends to limit its sender.
     pub fn on_ready(&mut self, now: Time, route: &Route, network: &mut Network) {
+        let payload = self.sender.config().payload().0;
+        let sent = self.stack.as_ref().map_or(self.sender.next(), |stack| stack.written / payload);
         let application = self.application.as_mut().expect("packets become ready where an application is");
         let number = application.ready;
-        application.advance(now, self.sender.next());
+        application.advance(now, sent);
         let ready = application.ready;
         if self.datagrams.is_some() {
             let size = self.sender.config().packet;
@@ -129,6 +138,8 @@ impl Connection {
             let mut data = Data { number, stamped: now, size, packets, sending, ecn, cwr, congestion };
             self.send_data(&mut data, now, route, network);
             self.schedule_ready(network);
+        } else if self.stack.is_some() {
+            self.drive_sender(now, route, network);
         } else {
             self.sender.ready(ready);
             self.send_ready(now, route, network);

@@ -90,6 +90,9 @@ impl Connection {
     ) {
         self.data.launched += 1;
         network.limits.launched();
+        if let Some(stack) = &mut self.stack {
+            stack.sender.under_way.duplicate(data.number);
+        }
         if !data.opens() {
             network.ledger.copied(self.flow, data.stamped, arrives);
         }
@@ -126,13 +129,17 @@ impl Connection {
     pub(super) fn ack_crosses_alone(
         &mut self,
         link: u32,
-        ack: Ack,
+        ack: &mut Ack,
         now: Time,
         network: &mut Network,
     ) -> Option<Time> {
-        match self.offer_ack(link, &ack, now, network) {
+        match self.offer_ack(link, ack, now, network) {
+            Admission::Sent(departure) if departure.marked => {
+                ack.ecn = Ecn::Marked;
+                return Some(departure.arrives.min(network.ledger.end()));
+            }
             Admission::Sent(departure) => return Some(departure.arrives.min(network.ledger.end())),
-            Admission::Dropped => self.ack_dropped(ack, now, network),
+            Admission::Dropped => self.ack_dropped(*ack, now, network),
             Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
@@ -142,6 +149,9 @@ impl Connection {
     #[inline(never)]
     pub(super) fn data_dropped(&mut self, data: &Data, when: Time, network: &mut Network) {
         self.data.dropped += 1;
+        if let Some(stack) = &mut self.stack {
+            stack.sender.under_way.release(data.number);
+        }
         self.trace_data(PacketWhat::Dropped, data, when, network);
         if !data.opens() {
             network.ledger.lost(self.flow, data.stamped, when);
@@ -161,6 +171,26 @@ impl Connection {
         if departure.copies == 0 {
             return self.ack_dropped(*ack, departure.departs, network);
         }
+        if departure.marked {
+            let marked = Ack { ecn: Ecn::Marked, ..*ack };
+            return self.marked_ack_departs(leg, &marked, departure, route, network);
+        }
+        if departure.copies == 2 {
+            self.duplicate_ack(leg, *ack, departure.arrives, route, network);
+        }
+        self.forward_ack(leg + 1, ack, departure.arrives, route, network);
+    }
+
+    /// The same of a datagram that a queue has marked.
+    #[cold]
+    fn marked_ack_departs(
+        &mut self,
+        leg: usize,
+        ack: &Ack,
+        departure: Departure,
+        route: &Route,
+        network: &mut Network,
+    ) {
         if departure.copies == 2 {
             self.duplicate_ack(leg, *ack, departure.arrives, route, network);
         }
@@ -171,6 +201,9 @@ impl Connection {
     #[inline(never)]
     fn duplicate_ack(&mut self, leg: usize, ack: Ack, arrives: Time, route: &Route, network: &mut Network) {
         self.acks.launched += 1;
+        if let Some(stack) = &mut self.stack {
+            stack.receiver.under_way.duplicate(ack.next);
+        }
         self.forward_ack(leg + 1, &ack, arrives, route, network);
     }
 
@@ -178,6 +211,9 @@ impl Connection {
     #[inline(never)]
     pub(super) fn ack_dropped(&mut self, ack: Ack, when: Time, network: &mut Network) {
         self.acks.dropped += 1;
+        if let Some(stack) = &mut self.stack {
+            stack.receiver.under_way.release(ack.next);
+        }
         self.trace_ack(PacketWhat::AckDropped, &ack, when, network);
     }
 }

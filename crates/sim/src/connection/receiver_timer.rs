@@ -10,6 +10,9 @@ use crate::route::Route;
 impl Connection {
     /// The receiver's card may interrupt, or its delayed acknowledgement may be due.
     pub fn on_receiver_timer(&mut self, now: Time, route: &Route, network: &mut Network) {
+        if self.stack.is_some() {
+            return self.on_stack_receiver_timer(now, route, network);
+        }
         for scheduled in [&mut self.delayed_ack_at, &mut self.interrupt_at] {
             if *scheduled == now {
                 *scheduled = Time::NEVER;

@@ -56,7 +56,7 @@ impl Connection {
 
     /// Has the next transfer begin once all of this one has arrived.
     #[cold]
-    fn begin_next(&mut self, now: Time, network: &mut Network) {
+    pub(super) fn begin_next(&mut self, now: Time, network: &mut Network) {
         if self.sender.config().size == Some(self.in_order)
             && let Some(NextTransfer { transfer, pause }) = self.next.take()
         {
@@ -94,7 +94,7 @@ impl Connection {
     #[inline(never)]
     fn trace_ack_row(&self, trace: &mut PacketRecorder, what: PacketWhat, ack: Ack, now: Time) {
         let took = what == PacketWhat::AckReceived;
-        let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
+        let sender = (took && self.is_tcp).then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
         trace.keep(self.flow, now, || ack_row(self.serial, what, &ack, now, sender));
     }
 

@@ -15,7 +15,10 @@ impl Connection {
         if self.paced_at == now {
             self.paced_at = Time::NEVER;
             self.count_ready_at(now);
-            self.send_ready(now, route, network);
+            match self.stack {
+                Some(_) => self.drive_sender(now, route, network),
+                None => self.send_ready(now, route, network),
+            }
         }
     }
 
@@ -51,7 +54,7 @@ impl Connection {
     }
 
     /// The sender is asked again at `until`.
-    fn wake_sender(&mut self, until: Time, network: &mut Network) {
+    pub(super) fn wake_sender(&mut self, until: Time, network: &mut Network) {
         if self.paced_at != until {
             self.paced_at = until;
             network.events.push(until, EventKind::Paced.key(self.serial));
@@ -74,7 +77,9 @@ impl Connection {
             return; // an entry that an earlier one has replaced
         }
         self.timer_at = Time::NEVER;
-        if self.sender.timer() <= now {
+        if self.stack.is_some() {
+            self.on_stack_timer(now, route, network);
+        } else if self.sender.timer() <= now {
             let outcome = self.sender.on_timer(now);
             self.record_outcome(outcome, now, network);
             self.count_ready_at(now);

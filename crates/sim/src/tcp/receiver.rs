@@ -345,7 +345,7 @@ impl Receiver {
             ece: self.echoes,
             congestion,
             feedback,
-            window: None,
+            ..Ack::default()
         };
         if let Some(window) = &mut self.window {
             ack.window = NonZeroU32::new((window.packets_from(self.next) as u32).max(1));

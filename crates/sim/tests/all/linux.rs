@@ -333,7 +333,18 @@ impl Direct {
         let echo = self.stamps.get(newest as usize).copied().unwrap_or(Time::ZERO);
         let (opens, ece, congestion, feedback) = (false, false, false, 0);
         let blocks = reported.len() as u8;
-        Ack { next, echo, arrived: self.now, sack, blocks, opens, ece, congestion, feedback, window: None }
+        Ack {
+            next,
+            echo,
+            arrived: self.now,
+            sack,
+            blocks,
+            opens,
+            ece,
+            congestion,
+            feedback,
+            ..Ack::default()
+        }
     }
 
     /// An acknowledgement comes that many ms later: the numbers of what it lets go.

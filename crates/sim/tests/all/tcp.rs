@@ -37,7 +37,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
         ece: false,
         congestion: false,
         feedback: 0,
-        window: None,
+        ..Ack::default()
     }
 }
 

@@ -290,7 +290,7 @@ mod tests {
             ece: false,
             congestion: false,
             feedback: 0,
-            window: None,
+            ..Ack::default()
         }
     }
 

@@ -429,7 +429,7 @@ mod tests {
             ece,
             congestion,
             feedback,
-            window: None,
+            ..Ack::default()
         }
     }
 

@@ -1,0 +1,90 @@
+/* The interface of transport stacks in Fairhaul, version 1. SPDX-License-Identifier: Apache-2.0 OR MIT
+ *
+ * A stack is a shared library that exports FAIRHAUL_STACK. The engine makes both ends of a connection with `create`, carries
+ * their datagrams over a simulated network, and writes and reads the application's data.
+ *
+ * Time is an argument of every call, in picoseconds since the start of the run. A stack reads no clock, and draws random numbers
+ * from `seed` alone; two ends that are made with the same values and called in the same way give the same datagrams.
+ *
+ * After every call of `receive`, `on_timer` and `write` the engine calls `transmit` until it gives 0, and then `state`.
+ * One thread calls the functions of one end; several runs may have ends in several threads.
+ */
+#ifndef FAIRHAUL_STACK_H
+#define FAIRHAUL_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAIRHAUL_STACK_VERSION 1
+#define FAIRHAUL_NEVER UINT64_MAX
+#define FAIRHAUL_US UINT64_C(1000000)
+#define FAIRHAUL_MS UINT64_C(1000000000)
+
+/* The ECN bits of the IP header. */
+enum { FAIRHAUL_NOT_ECT = 0, FAIRHAUL_ECT_1 = 1, FAIRHAUL_ECT_0 = 2, FAIRHAUL_CE = 3 };
+
+/* Flags of a datagram. */
+enum {
+	FAIRHAUL_RETRANSMITS = 1, /* all that it carries has been sent before */
+	FAIRHAUL_OPENS = 2,       /* it opens the connection and carries no data: it counts as no data packet */
+};
+
+/* A key of the scenario beside `kind` and `streams`; a number as text, true or false as "true" or "false". */
+struct fairhaul_setting {
+	const char *name;
+	const char *value;
+};
+
+struct fairhaul_setup {
+	uint32_t role;   /* 0: the end that opens the connection and sends; 1: the end that receives */
+	uint32_t packet; /* the largest packet of the path in bytes, `headers` included; larger ones are dropped */
+	uint64_t seed;
+	uint64_t now;
+	const struct fairhaul_setting *settings;
+	size_t setting_count;
+};
+
+struct fairhaul_datagram {
+	size_t size;
+	uint32_t ecn;
+	uint32_t flags;
+	uint64_t not_before; /* it leaves then, or at once if that time has passed; the next one is not asked for before */
+};
+
+struct fairhaul_state {
+	uint64_t timer;      /* when `on_timer` is to be called, or FAIRHAUL_NEVER */
+	uint32_t closed;     /* 0: open; 1: the connection was closed; 2: the stack cannot go on, and the run ends with `reason` */
+	int32_t finished;    /* whether all that was written is acknowledged: 0, 1, or -1 if that is not known */
+	double cwnd;         /* bytes; NAN if that is not known */
+	double ssthresh;     /* bytes; INFINITY in the first slow start; NAN if that is not known */
+	uint64_t reductions; /* how often the window was reduced; UINT64_MAX if that is not known */
+};
+
+struct fairhaul_stack {
+	uint32_t version; /* FAIRHAUL_STACK_VERSION */
+	uint32_t headers; /* what the network adds to a datagram: 28 for UDP over IPv4, 0 if datagrams are IP packets */
+	const char *name;
+	const char *release;
+	/* Makes an end; NULL if it cannot, with the reason in `error`, a text of at most `room` bytes with its zero. An unknown
+	 * setting is such a reason. */
+	void *(*create)(const struct fairhaul_setup *setup, char *error, size_t room);
+	void (*destroy)(void *end);
+	/* A datagram arrives. */
+	void (*receive)(void *end, uint64_t now, const uint8_t *bytes, size_t size, uint32_t ecn);
+	/* Writes the next datagram, of at most `room` bytes; 0 if there is none, else 1. */
+	int (*transmit)(void *end, uint64_t now, uint8_t *bytes, size_t room, struct fairhaul_datagram *datagram);
+	/* The time of `timer` has come. */
+	void (*on_timer)(void *end, uint64_t now);
+	/* The application writes: how many bytes the stack takes. With `fin` the stream ends behind them. */
+	size_t (*write)(void *end, uint64_t now, uint32_t stream, const uint8_t *bytes, size_t size, int fin);
+	/* The application reads: how many bytes were written to `bytes`; 0 if none has arrived in order. */
+	size_t (*read)(void *end, uint64_t now, uint32_t stream, uint8_t *bytes, size_t room);
+	void (*state)(void *end, struct fairhaul_state *state);
+	/* Writes why the connection was closed, a text of at most `room` bytes with its zero. */
+	void (*reason)(void *end, char *text, size_t room);
+};
+
+/* What the library exports. */
+extern const struct fairhaul_stack FAIRHAUL_STACK;
+
+#endif

@@ -1,0 +1,96 @@
+//! What is quinn-proto's own in the end of a connection.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::BytesMut;
+use fairhaul_stack::Settings;
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+pub use quinn_proto::{AckFrequencyConfig, MtuDiscoveryConfig};
+use quinn_proto::{
+    Connection, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, ServerConfig,
+    TimeSource, Transmit,
+};
+use ring::hmac;
+
+/// What a stream may have unread: the product of 1 Gbit/s and 100 ms, rounded up.
+pub const STREAM_RECEIVE_WINDOW: u64 = 1 << 24;
+
+/// The generator of this thread follows from the seed of the end.
+pub fn reseed_thread() {
+    let _ = rand::rng().reseed(); // the back end of `chance` cannot fail
+}
+
+/// Of the seconds that tokens name.
+pub struct NoClock;
+
+impl TimeSource for NoClock {
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH
+    }
+}
+
+pub fn hmac_key() -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, &[0; 32])
+}
+
+pub fn cid_generator(
+    config: &mut EndpointConfig,
+    make: impl Fn() -> Box<dyn ConnectionIdGenerator> + Send + Sync + 'static,
+) {
+    config.cid_generator(make);
+}
+
+pub fn client_crypto(config: rustls::ClientConfig) -> Result<Arc<QuicClientConfig>, String> {
+    QuicClientConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
+}
+
+pub fn server_crypto(config: rustls::ServerConfig) -> Result<Arc<QuicServerConfig>, String> {
+    QuicServerConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
+}
+
+pub fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {
+    Endpoint::new(config, server, true, Some(seed))
+}
+
+pub fn handle(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    from: SocketAddr,
+    ecn: Option<EcnCodepoint>,
+    data: BytesMut,
+    answer: &mut Vec<u8>,
+) -> Option<DatagramEvent> {
+    endpoint.handle(now, from, None, ecn, data, answer)
+}
+
+pub fn poll_transmit(connection: &mut Connection, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    connection.poll_transmit(now, 1, buffer)
+}
+
+/// Window and threshold in bytes.
+pub fn window(connection: &mut Connection) -> (u64, Option<u64>) {
+    let controller = connection.congestion_state();
+    (controller.window(), controller.metrics().ssthresh)
+}
+
+/// The controller that the settings name, with an initial window in bytes.
+pub fn controller(
+    settings: &mut Settings,
+    window: Option<u64>,
+) -> Result<Arc<dyn ControllerFactory + Send + Sync>, String> {
+    let (mut cubic, mut reno, mut bbr) =
+        (CubicConfig::default(), NewRenoConfig::default(), BbrConfig::default());
+    if let Some(window) = window {
+        cubic.initial_window(window);
+        reno.initial_window(window);
+        bbr.initial_window(window);
+    }
+    Ok(match settings.word("controller", &["cubic", "newreno", "bbr"])? {
+        "newreno" => Arc::new(reno),
+        "bbr" => Arc::new(bbr),
+        _ => Arc::new(cubic),
+    })
+}

@@ -1,0 +1,77 @@
+"""The transport stacks that have names: quinn, noq and smoltcp (`make stacks`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fairhaul
+from fairhaul import ScenarioError
+from fairhaul.scenario.read import read_one
+from tools.stacks.repeat import BASE, STACKS, Case, differences
+
+LIBRARIES = Path(fairhaul.__file__).parent / "stacks"
+pytestmark = pytest.mark.skipif(
+    not (LIBRARIES / "libfairhaul_quinn.so").exists(), reason="`make stacks` builds the stacks"
+)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """One flow over 20 Mbit/s and 40 ms."""
+    file = tmp_path / "stack.toml"
+    file.write_text(BASE)
+    return file
+
+
+PATH: dict[str, str | float] = {
+    "bottleneck.rate": "20 Mbit/s",
+    "flow.stack.rtt": "40 ms",
+    "duration": "10 s",
+}
+
+
+def test_runs_of_every_stack_and_controller_repeat() -> None:
+    cases = [
+        Case(stack, {"controller": controller}, number, 0.3)
+        for stack, controller in STACKS
+        for number in (1, 2)
+    ]
+    assert not differences(cases)
+
+
+@pytest.mark.parametrize(("stack", "controller"), STACKS)
+def test_a_stack_fills_a_link_alone(scenario: Path, stack: str, controller: str) -> None:
+    """Of what the link carries at least 1200 of 1500 bytes of a packet are payload.
+
+    smoltcp waits for a timeout of a second after the losses of slow start, and without a controller
+    it fills the queue with retransmissions.
+    """
+    own = {"flow.stack.stack": stack, "flow.stack.stack.controller": controller}
+    settings: dict[str, str | float] = {**PATH, **own}
+    (flow,) = fairhaul.run(scenario, settings).measures[0]["flows"]
+    share = {"smoltcp": 0.3}.get(stack, 0.7) if controller != "none" else 0
+    assert share * 20e6 < flow["goodput_bps"] < 20e6
+
+
+def test_the_settings_of_a_stack(scenario: Path) -> None:
+    def mistake(**settings: str | float) -> str:
+        own = {f"flow.stack.stack.{key}": value for key, value in settings.items()}
+        with pytest.raises(ScenarioError) as error:
+            read_one(scenario, own)
+        return "\n".join(error.value.args)
+
+    assert 'did you mean "cubic"' in mistake(controller="cubik")
+    assert 'did you mean "controller"' in mistake(contoller="cubic")
+    assert "wanted a number from 1 to 1000" in mistake(packet_threshold=0)
+    with pytest.raises(ScenarioError, match='did you mean "quinn"'):
+        read_one(scenario, {"flow.stack.stack": "quin"})
+
+
+def test_streams_share_a_transfer(scenario: Path) -> None:
+    own: dict[str, str | float] = {"flow.stack.traffic": "1 MB", "flow.stack.stack.streams": 4}
+    record = fairhaul.run(scenario, PATH | own).records[0]
+    (transfer,) = record.transfer.iter_rows(named=True)
+    assert transfer["bytes"] == 1_000_000
+    assert transfer["end_s"] > 0.4

@@ -1,0 +1,161 @@
+"""Transport stacks as flows, from the one that `fairhaul new-stack` begins."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import fairhaul
+from fairhaul import RunError, ScenarioError, cli
+from fairhaul.scenario.read import read_one
+from fairhaul.scenario.template import new_stack
+from tools.stacks.repeat import Case, differences
+
+SHORT: dict[str, str | float] = {"duration": "10 s", "warmup": "1 s"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(new_stack("arq", tmp_path_factory.mktemp("stacks")))
+
+
+def built(folder: Path) -> Path:
+    """Compile a stack, as a user does."""
+    done = subprocess.run(["make"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return folder
+
+
+def changed(made: Path, folder: Path, old: str, new: str, before: str = "") -> Path:
+    """Compile the stack with one change of its source, and give its scenario."""
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+    source = folder / "arq.c"
+    text = source.read_text()
+    assert old in text
+    source.write_text(before + text.replace(old, new))
+    built(folder)
+    return folder / "first.toml"
+
+
+def test_a_stack_is_a_flow_beside_others(made: Path) -> None:
+    result = fairhaul.run(made / "first.toml", SHORT)
+    mine, other = result.records[0].meta["scenario"]["flows"]
+    assert mine["stack"].startswith("arq 0.1, library ")
+    assert "stack" not in other
+    figures = {flow["name"]: flow for flow in result.measures[0]["flows"]}
+    assert figures["mine"]["goodput_bps"] > 0.02 * 20e6
+    assert sum(flow["link_share"] or 0 for flow in figures.values()) > 0.9
+    assert figures["mine"]["loss_events"] > 0
+    assert figures["mine"]["cwnd_mean"] > 1
+
+
+def test_an_application_limits_a_stack(made: Path) -> None:
+    """It writes 1 Mbit/s in packets of 1500 B, of which 1460 B are payload."""
+    settings = {
+        "flow.mine.traffic.kind": "limited",
+        "flow.mine.traffic.rate": "1 Mbit/s",
+        "flow.other.traffic": "1 kB",
+        "flow.mine.stack.initial_window": 20,
+    }
+    figures = fairhaul.run(made / "first.toml", SHORT | settings).measures[0]["flows"][0]
+    assert figures["goodput_bps"] == pytest.approx(1e6 * 1460 / 1500, rel=0.02)
+    assert figures["loss_rate"] == 0
+
+
+def test_the_same_seed_gives_the_same_record_and_a_rebuilt_library_is_another(
+    made: Path, tmp_path: Path
+) -> None:
+    losses: dict[str, str | float] = {"bottleneck.loss": 0.01}
+    question = read_one(made / "first.toml", SHORT | losses)
+    first, again = (fairhaul.run(made / "first.toml", SHORT | losses).records[0] for _ in range(2))
+    assert first.flow_series.equals(again.flow_series)
+    assert first.event.equals(again.event)
+    scenario = changed(made, tmp_path, "double window = 10", "double window = 11")
+    assert read_one(scenario, SHORT | losses).identity() != question.identity()
+
+
+def test_a_transfer_completes_when_all_of_it_is_acknowledged(made: Path) -> None:
+    settings = {"flow.mine.traffic": "1 MB", "bottleneck.loss": 0.02, "flow.other.traffic": "1 kB"}
+    record = fairhaul.run(made / "first.toml", {"duration": "60 s"} | settings).records[0]
+    mine = [row for row in record.transfer.iter_rows(named=True) if row["bytes"] == 1_000_000]
+    assert len(mine) == 1
+    assert mine[0]["end_s"] > 1_000_000 * 8 / 20e6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (".version = FAIRHAUL_STACK_VERSION", ".version = 99", "compiled for version 99 of"),
+        ("FAIRHAUL_STACK =", "OTHER =", "it exports no FAIRHAUL_STACK"),
+        ("return end;\n}", 'snprintf(error, room, "no room");\n\treturn NULL;\n}', "no room"),
+    ],
+)
+def test_a_library_that_is_no_stack_is_refused(
+    made: Path, tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    scenario = changed(made, tmp_path, old, new)
+    with pytest.raises(ScenarioError, match=expected):
+        fairhaul.run(scenario, SHORT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            ".size = HEADER + size",
+            ".size = 70000 + size",
+            "transmit gives 7.* bytes, and its buffer",
+        ),
+        ("size_t taken = size <", "size_t taken = 99999 + size <", "write takes .* bytes"),
+        (".timer = end->timer,", ".timer = 1,", "state gives a timer that has passed"),
+        ("if (end->timer > now)\n\t\t\treturn 0;", "return 0;", "timer that has passed"),
+        ("end->sends ? setup->now : FAIRHAUL_NEVER", "FAIRHAUL_NEVER", "would never begin"),
+        (".timer = end->timer,", ".timer = end->timer, .closed = 2,", "closes no connection"),
+    ],
+)
+def test_a_stack_that_breaks_the_interface_ends_the_run_with_a_sentence(
+    made: Path, tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    scenario = changed(made, tmp_path, old, new)
+    with pytest.raises(RunError, match=expected):
+        fairhaul.run(scenario, SHORT)
+
+
+def test_the_keys_of_a_stack(made: Path) -> None:
+    def mistakes(**settings: str | int) -> str:
+        overrides = {key.replace("__", "."): value for key, value in settings.items()}
+        with pytest.raises(ScenarioError) as error:
+            read_one(made / "first.toml", overrides)
+        return "\n".join(error.value.args)
+
+    assert "not possible with a" in mistakes(flow__mine__controller="cubic")
+    assert 'unknown setting "window"' in mistakes(flow__mine__stack__window=3)
+    assert "from 1 to 100" in mistakes(flow__mine__stack__streams=0)
+    assert "No such file" in mistakes(flow__mine__stack="./other.so")
+
+
+def test_a_stack_that_reads_a_clock_is_found(made: Path, tmp_path: Path) -> None:
+    """Its initial window is planted: by the nanoseconds of the clock."""
+    clock = "double window; struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);"
+    scenario = changed(
+        made,
+        tmp_path,
+        "double window = 10;",
+        f"{clock} window = 2 + t.tv_nsec % 97;",
+        "#include <time.h>\n",
+    )
+    library = str(scenario.parent / "libarq.so")
+    (found,) = differences([Case(library, {}, 0, 0.2)])
+    assert "in one process" in str(found)
+    assert not differences([Case(str(made / "libarq.so"), {}, 0, 0.2)])
+
+
+def test_a_stack_is_begun_whole_or_not_at_all(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.status_of(["new-stack", "arq", "--in", str(made.parent)]) == 2
+    assert "it is there already" in capsys.readouterr().err
