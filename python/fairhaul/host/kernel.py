@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     )
 
 
-ONE_PRODUCT = {"kind": "droptail", "capacity": "1 bdp"}
-"""The queue of the path on which a controller is read; its parameters do not depend on it."""
+ONE_PRODUCT = {"kind": "xcp", "capacity": "1 bdp"}
+"""The queue of the path on which a controller is read; its parameters do not depend on it. A router
+of XCP serves every controller, and one of them needs it."""
 
 
 def ports() -> list[Port]:
