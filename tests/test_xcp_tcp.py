@@ -37,7 +37,9 @@ def flow(name: str, controller: str, start_s: float) -> dict[str, object]:
     return {"name": name, "controller": controller, "start": start, "packet_bytes": 1000}
 
 
-def record(duration_s: float, rows: dict[str, list[object]] | None = None) -> Record:
+def record(
+    duration_s: float, rows: dict[str, list[object]] | None = None, engine: str = "sim"
+) -> Record:
     scenario = {
         "duration_s": duration_s,
         "links": [{"rate_bps": 8e6}],
@@ -45,7 +47,7 @@ def record(duration_s: float, rows: dict[str, list[object]] | None = None) -> Re
     }
     none = pl.DataFrame()
     series = none if rows is None else pl.DataFrame(rows)
-    meta = {"scenario": scenario}
+    meta = {"engine": engine, "scenario": scenario}
     return Record(meta=meta, flow_series=series, link_series=none, transfer=none, event=none)
 
 
@@ -71,6 +73,10 @@ def test_a_share_counts_headers() -> None:
     shares = by_second(record(2, rows))
     assert shares[XCP] == pytest.approx([25, 0])
     assert shares[TCP] == pytest.approx([50, 10])
+    # On Linux time stamps take 12 B of each packet, and options of XCP 16 B.
+    shares = by_second(record(2, rows, engine="linux"))
+    assert shares[XCP] == pytest.approx([25 * 940 / 932, 0])
+    assert shares[TCP] == pytest.approx([50 * 960 / 948, 10 * 960 / 948])
 
 
 def test_a_share_is_there_once_it_stays() -> None:

@@ -22,7 +22,8 @@ def main(only: str | None) -> None:
     with tempfile.TemporaryDirectory(prefix="fairhaul-") as folder:
         command = ["cargo", "run", "-q", "-p", "fairhaul-ports", "--example", "objects", "--"]
         subprocess.run([*command, folder], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        objects = sorted(Path(folder).glob("*.bpf.o"))
+        # The program of XCP's options writes to what its calls read, and is not recorded.
+        objects = sorted(set(Path(folder).glob("*.bpf.o")) - {Path(folder) / "xcp.bpf.o"})
         if only is not None:
             objects = [file for file in objects if _port(file) in only.split(",")]
         results = [_compare(file) for file in objects]

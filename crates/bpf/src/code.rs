@@ -17,6 +17,8 @@ pub(crate) enum Op {
     SignedDiv, SignedRem, SignedDiv32, SignedRem32,
     /// Extends the sign of the lower 8, 16 or 32 bits.
     Sign8, Sign16, Sign32, Sign8In32, Sign16In32,
+    /// Turns the order of the lower 2, 4 or 8 bytes, as between a host and the network.
+    Swap2, Swap4, Swap8,
     Always, Equal, Above, AtLeast, AnyBit, Differs, Greater, NotLess, Below, AtMost, Less, NotGreater,
     Equal32, Above32, AtLeast32, AnyBit32, Differs32, Greater32, NotLess32, Below32, AtMost32, Less32, NotGreater32,
     Load1, Load2, Load4, Load8, LoadSigned1, LoadSigned2, LoadSigned4,
@@ -189,7 +191,7 @@ const JUMPS_32: [Option<Op>; 14] = [
     Some(Op::Less32), Some(Op::NotGreater32),
 ];
 
-/// The operation of a word; `None` for atomic operations, packets, byte order and what is unknown.
+/// The operation of a word; `None` for atomic operations, packets and what is unknown.
 fn operation(word: Word) -> Option<Op> {
     let high = usize::from(word.opcode >> 4);
     let sized = |ops: [Op; 4]| Some(ops[usize::from(word.opcode >> 3 & 3)]);
@@ -200,6 +202,13 @@ fn operation(word: Word) -> Option<Op> {
             sized([Op::LoadSigned4, Op::LoadSigned2, Op::LoadSigned1, Op::Load8])
         }
         2 | 3 if word.opcode & 0xe0 == 0x60 => sized([Op::Store4, Op::Store2, Op::Store1, Op::Store8]),
+        // To the order of the network, and the unconditional form.
+        4 | 7 if matches!(word.opcode, 0xdc | 0xd7) => match word.number {
+            16 => Some(Op::Swap2),
+            32 => Some(Op::Swap4),
+            64 => Some(Op::Swap8),
+            _ => None,
+        },
         4 => signed(ARITHMETIC_32.get(high).copied()?, word.offset),
         7 => signed(ARITHMETIC.get(high).copied()?, word.offset),
         5 => JUMPS.get(high).copied().flatten(),

@@ -210,6 +210,9 @@ fn arithmetic(op: Op, a: u64, b: u64) -> u64 {
         Op::Sign32 => sign32(b),
         Op::Sign8In32 => low(sign8(b) as u32),
         Op::Sign16In32 => low(sign16(b) as u32),
+        Op::Swap2 => (a as u16).swap_bytes().into(),
+        Op::Swap4 => low(a32.swap_bytes()),
+        Op::Swap8 => a.swap_bytes(),
         Op::Add32 => low(a32.wrapping_add(b32)),
         Op::Sub32 => low(a32.wrapping_sub(b32)),
         Op::Mul32 => low(a32.wrapping_mul(b32)),
@@ -324,6 +327,14 @@ mod tests {
         assert_eq!(with(0xc7, -8, 1), -4i64 as u64);
         assert_eq!(with(0x77, -8, 1), (-8i64 as u64) >> 1);
         assert_eq!(with(0xc4, -8, 1), u64::from(-4i32 as u32));
+    }
+
+    #[test]
+    fn the_order_of_bytes_is_turned_and_the_rest_is_zero() {
+        assert_eq!(with(0xdc, 0x0102_0304, 16), 0x0403);
+        assert_eq!(with(0xdc, 0x0102_0304, 32), 0x0403_0201);
+        assert_eq!(with(0xd7, 0x0102_0304, 64), 0x0403_0201_0000_0000);
+        assert!(run(&[word(0xdc, 0, 0, 0, 8), END]).is_err());
     }
 
     /// Counts to 10: r0 += 1; if r0 < 10 go back two.

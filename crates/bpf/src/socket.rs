@@ -146,12 +146,12 @@ impl Socket {
     }
 
     /// The storage that the controller has made for the socket; empty without one. Objects have one at most.
-    pub(crate) fn storage(&self) -> &[u64] {
+    pub fn storage(&self) -> &[u64] {
         self.storage_address().map_or(&[], |address| self.machine.memory.words(address))
     }
 
     /// The same, to be changed.
-    pub(crate) fn storage_mut(&mut self) -> &mut [u64] {
+    pub fn storage_mut(&mut self) -> &mut [u64] {
         match self.storage_address() {
             Some(address) => self.machine.memory.words_mut(address),
             None => &mut [],

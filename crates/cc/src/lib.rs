@@ -103,4 +103,5 @@ pub mod words {
     pub use crate::highspeed::HighspeedGrowth;
     pub use crate::scalable::ScalableVariant;
     pub use crate::synctcp::{PhasesApply, SynctcpVariant, Trend};
+    pub use crate::xcp::XcpVariant;
 }

@@ -23,7 +23,7 @@ pub struct Xcp {
 
 words! {
     /// What an acknowledgement carries of the answers.
-    enum XcpVariant {
+    pub enum XcpVariant {
         /// Those since the last acknowledgement.
         Spec = "spec",
         /// Their sum.

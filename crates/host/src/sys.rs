@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
+pub mod cgroups;
 pub mod ethtool;
 pub mod packet_socket;
 pub mod simulated;

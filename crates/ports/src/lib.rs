@@ -7,7 +7,7 @@
 mod note;
 
 pub use fairhaul_bpf::{Control, Delivery, Error, NAME_BYTES, Sample, Socket, TableEntry};
-pub use note::{Note, PREFIX, PortParameter};
+pub use note::{Note, PREFIX, PortParameter, has_section};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 

@@ -127,6 +127,11 @@ fn initial(elf: &Elf<'_>, section: &str, offset: usize) -> Option<u32> {
     Some(u32::from_le_bytes(elf.section(section)?.get(offset..offset.checked_add(4)?)?.try_into().ok()?))
 }
 
+/// Whether an object has a section of this name.
+pub fn has_section(elf: &[u8], name: &str) -> bool {
+    Elf::parse(elf).is_ok_and(|elf| elf.section(name).is_some())
+}
+
 fn parameter(line: &str, elf: &Elf) -> Option<PortParameter> {
     let mut parts = line.splitn(5, '|');
     let name = parts.next()?.to_string();

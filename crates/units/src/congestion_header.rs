@@ -22,6 +22,16 @@ impl Fixed {
         Fixed((parts / 1_000_000_000_000).min(u32::MAX.into()) as u32)
     }
 
+    /// The number in the header.
+    pub fn parts(self) -> u32 {
+        self.0
+    }
+
+    /// A number of a header.
+    pub fn of_parts(parts: u32) -> Fixed {
+        Fixed(parts)
+    }
+
     /// Seconds.
     pub fn as_secs(self) -> f64 {
         f64::from(self.0) / PARTS_PER_SECOND as f64

@@ -81,6 +81,10 @@ def _values(key: PortParameter) -> str:
     multiple=True,
 )
 @flag("--replace", "With --route: replace the controller that the route has.")
+@option(
+    "--cgroup PATH",
+    "For xcp: the cgroup whose connections have its options of TCP; default: all processes.",
+)
 @dry_run_option
 @json_option
 def install(

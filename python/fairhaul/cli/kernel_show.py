@@ -27,6 +27,8 @@ def show_status(status: Mapping[str, Any]) -> None:
             screen.print(f"    default of {where}")
         for route in port["routes"]:
             screen.print(f"    route {route}")
+        if port["cgroup"]:
+            screen.print(f"    options of TCP: connections of {port['cgroup']}")
     flows = [flow for port in status["ports"] for flow in port["flows"]]
     if flows:
         screen.print(flow_table("Connections", flows))

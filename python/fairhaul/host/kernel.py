@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     )
 
 
-ONE_PRODUCT = {"kind": "droptail", "capacity": "1 bdp"}
-"""The queue of the path on which a controller is read; its parameters do not depend on it."""
+ONE_PRODUCT = {"kind": "xcp", "capacity": "1 bdp"}
+"""The queue of the path on which a controller is read; its parameters do not depend on it. A router
+of XCP serves every controller, and one of them needs it."""
 
 
 def ports() -> list[Port]:
@@ -87,6 +88,7 @@ def install(  # noqa: PLR0913 - one argument for each option of the command
     namespaces: Sequence[str] = (),
     routes: Sequence[str] = (),
     replace: bool = False,
+    cgroup: str | None = None,
     dry_run: bool = False,
     on_event: OnEvent = ignored,
 ) -> Installed:
@@ -102,6 +104,8 @@ def install(  # noqa: PLR0913 - one argument for each option of the command
         routes: use the eBPF port for new connections over the routes with these prefixes, such as
             `10.1.0.0/16`, or `10.1.0.0/16 metric 100` if several routes have the prefix.
         replace: take the place of a controller that such a route already sets.
+        cgroup: for `xcp`, the cgroup whose connections have its options of TCP; else those of all
+            processes.
         dry_run: report every change, but make none.
         on_event: called with every step.
 
@@ -118,7 +122,13 @@ def install(  # noqa: PLR0913 - one argument for each option of the command
         "routes": list(routes),
         "replace": replace,
     }
-    request = {"do": "install", "ports": specs, "scope": scope, "dry_run": dry_run}
+    request = {
+        "do": "install",
+        "ports": specs,
+        "scope": scope,
+        "cgroup": cgroup,
+        "dry_run": dry_run,
+    }
     return cast("Installed", ask(request, on_event))
 
 

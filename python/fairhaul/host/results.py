@@ -154,6 +154,7 @@ class InstalledPort(TypedDict):
     """The parameters that are on or off."""
     owner: Owner | None
     routes: list[str]
+    cgroup: str | None
     flows: list[KernelFlow]
     connections_without_data: int
 

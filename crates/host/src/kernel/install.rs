@@ -6,17 +6,23 @@ use serde_json::{Value, json};
 use super::default_scope::{DefaultScope, withdraw};
 use super::install_store::{InstallRecord, InstallStore};
 use super::{pinned, self_test};
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
+use crate::ports::cgroup::Cgroup;
 use crate::ports::install_spec::{InstallSpec, ResolvedInstall, freezes_short_paths, written};
+use crate::ports::load::has_options;
 use crate::ports::{capabilities, congestion, load, probe};
 use crate::signals;
 use crate::steps::{Steps, warn};
+use crate::sys::cgroups::root_of_cgroups;
 
 /// The request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
     ports: Vec<InstallSpec>,
+    /// The cgroup to which the programs of ports for options of TCP are attached; else that of all processes.
+    #[serde(default)]
+    cgroup: Option<String>,
     #[serde(default)]
     scope: DefaultScope,
     #[serde(default)]
@@ -28,7 +34,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     let steps = Steps::new(request.dry_run);
     let installs =
         request.ports.iter().map(InstallSpec::resolve).collect::<Result<Vec<ResolvedInstall>>>()?;
-    check(&installs, &request.scope)?;
+    check(&installs, &request.scope, request.cgroup.as_deref())?;
     probe::require()?;
     capabilities::keep_needed_of_lab()?;
     request.scope.check()?;
@@ -42,7 +48,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     }
     let _blocked = signals::block_interrupts()?;
     store.prepare(steps)?;
-    let done = installs.iter().try_for_each(|install| install_one(store, install, &request.scope, steps));
+    let done = installs.iter().try_for_each(|install| install_one(store, install, request, steps));
     if let Err(error) = done {
         undo(store, &installs);
         return Err(error);
@@ -52,7 +58,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     Ok(json!({ "installed": names, "dry_run": request.dry_run }))
 }
 
-fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
+fn check(installs: &[ResolvedInstall], scope: &DefaultScope, cgroup: Option<&str>) -> Result<()> {
     scope.check_names()?;
     if installs.is_empty() {
         return Err(Error::refused("name a controller; `fairhaul kernel list` lists them"));
@@ -67,6 +73,9 @@ fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
     }
     if !scope.is_empty() && installs.len() > 1 {
         return Err(Error::refused("only one controller can be a default; install the others separately"));
+    }
+    if cgroup.is_some() && !installs.iter().any(|install| has_options(&install.elf)) {
+        return Err(Error::refused("--cgroup is for a controller that needs options of TCP, such as xcp"));
     }
     let frozen = installs.iter().find(|install| freezes_short_paths(&install.note.name, &install.values));
     match frozen {
@@ -101,7 +110,7 @@ fn check_free(store: &InstallStore, name: &str) -> Result<()> {
 fn install_one(
     store: &InstallStore,
     install: &ResolvedInstall,
-    scope: &DefaultScope,
+    request: &Install,
     steps: Steps,
 ) -> Result<()> {
     let ResolvedInstall { note, name, .. } = install;
@@ -111,11 +120,28 @@ fn install_one(
     let set: Vec<String> = set.collect();
     let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
     let which = [&note.name, " ", &note.version].concat();
-    steps.step(format!("load {} as {name}{set} and pin it", which.trim_end()), || {
+    let options = has_options(&install.elf).then_some(request.cgroup.as_deref());
+    let to = options.map(|name| name.map_or("all processes".into(), |name| format!("the cgroup {name}")));
+    record.cgroup = to.clone();
+    let attached = to.map(|to| {
+        format!(
+            ", and attach its program for options of TCP to {to}; a connection has these options only if the other \
+             host has such a program, too"
+        )
+    });
+    let what = format!("load {} as {name}{set} and pin it{}", which.trim_end(), attached.unwrap_or_default());
+    steps.step(what, || {
         store.write(&record)?;
-        pinned::pin(load::load(install)?, store, name)
+        let mut loaded = load::load(install)?;
+        if let Some(name) = options {
+            match name {
+                Some(name) => loaded.attach_options(Cgroup::open(Some(name))?)?,
+                None => loaded.attach_options(root_of_cgroups().when("the cgroup of all processes")?)?,
+            }
+        }
+        pinned::pin(loaded, store, name)
     })?;
-    scope.apply(store, &mut record, steps)
+    request.scope.apply(store, &mut record, steps)
 }
 
 /// Undoes a failed request; a change that cannot be undone is left for `remove`.

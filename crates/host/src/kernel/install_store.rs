@@ -4,6 +4,7 @@
 //! ```text
 //! /run/fairhaul/bpf/<name>/link     keeps the eBPF port registered with the kernel
 //! /run/fairhaul/bpf/<name>/data     its parameters
+//! /run/fairhaul/bpf/<name>/options  keeps its program for options of TCP attached to a cgroup, if it has one
 //! /run/fairhaul/<name>.json         its record, with the scopes of which it is the default
 //! ```
 //!
@@ -62,6 +63,9 @@ pub struct InstallRecord {
     pub namespaces: Vec<(String, String)>,
     /// The routes that use it, as `ip route` printed them before.
     pub routes: Vec<String>,
+    /// The cgroup of its program for options of TCP, if it has one.
+    #[serde(default)]
+    pub cgroup: Option<String>,
 }
 
 impl InstallRecord {
@@ -76,6 +80,7 @@ impl InstallRecord {
             default_before: None,
             namespaces: Vec::new(),
             routes: Vec::new(),
+            cgroup: None,
         }
     }
 }
@@ -114,6 +119,11 @@ impl InstallStore {
     /// The pinned parameters of `name`.
     pub fn data(&self, name: &str) -> PathBuf {
         self.pins(name).join("data")
+    }
+
+    /// The pinned link of the program of `name` for options of TCP.
+    pub fn options(&self, name: &str) -> PathBuf {
+        self.pins(name).join("options")
     }
 
     fn bpf(&self) -> PathBuf {
@@ -230,7 +240,7 @@ impl InstallStore {
 
     /// Removes the pins and the record of `name`.
     pub fn remove(&self, name: &str) -> Result<()> {
-        for pin in [self.link(name), self.data(name)] {
+        for pin in [self.link(name), self.data(name), self.options(name)] {
             fs::remove_file(&pin).or_else(ignore_missing).when(pin.display())?;
         }
         fs::remove_dir(self.pins(name)).or_else(ignore_missing).when(self.pins(name).display())?;

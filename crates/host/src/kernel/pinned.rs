@@ -14,18 +14,18 @@ use crate::ports::load::Loaded;
 pub fn pin(loaded: Loaded, store: &InstallStore, name: &str) -> Result<()> {
     let pins = store.pins(name);
     fs::create_dir(&pins).when(pins.display())?;
-    loaded.pin(&store.data(name), &store.link(name))
+    loaded.pin(&store.data(name), &store.options(name), &store.link(name))
 }
 
 /// Removes a pinned eBPF port from the kernel at once. Flows that use it keep it until they end.
 pub fn unregister(store: &InstallStore, name: &str) -> Result<()> {
-    let pin = store.link(name);
-    if !pin.exists() {
-        return Ok(());
+    for pin in [store.link(name), store.options(name)] {
+        if pin.exists() {
+            let link = Link::open(&pin).when(pin.display())?;
+            // If another program has removed it, nothing is left to do.
+            let _ = link.detach();
+        }
     }
-    let link = Link::open(&pin).when(pin.display())?;
-    // If another program has removed it, nothing is left to do.
-    let _ = link.detach();
     Ok(())
 }
 

@@ -3,17 +3,18 @@
 
 use fairhaul_experiment::grid;
 use fairhaul_path::impair::LossRule;
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::queue::{Capacity, QueueChoice, Site};
 use fairhaul_units::{Rate, Span, Time};
 
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::device::DeviceKind;
+use crate::lab::network_counts::NetworkCounts;
 use crate::lab::tcp_info::Info;
 use crate::lab::traffic::{LabTransfer, run_transfers};
-use crate::lab::{Dumbbell, Lab};
+use crate::lab::{Dumbbell, Lab, Layout};
 use crate::ports::install_spec::ResolvedInstall;
-use crate::ports::load;
+use crate::ports::{cgroup, load};
 
 /// How long the flow of a self-test lasts.
 const DURATION: Span = Span::from_ms(1500);
@@ -29,13 +30,22 @@ const LEAST_SHARE: f64 = 0.35;
 pub fn run(install: &ResolvedInstall) -> Result<()> {
     let values = install.note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
     let hidden = ResolvedInstall { name: load::hidden_name(), values, ..install.clone() };
-    let _loaded = load::load(&hidden)?;
-    flow(&hidden.name).when(format!("the self-test of {} failed", install.note.name))
+    let mut loaded = load::load(&hidden)?;
+    let test = || format!("the self-test of {} failed", install.note.name);
+    if !load::has_options(&install.elf) {
+        return flow(&hidden.name, path().layout()).map(drop).when(test());
+    }
+    loaded.attach_options(cgroup::of_this_process()?)?;
+    let counts = flow(&hidden.name, path_of_router()).when(test())?;
+    if counts.answered == 0 {
+        return Err(Error::failed(format!("{}: no packet had its option ({counts:?})", test())));
+    }
+    Ok(())
 }
 
 /// A flow over a path that loses packets must make progress, and must react to losses.
-fn flow(name: &str) -> Result<()> {
-    let lab = Lab::with(DeviceKind::of_router(), path().layout())?;
+fn flow(name: &str, layout: Layout) -> Result<NetworkCounts> {
+    let lab = Lab::with(DeviceKind::of_router(), layout)?;
     let clock = Clock::starting_in(Span::from_ms(50))?;
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1))?;
     let mut last: Option<Info> = None;
@@ -60,7 +70,7 @@ fn flow(name: &str) -> Result<()> {
     if info.retransmitted == 0 || info.ssthresh.is_none() || info.cwnd < 1 {
         return Err(Error::failed(format!("packets were lost, but the flow did not react ({info:?})")));
     }
-    Ok(())
+    Ok(passed.counts)
 }
 
 fn path() -> Dumbbell {
@@ -71,4 +81,14 @@ fn path() -> Dumbbell {
         loss: Some(LossRule::Every(LOST_EVERY)),
         connections: 1,
     }
+}
+
+/// The same with a router of XCP.
+fn path_of_router() -> Layout {
+    let mut layout = path().layout();
+    let link = &mut layout.links[0];
+    let site = Site { rate: link.rate, delay: link.delay, capacity: link.capacity, mark: link.mark };
+    let choice = QueueChoice::named("xcp").expect("it is in the catalogue");
+    link.queue = choice.resolved(&site, layout.mtu).expect("its defaults fit any link");
+    layout
 }

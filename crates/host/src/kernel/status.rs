@@ -34,6 +34,8 @@ pub struct InstalledPort {
     switches: Option<Vec<String>>,
     owner: Option<Owner>,
     routes: Vec<String>,
+    /// Whose connections have its options of TCP, if it needs them.
+    cgroup: Option<String>,
 }
 
 /// The installed eBPF ports and their connections. Without root, only what every user may see.
@@ -82,7 +84,7 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
     let units = record.as_ref().map(units);
     let switches = record.as_ref().map(switches);
     Ok(match record {
-        Some(InstallRecord { port, version, owner, routes, .. }) => InstalledPort {
+        Some(InstallRecord { port, version, owner, routes, cgroup, .. }) => InstalledPort {
             name: name.to_string(),
             port: Some(port),
             version: Some(version),
@@ -97,6 +99,7 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
                 .filter(|line| is_on_route(name, line))
                 .map(|line| Route::of(line).bare)
                 .collect(),
+            cgroup,
         },
         None => InstalledPort {
             name: name.to_string(),
@@ -108,6 +111,7 @@ pub fn port(store: &InstallStore, name: &str) -> Result<InstalledPort> {
             switches,
             owner: None,
             routes: Vec::new(),
+            cgroup: None,
         },
     })
 }

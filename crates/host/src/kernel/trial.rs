@@ -3,7 +3,6 @@
 //! All of it belongs to this process: the program of the lot, its maps, and the socket for connections that end. So
 //! nothing is left, whatever ends the process.
 
-mod cgroup;
 mod closed;
 mod lot;
 mod transfers;
@@ -16,12 +15,12 @@ use nix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::cgroup::Cgroup;
 use self::closed::ClosedFlows;
 use self::lot::{Lot, MOST, Prefix, Settings};
 use self::transfers::Transfers;
 use super::route::{RouteName, more_specific};
 use crate::error::{Context, Error, Result};
+use crate::ports::cgroup::Cgroup;
 use crate::ports::{capabilities, congestion};
 use crate::steps::{Steps, say};
 

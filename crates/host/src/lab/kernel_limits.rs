@@ -70,11 +70,6 @@ impl KernelLimits {
             return Ok(()); // it has none
         }
         let (name, kernel) = (flow.controller.name(), kernel_name(flow, kernel_names));
-        if flow.controller.entry.header.0 > 0 {
-            return Err(format!(
-                "controller \"{name}\": its packets need a header that the kernel does not have"
-            ));
-        }
         let object = flow.controller.own.is_some() && !kernel_names.contains_key(&identity(flow));
         if object || !self.controllers.iter().any(|known| known == kernel) {
             return Err(self.missing(name, kernel, object));

@@ -48,6 +48,7 @@ mod traced_windows;
 pub mod traffic;
 pub mod tun;
 mod veth;
+mod xcp_option;
 
 pub use clean::{Clean, clean};
 pub use device::DeviceKind;

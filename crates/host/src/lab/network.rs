@@ -6,6 +6,7 @@
 
 mod departures;
 mod in_kernel;
+mod requests;
 mod tracing;
 
 use fairhaul_experiment::{Grid, Hop, Ledger};
@@ -22,6 +23,7 @@ use super::network_counts::NetworkCounts;
 use super::queued_packet::QueuedPacket;
 use super::standstill::Waits;
 use departures::Departures;
+use requests::Requests;
 use tracing::PacketTracer;
 
 /// A packet in flight.
@@ -67,6 +69,7 @@ pub struct Network {
     kernel_queues: KernelQueues,
     /// By link: the departure for which a service was last scheduled.
     services: Vec<Option<Time>>,
+    requests: Requests,
     events: EventQueue,
     /// Packets that hosts have just sent.
     sent: Lane,
@@ -97,6 +100,7 @@ impl Network {
             ports: ports.map(|(link, spec)| LinkPort::new(spec, link, layout.seed, counts_bytes)).collect(),
             kernel_queues: KernelQueues::of(&layout.links),
             services: vec![None; layout.links.len()],
+            requests: Requests::of(&layout.links),
             routes: layout.routes.clone(),
             bottlenecks: layout.bottlenecks.clone(),
             flows: layout.connections.clone(),
@@ -113,11 +117,6 @@ impl Network {
             tracer: None,
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
-    }
-
-    /// Keeps this much of the beginning of each packet, for hosts that read no payload.
-    pub fn keep_only(&mut self, bytes: usize) {
-        self.kept = bytes;
     }
 
     /// A host has sent a packet at `now`, which must not run backwards. A packet of no connection is not carried.
@@ -285,7 +284,8 @@ impl Network {
                     sending,
                     counted,
                 };
-                self.offer(link, QueuedPacket { slot, at_link }, now);
+                let congestion = self.request(link, slot, connection, kind);
+                self.offer(link, QueuedPacket { slot, at_link, congestion }, now);
             }
         }
     }
@@ -353,6 +353,7 @@ impl Network {
             return self.drop(packet, departs);
         }
         let slot = packet.slot;
+        self.answer(slot, packet.congestion);
         let packet = &mut self.packets[slot as usize];
         if marked {
             mark(&mut packet.bytes);

@@ -17,6 +17,12 @@ pub struct NetworkCounts {
     pub inside: u64,
     /// Packets from hosts that belong to no connection; they are not carried.
     pub strays: u64,
+    /// Requests that an XCP router has answered.
+    #[serde(default)]
+    pub answered: u64,
+    /// Packets with data that came to an XCP router without a request, after others of their connection had asked.
+    #[serde(default)]
+    pub without_request: u64,
 }
 
 impl NetworkCounts {

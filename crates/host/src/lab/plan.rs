@@ -324,6 +324,16 @@ impl Refusals {
 
     /// A queue of the kernel has a device whose packets leave at one rate, and nothing before it.
     fn of_link(&mut self, link: &LinkSpec, limits: &KernelLimits) {
+        if link
+            .queue
+            .settings
+            .pairs()
+            .any(|(parameter, value)| parameter.name == "virtual" && value.number() == Some(1.0))
+        {
+            let reason =
+                "virtual: requests between kernels have no room for what routers need to know of others";
+            self.add("link", &link.name, reason.into());
+        }
         let Some(qdisc) = link.queue.qdisc.as_deref() else { return };
         let mut refuse =
             |reason: &str| self.add("link", &link.name, format!("queue = \"{qdisc}\": {reason}"));
@@ -452,8 +462,17 @@ mod tests {
         );
         let refusal = refused("controller = { kind = \"cubic\", beta = 0.5 }", &none);
         assert!(refusal.contains("no parameter \"beta\""), "{refusal}");
-        let refusal = refused("controller = \"xcp\"", &none);
-        assert!(refusal.contains("a header that the kernel does not have"), "{refusal}");
+    }
+
+    #[test]
+    fn a_router_of_xcp_cannot_know_of_others() {
+        let mut scenario = scenario(&flow("controller = \"xcp\""));
+        let asking = scenario.flows[0].clone();
+        let kernel_names = KernelNames::from([(identity(&asking), "reno".into())]);
+        plan(&scenario, &kernel_names).expect("its port is there");
+        scenario.links[0].queue.settings.set("virtual", 1.0);
+        let refusal = plan(&scenario, &kernel_names).expect_err("it is refused").to_string();
+        assert!(refusal.contains("virtual: requests"), "{refusal}");
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub struct QueuedPacket {
     /// Its slot in the network.
     pub slot: u32,
     pub at_link: LinkPacket,
+    /// What it asks of an XCP router, if it comes to one.
+    pub congestion: Option<CongestionHeader>,
 }
 
 impl Packet for QueuedPacket {
@@ -17,10 +19,10 @@ impl Packet for QueuedPacket {
     }
 
     fn congestion(&self) -> Option<&CongestionHeader> {
-        None
+        self.congestion.as_ref()
     }
 
     fn congestion_mut(&mut self) -> Option<&mut CongestionHeader> {
-        None
+        self.congestion.as_mut()
     }
 }

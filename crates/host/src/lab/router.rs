@@ -151,6 +151,10 @@ impl Lab {
         let stop = Arc::new(AtomicBool::new(false));
         let connections = self.layout.connections.len() as u32;
         let network = Network::new(&self.layout, grid);
+        let network = match self.layout.mode {
+            Mode::Exact => network.with_checksums(),
+            Mode::Fast => network,
+        };
         let router = Router {
             joiners: self.hosts.iter().map(|_| Joiner::default()).collect(),
             hosts: self.hosts.clone(),

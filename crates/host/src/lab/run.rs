@@ -19,6 +19,7 @@ use super::tcp_info::Info;
 use super::tcp_probe::ProbeSample;
 use super::traced_windows::TracedWindows;
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
+use super::xcp_option::REQUEST;
 use crate::error::{Context, Error, Result};
 use crate::ports::capabilities;
 
@@ -160,6 +161,7 @@ fn payload(scenario: &Scenario, flow: u32) -> u64 {
     let flow = &scenario.flows[flow as usize];
     let headers = match flow.traffic {
         Traffic::Cbr { .. } => DATAGRAM_HEADERS,
+        _ if flow.controller.entry.header.0 > 0 => HEADER + TIME_STAMPS + REQUEST,
         _ => HEADER + TIME_STAMPS,
     };
     (flow.packet - headers).0

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fairhaul_bpf::BpfMaker;
 use fairhaul_cc::words::{
     BicVariant, GhstcpVariant, HighspeedGrowth, MinimumOver, PhasesApply, RenoDecrease, RttEstimate,
-    ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest,
+    ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest, XcpVariant,
 };
 use fairhaul_experiment::Flow;
 use fairhaul_ports::{Note, PortParameter};
@@ -16,8 +16,8 @@ use super::flow_controller::{KernelNames, identity};
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
 use crate::ports::install_spec::ResolvedInstall;
-use crate::ports::load::{Loaded, hidden_name, load};
-use crate::ports::{capabilities, congestion};
+use crate::ports::load::{Loaded, has_options, hidden_name, load};
+use crate::ports::{capabilities, cgroup, congestion};
 
 /// The largest train of the eBPF port of FHSTCP, `TRAIN_BYTES`.
 const TRAIN: Bytes = Bytes(64_000);
@@ -53,7 +53,11 @@ pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
             None => port(flow),
         };
         let Some(install) = needed.transpose()? else { continue };
-        ports._loaded.push(load(&install)?);
+        let mut loaded = load(&install)?;
+        if has_options(&install.elf) {
+            loaded.attach_options(cgroup::of_this_process()?)?;
+        }
+        ports._loaded.push(loaded);
         ports.names.insert(known, install.name);
     }
     Ok(ports)
@@ -214,6 +218,10 @@ fn of_word(port: &str, key: &str, value: f64) -> Option<&'static [(&'static str,
             ScalableVariant::Kelly => Some(&[]),
             ScalableVariant::Linux => None,
         },
+        // Feedback is a sum in either case, and a lost acknowledgement loses none.
+        ("xcp", "variant") => match Word::from_value(value) {
+            XcpVariant::Spec | XcpVariant::XcpR => Some(&[]),
+        },
         ("synctcp", "variant") => Some(match Word::from_value(value) {
             SynctcpVariant::Modified => &[],
             // The original Sync-TCP is the modified one whose phases of the start are empty.
@@ -268,9 +276,10 @@ mod tests {
     use fairhaul_experiment::read;
 
     fn flow(controller: &str) -> Flow {
+        let queue = if controller.contains("xcp") { "xcp" } else { "droptail" };
         let text = format!(
             "profile = \"plain\"\nduration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
-             queue = {{ kind = \"droptail\", capacity = \"20 ms\" }}\n[[flow]]\nname = \"F\"\ncontroller = {controller}\n"
+             queue = {{ kind = \"{queue}\", capacity = \"20 ms\" }}\n[[flow]]\nname = \"F\"\ncontroller = {controller}\n"
         );
         read(&text, "test", &[]).expect("it is a scenario").base.flows[0].clone()
     }

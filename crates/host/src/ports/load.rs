@@ -2,7 +2,8 @@
 //! kernel's verifier, registered, and pinned if it is to stay.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::process;
 use std::sync::Mutex;
@@ -10,7 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use fairhaul_ports::{NAME_BYTES, PREFIX, PortParameter, TableEntry};
 use libbpf_rs::query::ProgInfoIter;
-use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program};
+use libbpf_rs::{
+    Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program, ProgramType,
+};
 
 use super::install_spec::ResolvedInstall;
 use crate::error::{Context, Error, Result};
@@ -28,11 +31,18 @@ const LINES_SHOWN: usize = 12;
 /// The messages of libbpf since they were last taken.
 static LIBBPF_LOG: Mutex<String> = Mutex::new(String::new());
 
+/// Whether an object has a program that writes and reads options of TCP.
+pub fn has_options(elf: &[u8]) -> bool {
+    fairhaul_ports::has_section(elf, "sockops")
+}
+
 /// A registered eBPF port, which is removed when this is dropped, unless it was pinned.
 #[derive(Debug)]
 pub struct Loaded {
     object: Object,
     link: Link,
+    /// Of the program that writes and reads options, while it is attached to a cgroup.
+    options: Option<Link>,
 }
 
 /// Has the kernel count how long programs run, until the result is dropped.
@@ -54,10 +64,21 @@ pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
         .find(|map| map.name() == install.note.table.variable.as_str())
         .ok_or_else(|| Error::refused("the object has no struct_ops table"))?;
     let link = table.attach_struct_ops().map_err(explained)?;
-    Ok(Loaded { object, link })
+    Ok(Loaded { object, link, options: None })
 }
 
 impl Loaded {
+    /// Attaches the program that writes and reads options of TCP to a cgroup, beside the programs of others, if the
+    /// object has one.
+    pub fn attach_options(&mut self, cgroup: impl AsFd) -> Result<()> {
+        if let Some(program) =
+            self.object.progs_mut().find(|program| program.prog_type() == ProgramType::SockOps)
+        {
+            self.options = Some(program.attach_cgroup(cgroup.as_fd().as_raw_fd()).map_err(io::Error::other)?);
+        }
+        Ok(())
+    }
+
     /// How long its programs have run while [`count_program_time`] was in effect.
     pub fn ran_ns(&self) -> Result<u64> {
         let ids = self.object.progs().map(|program| Program::id_from_fd(program.as_fd()));
@@ -67,12 +88,15 @@ impl Loaded {
         Ok(own.map(|program| program.run_time_ns).sum())
     }
 
-    /// Pins its parameters and its registration, so that it stays when this process ends.
-    pub fn pin(mut self, parameters: &Path, link: &Path) -> Result<()> {
+    /// Pins its parameters, its program for options and its registration, so that it stays when this process ends.
+    pub fn pin(mut self, parameters: &Path, options: &Path, link: &Path) -> Result<()> {
         if let Some(mut data) =
             self.object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA))
         {
             data.pin(parameters).when(parameters.display())?;
+        }
+        if let Some(attached) = &mut self.options {
+            attached.pin(options).when(options.display())?;
         }
         self.link.pin(link).when(link.display())
     }

@@ -2,6 +2,7 @@
 //! loading a port into the kernel.
 
 pub mod capabilities;
+pub mod cgroup;
 pub mod congestion;
 pub mod install_spec;
 pub mod load;

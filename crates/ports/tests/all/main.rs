@@ -8,3 +8,4 @@ mod ranges;
 mod same;
 mod socket;
 mod tables;
+mod xcp;

@@ -7,9 +7,9 @@ use std::sync::mpsc::{self, Receiver};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, MapCore, MapFlags, RingBuffer};
 
-use super::cgroup::Cgroup;
 use super::transfers::OpenedFlow;
 use crate::error::{Context, Error, Result};
+use crate::ports::cgroup::Cgroup;
 use crate::tracing::CheckedObject;
 
 /// The name of the program in the kernel.

@@ -1,4 +1,4 @@
-//! What the network does with packets in queues of the kernel, in the engine `linux`.
+//! What the network does in the engine `linux` alone: with packets in queues of the kernel, and with payload.
 
 use fairhaul_path::{Departure, LinkLedger};
 use fairhaul_units::{Ecn, Time};
@@ -8,6 +8,11 @@ use crate::lab::headers::Headers;
 use crate::lab::kernel_queue::Waiting;
 
 impl Network {
+    /// Keeps this much of the beginning of each packet, for hosts that read no payload.
+    pub fn keep_only(&mut self, bytes: usize) {
+        self.kept = bytes;
+    }
+
     /// Calls `hand` for every packet that has come to a queue of the kernel since the last call, with the number of its
     /// device, and the mark by which the packet is known when it leaves.
     pub fn hand_to_kernel(&mut self, mut hand: impl FnMut(u8, u32, &[u8])) {

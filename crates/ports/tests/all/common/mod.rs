@@ -28,9 +28,10 @@ pub fn ports() -> Vec<Object> {
     objects()
 }
 
-/// Those whose window grows by `cong_avoid`; BBR moves its window itself.
+/// Those whose window grows by `cong_avoid`; BBR moves its window itself, and XCP follows routers.
 pub fn growing() -> Vec<Object> {
-    let grows = |object: &Object| !Socket::new(object.elf).unwrap().has_control();
+    let grows =
+        |object: &Object| object.note.name != "xcp" && !Socket::new(object.elf).unwrap().has_control();
     ports().into_iter().filter(grows).collect()
 }
 
@@ -129,6 +130,10 @@ impl Pair {
             min_rtt: Span::from_ms(1_000_000),
             offset: rtt / 2,
         }
+    }
+
+    pub fn srtt(&self) -> Span {
+        self.srtt
     }
 
     pub fn cwnd(&self) -> u32 {

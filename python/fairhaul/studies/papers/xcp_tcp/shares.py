@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from fairhaul.record.record import Record
+from fairhaul.scenario.engines import FACTS, Facts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +32,8 @@ OVER_S, STAYS_S, NEAR, MATCH = 5, 10, 0.1, 2.0
 LATE_S = 30
 # Short transfers that begin later may have no time to end.
 LEFT_S = 10.0
-# Headers beside the payload, and what XCP's own adds to them.
-HEADERS, CONGESTION = 40, 20
+# What XCP adds to the headers of a packet: its header, or an option of TCP on hosts with a kernel.
+CONGESTION, OPTION = 20, 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +100,16 @@ def numbers(record: Record, _: Mapping[str, Any]) -> Numbers:
     return {**values, **_last(last, seconds), **_router(record, last.start_s + MEAN_S)}
 
 
+def on_hosts(record: Record, _: Mapping[str, Any]) -> dict[str, float | None]:
+    """Give the shares of a run that real hosts can make, % of the link.
+
+    They are of the last phase that lasts longer than the time in which slow start ends.
+    """
+    last = [each for each in phases(record) if each.end_s - each.start_s > MEAN_S][-1]
+    seconds = {who: share[: last.end_s] for who, share in by_second(record).items()}
+    return {**_last(last, seconds), f"{XCP} due": last.due(XCP)}
+
+
 def _last(phase: Phase, seconds: Mapping[str, Floats]) -> dict[str, float | None]:
     """Give what the flows have once all have arrived, and how far it is from what is due."""
     settled = slice(phase.start_s + MEAN_S, phase.end_s)
@@ -141,7 +152,8 @@ def by_second(record: Record) -> dict[str, Floats]:
     bits = {who: np.zeros(length) for who in CLASSES}
     for name, at, payload in rows.iter_rows():
         if at < length:
-            bits[_class(flows[name])][at] += payload * _on_the_wire(flows[name]) * 800 / rate
+            worth = _on_the_wire(flows[name], FACTS[record.meta["engine"]])
+            bits[_class(flows[name])][at] += payload * worth * 800 / rate
     return bits
 
 
@@ -149,10 +161,11 @@ def _class(flow: Mapping[str, object]) -> str:
     return XCP if flow["controller"] == "xcp" else TCP
 
 
-def _on_the_wire(flow: Mapping[str, object]) -> float:
+def _on_the_wire(flow: Mapping[str, object], engine: Facts) -> float:
     """Give what a flow's packets are, over their payload."""
     size = float(str(flow["packet_bytes"]))
-    return size / (size - HEADERS - (CONGESTION if _class(flow) == XCP else 0))
+    of_xcp = (OPTION if engine.kernel else CONGESTION) if _class(flow) == XCP else 0
+    return size / (size - engine.header_bytes - of_xcp)
 
 
 def _router(record: Record, from_s: int) -> dict[str, float | None]:

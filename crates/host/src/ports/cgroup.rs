@@ -1,16 +1,19 @@
-//! The cgroup whose connections take part in a trial: a folder of the file system cgroup2, held open.
+//! The cgroup to whose connections a program is attached: a folder of the file system cgroup2, held open.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, fstatfs};
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
+use crate::sys::cgroups::root_of_cgroups;
 
 /// The mounts of this process.
 const MOUNTS: &str = "/proc/self/mountinfo";
+/// Its cgroups.
+const OWN: &str = "/proc/self/cgroup";
 
 /// An open cgroup.
 #[derive(Debug)]
@@ -58,12 +61,21 @@ impl AsFd for Cgroup {
     }
 }
 
+/// The cgroup of this process, which is also that of the processes that it starts.
+pub fn of_this_process() -> Result<File> {
+    let root = root_of_cgroups().when("cannot open the cgroups")?;
+    let cgroups = fs::read_to_string(OWN)?;
+    let own = cgroups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let own = own.ok_or_else(|| Error::failed("this process is in no cgroup of version 2"))?;
+    Ok(File::open(format!("/proc/self/fd/{}/{own}", root.as_raw_fd()))?)
+}
+
 /// Where the cgroups of version 2 are mounted.
 fn root() -> Result<PathBuf> {
     let mounts = fs::read_to_string(MOUNTS)?;
     mounts.lines().find_map(mounted).ok_or_else(|| {
         Error::refused(
-            "no file system cgroup2 is mounted here, and a trial attaches its program to a cgroup; for example: \
+            "no file system cgroup2 is mounted here, and the program is attached to a cgroup; for example: \
              mkdir /run/cgroup && mount -t cgroup2 none /run/cgroup",
         )
     })

@@ -1,0 +1,166 @@
+"""XCP on Linux: senders that ask in options of TCP, and the router of the simulator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import fairhaul
+from tests.inside_linux import inside
+from tests.kernel_host import PYTHON, locked, needs_kernel
+from tests.linux_program import needs_linux
+
+HEAD = """\
+title    = "XCP on Linux"
+duration = "%s"
+warmup   = "%s"
+packet   = "1500 B"
+profile  = "linux-tcp"
+
+[bottleneck]
+rate  = "%s"
+delay = "10 ms"
+queue = { kind = "%s", capacity = "1 bdp" }
+"""
+FLOW = """
+[[flow]]
+name       = "%s"
+rtt        = "%s"
+controller = "%s"
+"""
+# Of a packet of 1500 B: what the kernel's headers, time stamps and the request leave.
+PAYLOAD = {"xcp": 1432 / 1500, "reno": 1448 / 1500}
+
+
+def path(
+    *flows: tuple[str, str], queue: str = "xcp", seconds: int = 12, rate: str = "50 Mbit/s"
+) -> str:
+    """Give a scenario of flows, each with its round-trip time and controller."""
+    names = "ABC"
+    head = HEAD % (f"{seconds} s", f"{seconds // 3} s", rate, queue)
+    return head + "".join(FLOW % (names[i], rtt, who) for i, (rtt, who) in enumerate(flows))
+
+
+def measured(scenario: str, engine: Literal["sim", "lab", "linux"]) -> Mapping[str, Any]:
+    """Run a scenario once, and give its figures."""
+    return fairhaul.run(scenario, engine=engine, seeds=1).measures[0]
+
+
+def shares(figures: Mapping[str, Any], *controllers: str) -> list[float]:
+    """Give what each flow has of the link, headers included."""
+    pairs = zip(figures["flows"], controllers, strict=True)
+    return [flow["link_share"] / PAYLOAD[who] for flow, who in pairs]
+
+
+@needs_linux
+def test_two_flows_share_the_link_as_in_the_simulator_without_loss_or_a_queue() -> None:
+    scenario = path(("40 ms", "xcp"), ("120 ms", "xcp"))
+    figures = measured(scenario, "linux")
+    near, far = shares(figures, "xcp", "xcp")
+    link = figures["links"][0]
+    assert link["utilization"] >= 0.95
+    assert near == pytest.approx(0.5, rel=0.05)
+    assert far == pytest.approx(0.5, rel=0.05)
+    assert link["queue_mean_s"] <= 2e-3
+    assert all(flow["loss_rate"] == 0 for flow in figures["flows"])
+    simulated = measured(scenario, "sim")["links"][0]
+    assert link["utilization"] >= 0.9 * simulated["utilization"]
+
+
+# Flows at once over 20 Mbit/s, drop-tail and 40 ms: prints what arrives at each port, in bytes.
+SEND = """\
+import os, socket, struct, sys, threading, time
+
+def send(name, port):
+    flow = socket.socket()
+    flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+    flow.connect((os.environ["FAIRHAUL_PEER"], port))
+    end = time.monotonic() + 40
+    while time.monotonic() < end:
+        flow.send(bytes(20_000))
+    info = flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 200)
+    print(port, struct.unpack_from("Q", info, 120)[0], flush=True)
+
+threads = [
+    threading.Thread(target=send, args=(name, 5001 + number))
+    for number, name in enumerate(sys.argv[1:])
+]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+os._exit(0)
+"""
+RECEIVE = """\
+import socket, sys
+
+flow = socket.create_server(("", int(sys.argv[1]))).accept()[0]
+while flow.recv(1 << 16):
+    pass
+"""
+
+
+def received(folder: Path, command: str, *controllers: str, before: str = "") -> list[int]:
+    """Give what flows deliver on a drop-tail path, with the port installed by a command."""
+    send, receive = folder / "send.py", folder / "receive.py"
+    send.write_text(SEND)
+    receive.write_text(RECEIVE)
+    ports = range(5001, 5001 + len(controllers))
+    receivers = tuple(f"{PYTHON} {receive} {port}" for port in ports)
+    line = f"{before}{PYTHON} -m fairhaul kernel install xcp {command} >&2 && {PYTHON} {send} $*"
+    done = inside("sh", "-c", line, "sh", *controllers, receivers=receivers)
+    assert done.returncode == 0, done.stderr
+    amounts = {int(port): int(amount) for port, amount in map(str.split, done.stdout.splitlines())}
+    return [amounts[port] for port in ports]
+
+
+@needs_linux
+@pytest.mark.parametrize(
+    "command",
+    ["", "--cgroup /run/cgroup/others"],
+    ids=["with a program at the receiver", "without one"],
+)
+def test_where_no_router_answers_it_is_reno(command: str, tmp_path: Path) -> None:
+    made = "mkdir /run/cgroup && mount -t cgroup2 none /run/cgroup && mkdir /run/cgroup/others && "
+    before, line = (made, command) if command else ("", command)
+    asking, plain = received(tmp_path, line, "fh_xcp", "reno", before=before)
+    assert 0.4 <= asking / (asking + plain) <= 0.6
+
+
+@needs_linux
+def test_xcp_is_installed_with_its_program_and_removed() -> None:
+    fairhaul_ = f"{PYTHON} -m fairhaul kernel"
+    steps = (
+        f"{fairhaul_} install xcp --dry-run >&2 && {fairhaul_} install xcp --set line=1000 >&2 && "
+        f"{fairhaul_} status --json && {fairhaul_} remove --all >&2 && "
+        "bpftool prog show name fh_xcp_option >&2 ; true"
+    )
+    done = inside("sh", "-c", steps)
+    (found,) = json.loads(done.stdout)["ports"]
+    assert (found["state"], found["cgroup"]) == ("installed", "all processes")
+    assert found["parameters"]["line"] == 1000
+    assert "the other host has such a program, too" in done.stderr
+    assert "sock_ops" not in done.stderr.split("remove fh_xcp")[1]
+
+
+@needs_linux
+def test_lost_packets_and_acknowledgements_cost_little() -> None:
+    lossy = path(("40 ms", "xcp")).replace("[bottleneck]", "[bottleneck]\nloss = 0.01")
+    lossy = lossy.replace("[bottleneck]", "[bottleneck]\nreverse_loss = 0.01")
+    real = measured(lossy, "linux")["links"][0]["utilization"]
+    # With proportional rate reduction the simulator's XCP undoes a reduction by the next answer.
+    simulated = measured(lossy + 'recovery = "sack"\n', "sim")["links"][0]["utilization"]
+    assert real >= 0.9 * simulated
+
+
+@needs_kernel
+def test_this_kernel_gives_two_flows_what_is_due() -> None:
+    with locked():
+        figures = measured(path(("40 ms", "xcp"), ("120 ms", "xcp")), "lab")
+    near, far = shares(figures, "xcp", "xcp")
+    # On a busy machine packets come in bursts, and wait.
+    assert near + far >= 0.9
+    assert near / far == pytest.approx(1, rel=0.25)
+    assert all(flow["loss_rate"] < 1e-3 for flow in figures["flows"])
