@@ -32,6 +32,17 @@ impl Packet for QueuedPacket {
         }
     }
 
+    /// What reports a gap, or counts marks in an option, says something of its own [LINUX, cake_ack_filter].
+    fn covers(&self, other: &QueuedPacket) -> bool {
+        let (DataOrAck::Ack(ack), DataOrAck::Ack(other_ack)) = (&self.content, &other.content) else {
+            return false;
+        };
+        let is_plain = other_ack.blocks == 0 && !other_ack.accurate.has_counters() && !other_ack.opens;
+        let same =
+            self.serial == other.serial && ack.ece == other_ack.ece && ack.accurate == other_ack.accurate;
+        is_plain && same && ack.next >= other_ack.next
+    }
+
     fn congestion(&self) -> Option<&CongestionHeader> {
         match &self.content {
             DataOrAck::Data(data) => data.congestion.as_ref(),
@@ -71,7 +82,7 @@ pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::{SACK_BLOCKS, SackBlock, Time};
+    use fairhaul_units::{AccurateEcn, SACK_BLOCKS, SackBlock, Time};
 
     use super::*;
 
@@ -80,9 +91,20 @@ mod tests {
     fn an_acknowledgement_cannot_be_marked() {
         for (opens, ece) in [(true, false), (false, false), (false, true)] {
             let (sack, congestion, feedback) = ([SackBlock::default(); SACK_BLOCKS], false, 0);
-            let (echo, arrived, window) = (Time::ZERO, Time::ZERO, None);
-            let ack =
-                Ack { next: 1, echo, arrived, sack, blocks: 0, opens, ece, congestion, feedback, window };
+            let (echo, arrived, window, accurate) = (Time::ZERO, Time::ZERO, None, AccurateEcn::default());
+            let ack = Ack {
+                next: 1,
+                echo,
+                arrived,
+                sack,
+                blocks: 0,
+                opens,
+                ece,
+                accurate,
+                congestion,
+                feedback,
+                window,
+            };
             assert_eq!(ack_at_link(0, 0, &ack).ecn, Ecn::NotCapable);
         }
     }

@@ -6,7 +6,7 @@ use crate::wire::{Pipe, at, config};
 use fairhaul_cc::{AckEvent, Builtin, Congestion, Controller, ControllerChoice, Needs, Window};
 use fairhaul_experiment::{Hold, Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Receiver, Sender, SenderConfig};
-use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Sending, Span, Time};
+use fairhaul_units::{AccurateEcn, Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Sending, Span, Time};
 
 /// A sender of Linux without initial slow start.
 fn linux(window: f64) -> SenderConfig {
@@ -333,7 +333,19 @@ impl Direct {
         let echo = self.stamps.get(newest as usize).copied().unwrap_or(Time::ZERO);
         let (opens, ece, congestion, feedback) = (false, false, false, 0);
         let blocks = reported.len() as u8;
-        Ack { next, echo, arrived: self.now, sack, blocks, opens, ece, congestion, feedback, window: None }
+        Ack {
+            next,
+            echo,
+            arrived: self.now,
+            sack,
+            blocks,
+            opens,
+            ece,
+            accurate: AccurateEcn::default(),
+            congestion,
+            feedback,
+            window: None,
+        }
     }
 
     /// An acknowledgement comes that many ms later: the numbers of what it lets go.
