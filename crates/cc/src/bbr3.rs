@@ -1,9 +1,8 @@
 //! BBR, version 3 [BBRV3]: BBR that also bounds its packets in flight by the losses that it sees.
 //!
-//! As version 1 it paces at the rate that the path delivers. It probes for more only every two or
-//! three seconds, or as often as standard TCP would lose; between probes it leaves room for others.
-//! Where a probe loses more than 2 %, what was in flight bounds the window from then on, and
-//! loss between probes lowers a second pair of bounds until the next probe.
+//! As version 1 it paces at the rate that the path delivers. It probes for more only every two or three seconds, or as
+//! often as standard TCP would lose; between probes it leaves room for others. Where a probe loses more than 2 %, what was
+//! in flight bounds the window from then on, and loss between probes lowers a second pair of bounds until the next probe.
 
 mod bounds;
 mod cycle;

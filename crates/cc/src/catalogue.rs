@@ -205,6 +205,9 @@ macro_rules! catalogue {
             fn on_feedback(&mut self, window: &mut Window, change: f64, srtt: Span) {
                 match self { $(Builtin::$kind(c) => c.on_feedback(window, change, srtt),)+ Builtin::Own(c) => c.on_feedback(window, change, srtt) }
             }
+            fn on_ecn_feedback(&mut self, accurate: bool) {
+                match self { $(Builtin::$kind(c) => c.on_ecn_feedback(accurate),)+ Builtin::Own(c) => c.on_ecn_feedback(accurate) }
+            }
             fn mode(&self) -> Option<u8> {
                 match self { $(Builtin::$kind(c) => c.mode(),)+ Builtin::Own(c) => c.mode() }
             }
@@ -259,6 +262,7 @@ catalogue! {
     Cdg = "cdg",
     LedbatPlusPlus = "ledbat++",
     Copa = "copa",
+    Prague = "prague",
 }
 
 #[cfg(test)]

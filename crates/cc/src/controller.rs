@@ -162,6 +162,9 @@ pub struct Needs {
     /// Acknowledgements are to say exactly which packets were marked [RFC 8257, 3.2], and not, as usual, that some were
     /// [RFC 3168, 6.1.3].
     pub exact_echo: bool,
+    /// It reduces the window for marks itself, from [`AckEvent::marked`], and the window grows while they come. Where feedback
+    /// is not [accurate](Controller::on_ecn_feedback), this does not apply.
+    pub own_marks: bool,
     /// An acknowledgement is to bring the sum of all answers of routers so far, and not of those since the last
     /// acknowledgement: then a lost one takes nothing with it.
     pub feedback_sum: bool,
@@ -246,6 +249,12 @@ pub trait Controller {
     /// An acknowledgement brought what routers answer: a change of the rate, packets/s.
     fn on_feedback(&mut self, window: &mut Window, change: f64, srtt: Span) {
         let _ = (window, change, srtt);
+    }
+
+    /// The connection is open, and its ends have agreed on how marks are reported: accurately [RFC 9768], or only that there
+    /// were some, or not at all. Called once if the flow has requested accurate feedback.
+    fn on_ecn_feedback(&mut self, accurate: bool) {
+        let _ = accurate;
     }
 
     /// What it is doing, for a controller with several modes: a number that its page explains.

@@ -114,7 +114,7 @@ impl Sender {
         let unmarked =
             if self.controller.needs().exact_echo { (capacity + MARKED_BEYOND) as u64 } else { u64::MAX };
         for number in 0..packets {
-            if number == unmarked {
+            if number == unmarked && !self.controller.needs().own_marks {
                 self.congestion(Cause::Mark, packets);
             }
             self.acknowledge(packets, number, number >= unmarked);

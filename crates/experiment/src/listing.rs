@@ -189,7 +189,20 @@ mod tests {
         assert_eq!(dctcp.gauges.iter().map(|gauge| gauge.name).collect::<Vec<_>>(), ["alpha"]);
         assert_eq!(
             names(queues()),
-            ["droptail", "red", "pie", "sred", "ack_filter", "codel", "fq_codel", "xcp", "xcp_tcp"]
+            [
+                "droptail",
+                "red",
+                "pie",
+                "sred",
+                "ack_filter",
+                "codel",
+                "fq_codel",
+                "dualpi2",
+                "fq",
+                "cake",
+                "xcp",
+                "xcp_tcp"
+            ]
         );
         assert_eq!(names(counters()), ["exact", "sred", "nred"]);
         assert_eq!(

@@ -7,7 +7,9 @@ use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::link::{Departure, LinkTotals, Wire};
 use crate::packet::{Packet, PacketKind};
-use crate::queue::{AckFilter, Capacity, Codel, DepartureDropTail, DepartureRule, FqCodel, Queued, Xcp};
+use crate::queue::{
+    AckFilter, Cake, Capacity, Codel, DepartureDropTail, DepartureRule, DualPi2, Fq, FqCodel, Queued, Xcp,
+};
 use crate::schedule::{Pace, Schedule};
 use crate::token_bucket::BucketRule;
 
@@ -34,6 +36,9 @@ enum Queue<T> {
     AckFilter(AckFilter<T>),
     Codel(crate::queue::CodelRule, Codel<T>),
     FqCodel(crate::queue::FqCodelRule, FqCodel<T>),
+    DualPi2(Box<DualPi2<T>>),
+    Fq(Box<Fq<T>>),
+    Cake(Box<Cake<T>>),
     Xcp(Box<Xcp<T>>),
 }
 
@@ -49,6 +54,9 @@ impl<T: Packet> BufferedLink<T> {
                 DepartureRule::AckFilter => Queue::AckFilter(AckFilter::default()),
                 DepartureRule::Codel(rule) => Queue::Codel(rule, Codel::default()),
                 DepartureRule::FqCodel(rule) => Queue::FqCodel(rule, FqCodel::new(&rule)),
+                DepartureRule::DualPi2(ref rule) => Queue::DualPi2(Box::new(DualPi2::new(rule))),
+                DepartureRule::Fq(ref rule) => Queue::Fq(Box::new(Fq::new(rule))),
+                DepartureRule::Cake(ref choice) => Queue::Cake(Box::new(Cake::new(choice))),
                 DepartureRule::Xcp(ref rule) => Queue::Xcp(Box::new(Xcp::new(rule))),
                 DepartureRule::XcpTcp(ref rules) => Queue::Xcp(Box::new(Xcp::new(&rules.0).with(&rules.1))),
             },
@@ -135,6 +143,53 @@ impl<T: Packet> BufferedLink<T> {
                     dropped.push(packet);
                 }
             }
+            Queue::DualPi2(_) | Queue::Fq(_) | Queue::Cake(_) | Queue::Xcp(_) => {
+                self.offer_to_others(queued, flow, dropped)
+            }
+        }
+    }
+
+    /// The same of the queues that do more with it.
+    #[inline(never)]
+    fn offer_to_others(&mut self, queued: Queued<T>, flow: u32, dropped: &mut Vec<Queued<T>>) {
+        let (now, size) = (queued.arrived, Bytes(queued.size.into()));
+        match &mut self.queue {
+            Queue::DualPi2(dual) => {
+                let (packets, bytes) = beside(dual.len(), self.bytes, self.sending, now);
+                dual.catch_up(now);
+                if !self.capacity.admits(dual.room_for(size), packets, bytes) {
+                    self.totals.dropped += 1;
+                    return dropped.push(queued);
+                }
+                self.bytes += size;
+                dual.push(queued);
+            }
+            Queue::Fq(fq) => {
+                let (packets, bytes) = beside(fq.len(), self.bytes, self.sending, now);
+                if !fq.admits(flow) || !self.capacity.admits(size, packets, bytes) {
+                    self.totals.dropped += 1;
+                    return dropped.push(queued);
+                }
+                self.bytes += size;
+                fq.push(flow, queued);
+            }
+            Queue::Cake(cake) => {
+                let from = dropped.len();
+                self.bytes += size;
+                cake.push(flow, queued, dropped);
+                loop {
+                    let (packets, bytes) = beside(cake.len(), self.bytes, self.sending, now);
+                    if self.capacity.holds(packets, bytes) {
+                        break;
+                    }
+                    let Some(packet) = cake.pop_longest(now) else { break };
+                    dropped.push(packet);
+                }
+                for packet in &dropped[from..] {
+                    self.bytes = self.bytes - Bytes(packet.size.into());
+                    self.totals.dropped += 1;
+                }
+            }
             Queue::Xcp(xcp) => {
                 let admitted = xcp.admits(&queued, flow, bytes_per_s(&self.wire, self.pace.as_deref(), now));
                 let (packets, bytes) = beside(xcp.len(), self.bytes, self.sending, now);
@@ -145,6 +200,7 @@ impl<T: Packet> BufferedLink<T> {
                 self.bytes += size;
                 xcp.push(queued);
             }
+            _ => unreachable!("the others have been asked"),
         }
     }
 
@@ -181,7 +237,7 @@ impl<T: Packet> BufferedLink<T> {
         dropped: &mut Vec<Queued<T>>,
     ) -> Option<(Queued<T>, Departure)> {
         let (now, size) = (queued.arrived, Bytes(queued.size.into()));
-        if let Queue::Xcp(_) = self.queue {
+        if let Queue::Xcp(_) | Queue::DualPi2(_) | Queue::Fq(_) | Queue::Cake(_) = self.queue {
             self.offer(queued, flow, dropped);
             return self.begin(now, dropped);
         }
@@ -200,7 +256,9 @@ impl<T: Packet> BufferedLink<T> {
             Queue::DropTail(_) | Queue::AckFilter(_) => {}
             Queue::Codel(_, codel) => codel.on_empty(),
             Queue::FqCodel(rule, fair) => fair.bypass(rule, flow, queued.size),
-            Queue::Xcp(_) => unreachable!("it keeps books of all that wait"),
+            Queue::Xcp(_) | Queue::DualPi2(_) | Queue::Fq(_) | Queue::Cake(_) => {
+                unreachable!("they take every packet")
+            }
         }
         self.unasked = true;
         Some(self.send(queued, false, now))
@@ -222,7 +280,9 @@ impl<T: Packet> BufferedLink<T> {
             }
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
-        self.sending = (departs, size);
+        // A shaper of the queue itself holds the next packet longer than this one takes.
+        let free = if let Queue::Cake(cake) = &self.queue { departs.max(cake.ready()) } else { departs };
+        self.sending = (free, size);
         (queued, Departure { departs, arrives, on_wire, marked, copies: 1 })
     }
 
@@ -233,6 +293,9 @@ impl<T: Packet> BufferedLink<T> {
             Queue::AckFilter(filter) => filter.pop(ack_of).map(|queued| (queued, false)),
             Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
             Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
+            Queue::DualPi2(dual) => dual.next(now, dropped),
+            Queue::Fq(fq) => fq.next(now),
+            Queue::Cake(cake) => cake.next(now, dropped),
             Queue::Xcp(xcp) => {
                 let capacity = bytes_per_s(&self.wire, self.pace.as_deref(), now);
                 xcp.next(now, capacity).map(|queued| (queued, false))
@@ -259,11 +322,14 @@ impl<T: Packet> BufferedLink<T> {
         if self.unasked && self.waiting() == 0 && self.sending.0 < at {
             self.ask_empty();
         }
-        match &self.queue {
+        match &mut self.queue {
             Queue::DropTail(_) => {}
             Queue::AckFilter(filter) => shown.extend(filter.gauges()),
             Queue::Codel(_, codel) => shown.extend(codel.gauges()),
             Queue::FqCodel(_, fair) => shown.extend(fair.gauges()),
+            Queue::DualPi2(dual) => shown.extend(dual.gauges(at)),
+            Queue::Fq(fq) => shown.extend(fq.gauges()),
+            Queue::Cake(cake) => shown.extend(cake.gauges()),
             Queue::Xcp(xcp) => xcp.gauges(shown),
         }
     }
@@ -275,6 +341,9 @@ impl<T: Packet> BufferedLink<T> {
             Queue::AckFilter(filter) => filter.len(),
             Queue::Codel(_, codel) => codel.len(),
             Queue::FqCodel(_, fair) => fair.len(),
+            Queue::DualPi2(dual) => dual.len(),
+            Queue::Fq(fq) => fq.len(),
+            Queue::Cake(cake) => cake.len(),
             Queue::Xcp(xcp) => xcp.len(),
         }
     }
@@ -286,6 +355,9 @@ impl<T: Packet> BufferedLink<T> {
             Queue::AckFilter(filter) => filter.iter().for_each(each),
             Queue::Codel(_, codel) => codel.iter().for_each(each),
             Queue::FqCodel(_, fair) => fair.iter().for_each(each),
+            Queue::DualPi2(dual) => dual.iter().for_each(each),
+            Queue::Fq(fq) => fq.iter().for_each(each),
+            Queue::Cake(cake) => cake.iter().for_each(each),
             Queue::Xcp(xcp) => xcp.iter().for_each(each),
         }
     }
@@ -425,17 +497,17 @@ mod tests {
     proptest! {
         #[test]
         fn a_packet_that_finds_the_link_idle_passes_as_if_it_had_waited(
-            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp", AT_DEPARTURE]),
+            name in proptest::sample::select(vec!["codel", "fq_codel", "dualpi2", "fq", "cake", "xcp", AT_DEPARTURE]),
             packets in proptest::collection::vec((0u64..2500, 40u32..1500, 0u32..5), 1..300),
         ) {
-            let values: &[(&str, f64)] = if ["xcp", AT_DEPARTURE].contains(&name) { &[] } else { &[("target", 1.0), ("interval", 5.0)] };
+            let values: &[(&str, f64)] = if ["xcp", "dualpi2", "fq", "cake", AT_DEPARTURE].contains(&name) { &[] } else { &[("target", 1.0), ("interval", 5.0)] };
             let link = link(name, Capacity::Packets(20), values);
             prop_assert_eq!(drive(link.clone(), &packets, true), drive(link, &packets, false));
         }
 
         #[test]
         fn what_comes_leaves_is_dropped_or_waits(
-            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp", "xcp_tcp", AT_DEPARTURE]),
+            name in proptest::sample::select(vec!["codel", "fq_codel", "dualpi2", "fq", "cake", "xcp", "xcp_tcp", AT_DEPARTURE]),
             most in 1u64..40,
             packets in proptest::collection::vec((0u64..1500, 40u32..1500, 0u32..5), 1..300),
         ) {

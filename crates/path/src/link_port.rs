@@ -523,7 +523,7 @@ mod tests {
         #[test]
         fn what_is_offered_is_recorded_once_and_leaves_is_dropped_or_waits(
             queue in proptest::sample::select(
-                vec!["droptail", "red", "pie", "sred", "codel", "fq_codel", "xcp", "xcp_tcp"],
+                vec!["droptail", "red", "pie", "sred", "codel", "fq_codel", "dualpi2", "fq", "cake", "xcp", "xcp_tcp"],
             ),
             impaired in any::<bool>(),
             packets in proptest::collection::vec((0u64..1500, 40u32..1500, 0u32..5), 1..300),

@@ -70,6 +70,12 @@ pub trait Packet: Copy {
     /// Its congestion header, where it is of a sender that asks routers.
     fn congestion(&self) -> Option<&CongestionHeader>;
 
+    /// Whether it is an acknowledgement of the same connection that says all that `other`, which is one, says.
+    fn covers(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
+
     /// The same header, to be answered.
     fn congestion_mut(&mut self) -> Option<&mut CongestionHeader>;
 }

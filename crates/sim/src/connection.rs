@@ -91,7 +91,10 @@ impl Connection {
         let sender = Sender::new(SenderConfig::of(flow, transfer), controller)
             .with_whole_bursts(scenario.grain == Grain::Auto);
         let spacings = Spacings::of(flow, route, &scenario.links);
-        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
+        let accurate = sender.accurate_feedback();
+        let exact = sender.exact_echo() && accurate.is_none();
+        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, exact)
+            .with_accurate_ecn(accurate)
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
             .with_window(ReceiveWindow::of(flow));

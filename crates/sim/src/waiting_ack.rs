@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use fairhaul_units::{Ack, Ecn, SACK_BLOCKS, SackBlock, Time};
+use fairhaul_units::{AccurateEcn, Ack, Ecn, SACK_BLOCKS, SackBlock, Time};
 use slab::Slab;
 
 /// An acknowledgement while it waits.
@@ -17,6 +17,7 @@ pub struct WaitingAck {
     carried: Carried,
     opens: bool,
     ece: bool,
+    accurate: AccurateEcn,
 }
 
 const _: () = assert!(size_of::<WaitingAck>() == 32);
@@ -31,7 +32,7 @@ enum Carried {
     Nothing,
     /// Feedback of routers alone; the value is its bits.
     Feedback,
-    /// SACK blocks, and perhaps feedback; the value is the place in a [`RareStore`].
+    /// SACK blocks or counters, and perhaps feedback; the value is the place in a [`RareStore`].
     Stored,
     /// It is a datagram of another transport stack, with these ECN bits; the value is its size.
     Datagram(Ecn),
@@ -54,19 +55,19 @@ impl RareStore {
     /// An acknowledgement begins to wait.
     #[inline(always)]
     pub fn put(&mut self, ack: &Ack) -> WaitingAck {
-        let &Ack { next, echo, arrived, opens, ece, congestion, feedback, window, .. } = ack;
+        let &Ack { next, echo, arrived, opens, ece, accurate, congestion, feedback, window, .. } = ack;
         let window = window.map_or(0, |window| window.get().min(MOST_WINDOW));
         let next_and_window = next | u64::from(window) << NUMBER_BITS;
         let (carried, value) = if let Some(size) = ack.datagram {
             (Carried::Datagram(ack.ecn), size.get().into())
-        } else if ack.blocks > 0 {
+        } else if ack.blocks > 0 || accurate.has_counters() {
             (Carried::Stored, self.put_rare(*ack))
         } else if congestion {
             (Carried::Feedback, feedback.cast_unsigned())
         } else {
             (Carried::Nothing, 0)
         };
-        WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece }
+        WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece, accurate }
     }
 
     #[inline(never)]
@@ -78,10 +79,10 @@ impl RareStore {
     /// An acknowledgement has waited.
     #[inline(always)]
     pub fn take(&mut self, waiting: &WaitingAck) -> Ack {
-        let &WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece } = waiting;
+        let &WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece, accurate } = waiting;
         let next = next_and_window & ((1 << NUMBER_BITS) - 1);
         let window = NonZeroU32::new((next_and_window >> NUMBER_BITS) as u32);
-        let mut ack = Ack { next, echo, arrived, opens, ece, window, ..Ack::default() };
+        let mut ack = Ack { next, echo, arrived, opens, ece, accurate, window, ..Ack::default() };
         match carried {
             Carried::Nothing => {}
             Carried::Feedback => (ack.congestion, ack.feedback) = (true, value.cast_signed()),

@@ -134,6 +134,7 @@ unsafe fn put_text(text: &str, into: *mut c_char, room: usize) {
 pub(crate) fn ecn_bits(ecn: Ecn) -> u32 {
     match ecn {
         Ecn::NotCapable => 0,
+        Ecn::CapableL4s => 1,
         Ecn::Capable => 2,
         Ecn::Marked => 3,
     }
@@ -143,6 +144,7 @@ pub(crate) fn ecn_bits(ecn: Ecn) -> u32 {
 pub(crate) fn ecn_of(bits: u32) -> Ecn {
     match bits {
         0 => Ecn::NotCapable,
+        1 => Ecn::CapableL4s,
         3 => Ecn::Marked,
         _ => Ecn::Capable,
     }

@@ -25,7 +25,9 @@ pub use formula::{Formula, FormulaError};
 pub use gauge::Gauge;
 pub use histogram::Histogram;
 pub use nearest::{hint, nearest};
-pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock, Sending};
+pub use packet::{
+    ACK_SIZE, AccurateEcn, Ack, Data, Ecn, EcnCounters, HEADER, SACK_BLOCKS, SackBlock, Sending,
+};
 pub use parameter::{Kind, Parameter, Settings, Value};
 pub use parse::{ParseError, number_and_unit};
 pub use quantity::{Bytes, Rate, Span, Time, real};

@@ -31,6 +31,22 @@ pub enum Ecn {
     Capable,
     /// CE: a queue has marked it.
     Marked,
+    /// ECT(1): the same as ECT(0), of a sender whose reduction is in proportion to marks [RFC 9331].
+    CapableL4s,
+}
+
+impl Ecn {
+    /// Whether a queue may mark it, and has not.
+    #[inline(always)]
+    pub fn is_unmarked(self) -> bool {
+        matches!(self, Ecn::Capable | Ecn::CapableL4s)
+    }
+
+    /// Whether it is of an L4S queue: ECT(1), or CE, whose sender is not known [RFC 9331, 5.1].
+    #[inline(always)]
+    pub fn is_l4s(self) -> bool {
+        matches!(self, Ecn::CapableL4s | Ecn::Marked)
+    }
 }
 
 /// A data packet, or the request that opens a connection.
@@ -148,6 +164,48 @@ pub struct SackBlock {
     pub to: u32,
 }
 
+/// What an acknowledgement says of marks where feedback is accurate [RFC 9768]: three bits of the header (ACE), and whether
+/// counters of bytes follow in an option. The counters are where SACK blocks could be, with which they share the room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccurateEcn(u8);
+
+impl AccurateEcn {
+    const IS_USED: u8 = 1 << 7;
+    const ACE: u8 = 7;
+    const FIELDS_FROM: u32 = 3;
+    const ECT1_FIRST: u8 = 1 << 5;
+
+    /// The three bits; `None`: the connection has no accurate feedback.
+    pub fn ace(self) -> Option<u8> {
+        (self.0 & AccurateEcn::IS_USED != 0).then_some(self.0 & AccurateEcn::ACE)
+    }
+
+    /// That of these three bits, without counters.
+    pub fn of(ace: u8) -> AccurateEcn {
+        AccurateEcn(AccurateEcn::IS_USED | ace & AccurateEcn::ACE)
+    }
+
+    /// Whether counters follow.
+    pub fn has_counters(self) -> bool {
+        self.fields() > 0
+    }
+
+    fn fields(self) -> usize {
+        usize::from(self.0 >> AccurateEcn::FIELDS_FROM & 3)
+    }
+}
+
+/// Bytes that have arrived with each codepoint, by 24 bits; `None`: the option has no room for that field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounters {
+    /// With ECT(0).
+    pub ect0: Option<u32>,
+    /// With CE.
+    pub ce: Option<u32>,
+    /// With ECT(1).
+    pub ect1: Option<u32>,
+}
+
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
@@ -165,6 +223,8 @@ pub struct Ack {
     pub opens: bool,
     /// ECE: a marked packet has arrived, and none with CWR since.
     pub ece: bool,
+    /// Accurate feedback instead of that, if the connection has it.
+    pub accurate: AccurateEcn,
     /// Whether it carries a congestion header, for a sender that asks routers.
     pub congestion: bool,
     /// Reverse_Feedback of that, bytes/s: what routers have left of the sender's wishes.
@@ -210,8 +270,56 @@ impl Ack {
         Some(self.next.wrapping_add_signed(i64::from(block.from.cast_signed())))
     }
 
+    /// Adds the counters of an AccECN option, as many fields as fit beside the SACK blocks: ECT(0), CE, ECT(1), or the other way
+    /// round if `ect1_first`, cut from the end [RFC 9768, 3.2.3]. Nothing may be added to the blocks later.
+    pub fn set_counters(&mut self, [ect0, ce, ect1]: [u32; 3], ect1_first: bool) {
+        let fields = [3, 3, 2, 0][usize::from(self.blocks)];
+        let order = if ect1_first { [ect1, ce, ect0] } else { [ect0, ce, ect1] };
+        for (index, value) in order.into_iter().take(fields).enumerate() {
+            let block = &mut self.sack[SACK_BLOCKS - 1 - index / 2];
+            *(if index % 2 == 0 { &mut block.from } else { &mut block.to }) = value & 0xff_ffff;
+        }
+        let first = if ect1_first { AccurateEcn::ECT1_FIRST } else { 0 };
+        self.accurate.0 |= (fields as u8) << AccurateEcn::FIELDS_FROM | first;
+    }
+
+    /// The counters of its AccECN option, if it has one.
+    pub fn counters(&self) -> Option<EcnCounters> {
+        let fields = self.accurate.fields();
+        let field = |index: usize| {
+            let block = &self.sack[SACK_BLOCKS - 1 - index / 2];
+            (index < fields).then_some(if index.is_multiple_of(2) { block.from } else { block.to })
+        };
+        let [first, ce, last] = [0, 1, 2].map(field);
+        let (ect0, ect1) =
+            if self.accurate.0 & AccurateEcn::ECT1_FIRST == 0 { (first, last) } else { (last, first) };
+        (fields > 0).then_some(EcnCounters { ect0, ce, ect1 })
+    }
+
     /// The meant SACK blocks, the latest first.
     pub fn sacked(&self) -> &[SackBlock] {
         &self.sack[..usize::from(self.blocks)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 40 bytes of options 12 are the time stamp's. Beside no block and one all three counters fit, beside two blocks two of
+    /// them, beside three none [RFC 9768, 3.2.3.2].
+    #[test]
+    fn counters_share_the_room_of_options_with_sack_blocks() {
+        let counters = |blocks, ect1_first| {
+            let mut ack = Ack { blocks, accurate: AccurateEcn::of(5), ..Ack::default() };
+            ack.set_counters([1, 2, 0x0100_0003], ect1_first);
+            (ack.accurate.ace(), ack.counters().map(|EcnCounters { ect0, ce, ect1 }| [ect0, ce, ect1]))
+        };
+        let all = Some([Some(1), Some(2), Some(3)]);
+        assert_eq!([counters(0, false), counters(1, true)], [(Some(5), all); 2]);
+        assert_eq!(counters(2, false).1, Some([Some(1), Some(2), None]));
+        assert_eq!(counters(2, true).1, Some([None, Some(2), Some(3)]));
+        assert_eq!(counters(3, true).1, None);
+        assert_eq!((Ack::default().accurate.ace(), Ack::default().counters()), (None, None));
     }
 }

@@ -16,8 +16,8 @@ use super::reader::{
 use super::stack_choice::StackChoice;
 use super::toml_tree::Node;
 use crate::{
-    Grain, Growth, HostPacing, OnTimeout, Profile, Recovery, Restart, Role, Rto, SearchVariant, SlowStart,
-    Sockbuf, Start, Startup, Traffic,
+    AccEcnOption, Grain, Growth, HostPacing, Middlebox, OnTimeout, Profile, Recovery, Restart, Role, Rto,
+    SearchVariant, SlowStart, Sockbuf, Start, Startup, Traffic,
 };
 
 mod expect;
@@ -29,7 +29,7 @@ mod schedule;
 mod traffic;
 
 pub(crate) use expect::ExpectKeys;
-pub(crate) use flow::{DelayedAck, Direction};
+pub(crate) use flow::{DelayedAck, Direction, Dscp};
 pub(crate) use host::{BufferSpec, HostKeys, ProcessorKeys};
 pub(crate) use impair::{AggregateKeys, BucketKeys, LossKeys, LossSpec, ReorderKeys};
 pub(crate) use queue::QueueKeys;
@@ -196,6 +196,20 @@ table! {
     ecn: bool = in_words("true for a controller that reads marks, else false"),
         "Whether queues may mark new data of the flow instead of dropping it (RFC 3168); an echoed mark \
          reduces the window once per round trip, as a loss would.";
+    ect1: bool = in_words("true for `prague`, else false"),
+        "Whether new data say by ECT(1) that the sender reduces in proportion to marks (RFC 9331), so that an L4S queue takes \
+         them. `prague` does; `dctcp` with it is an extension, because RFC 8257 knows ECT(0) only. Needs `ecn`.";
+    accecn: bool = in_words("true for `prague`, else false"),
+        "Whether the receiver reports exactly how many packets were marked (AccECN, RFC 9768), instead of only that some were. \
+         Needs `ecn`.";
+    accecn_option: AccEcnOption = default("\"always\""),
+        "When the receiver sends the option of AccECN, which counts bytes.";
+    middlebox: Middlebox = default("\"none\""),
+        "What a middlebox between the hosts does to marks and to their feedback; needs `accecn`.";
+    source_host: Name = in_words("a host of its own"),
+        "Host of the sender, for the queue `cake`, which shares by hosts: flows with the same name have the same host.";
+    destination_host: Name = in_words("a host of its own"), "Host of the receiver, likewise.";
+    dscp: Dscp = default("\"CS0\""), "Class of the packets of the flow, for the queue `cake`.";
     mark_beta: Above<0, 1> = in_words("that of the controller"),
         "Fraction of the window that an echoed mark leaves (RFC 8511: 0.8 for `reno`, 0.85 for `cubic`).";
     pacing: HostPacing = default("\"none\""),

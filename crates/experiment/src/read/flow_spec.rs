@@ -1,9 +1,10 @@
 //! Resolves one `[[flow]]`: from its keys to the flows that it makes.
 
-use fairhaul_cc::{Controller, ControllerChoice};
+use fairhaul_cc::ControllerChoice;
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::capacity_trace::Traces;
+use super::ecn_keys::{self, reads_marks, sends_ect1};
 use super::exchange::with_file;
 use super::field::Accepts;
 use super::fields::{DelayedAck, Direction, FlowKeys};
@@ -69,6 +70,7 @@ impl<'a> FlowSpec<'a> {
         let rtts = round_trips(keys, route.as_ref().map(|route| net.two_way(route)), notes);
         controlled(keys, notes);
         limited(keys, notes);
+        ecn_keys::check(keys, notes);
         acknowledged(keys, notes);
         shared(keys, notes);
         let traffic = with_file(keys, traces, notes)?;
@@ -96,8 +98,8 @@ impl<'a> FlowSpec<'a> {
     /// was wrong, which has been noted.
     pub(super) fn flows(&self, base: u64, net: &LinkGraph) -> Option<Vec<Flow>> {
         let keys = self.keys;
-        let (count, connections) = (keys.count.value, keys.connections.value);
         let controller = controller_of(keys)?;
+        let accurate = keys.accecn.value.unwrap_or_else(|| sends_ect1(&controller));
         let first = Flow {
             name: String::new(),
             group: String::new(),
@@ -106,6 +108,9 @@ impl<'a> FlowSpec<'a> {
             role: keys.role.value,
             // What reads marks can do nothing without them.
             ecn: keys.ecn.value.unwrap_or_else(|| reads_marks(&controller)),
+            ect1: keys.ect1.value.unwrap_or_else(|| sends_ect1(&controller)),
+            accecn: accurate.then_some(keys.accecn_option.value),
+            middlebox: keys.middlebox.value,
             controller,
             recovery: keys.recovery.value,
             traffic: self.traffic.clone(),
@@ -140,8 +145,16 @@ impl<'a> FlowSpec<'a> {
             send_buffer: keys.send_buffer.value.bytes(),
             receive_buffer: keys.receive_buffer.value.bytes(),
             overhead: keys.overhead.value.unwrap_or_else(|| net.slowest(&self.route).on_wire(self.packet)),
+            between: [&keys.source_host, &keys.destination_host].map(|host| host.value.clone()),
+            dscp: keys.dscp.value,
             host: host_settings::of(keys),
         };
+        Some(self.spread_over(&first, base, net))
+    }
+
+    /// Such flows, one for each round-trip time and connection.
+    fn spread_over(&self, first: &Flow, base: u64, net: &LinkGraph) -> Vec<Flow> {
+        let (keys, count, connections) = (self.keys, self.keys.count.value, self.keys.connections.value);
         let connected = self.rtts.iter().enumerate().flat_map(|(index, rtt)| {
             let (forward, reverse) = net.hops(&self.route, *rtt);
             let whole = indexed(self.name, count, index as u64);
@@ -151,7 +164,7 @@ impl<'a> FlowSpec<'a> {
             (0..connections)
                 .map(move |index| Flow { name: indexed(&whole.name, connections, index), ..whole.clone() })
         });
-        Some(connected.collect())
+        connected.collect()
     }
 
     /// How long the receiver holds an acknowledgement.
@@ -298,11 +311,6 @@ fn pacing(keys: &FlowKeys) -> HostPacing {
         HostPacing::None if bounded || has_fq().is_some() => HostPacing::Linux,
         pacing => pacing,
     }
-}
-
-/// Whether a controller reads marks.
-fn reads_marks(controller: &ControllerChoice) -> bool {
-    controller.build().needs().exact_echo
 }
 
 /// Packets in a burst of offload; a size is rounded down.

@@ -10,6 +10,7 @@ mod macros;
 
 mod assign;
 mod capacity_trace;
+mod ecn_keys;
 mod exchange;
 mod expectations;
 mod field;
@@ -20,6 +21,7 @@ mod host_settings;
 mod impairments;
 mod kernel_words;
 mod kinds;
+mod labels;
 mod laps;
 mod link_graph;
 mod link_schedule;

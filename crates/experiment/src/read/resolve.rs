@@ -14,6 +14,7 @@ use super::fields::{Direction, FlowKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
 use super::host_settings;
 use super::impairments::impairments;
+use super::labels;
 use super::link_graph::{DuplexLink, LinkDirection, LinkGraph};
 use super::link_schedule::losses;
 use super::loss_rules::loss_rule;
@@ -70,6 +71,9 @@ pub(super) fn resolve(
     host_settings::check_senders(tables, notes);
     let mut flows: Vec<_> = flows.into_iter().flatten().collect();
     host_settings::number_senders(&mut flows);
+    let mut links = links?;
+    labels::check(tables, &links, notes);
+    labels::label(&mut links, &flows);
     Some(Scenario {
         title: root.title.value.clone().unwrap_or_else(|| stem.to_owned()),
         source: root.source.value.clone(),
@@ -77,7 +81,7 @@ pub(super) fn resolve(
         duration: duration?,
         warmup,
         grain: root.grain.value,
-        links: links?,
+        links,
         flows,
         expectations,
     })

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Flow, Growth, Hold, HostPacing, OnTimeout, Restart, Startup};
+use crate::{AccEcnOption, Flow, Growth, Hold, HostPacing, Middlebox, OnTimeout, Restart, Startup};
 
 /// Adds what its sender and its receiver do otherwise than by default.
 pub(crate) fn add(flow: &Flow, described: &mut Value) {
@@ -44,6 +44,7 @@ pub(crate) fn add(flow: &Flow, described: &mut Value) {
     if let Some(packets) = flow.min_window {
         described["min_window_packets"] = packets.into();
     }
+    add_marks(flow, described);
     for (key, share) in [("mark_beta", flow.mark_beta), ("first_beta", flow.first_beta)] {
         if let Some(share) = share {
             described[key] = share.into();
@@ -61,4 +62,39 @@ fn startup(startup: Startup) -> Option<Value> {
         Startup::RapidStart => json!({ "kind": "rapid start" }),
         Startup::Jumpstart => json!({ "kind": "jumpstart" }),
     })
+}
+
+/// Adds what its packets say of it, and how marks are reported.
+fn add_marks(flow: &Flow, described: &mut Value) {
+    for (key, host) in ["source_host", "destination_host"].into_iter().zip(&flow.between) {
+        if let Some(host) = host {
+            described[key] = host.as_str().into();
+        }
+    }
+    if flow.dscp != 0 {
+        described["dscp"] = flow.dscp.into();
+    }
+    if flow.ect1 {
+        described["ect1"] = true.into();
+    }
+    if let Some(option) = flow.accecn {
+        let option = match option {
+            AccEcnOption::Never => "never",
+            AccEcnOption::Minimum => "minimum",
+            AccEcnOption::Always => "always",
+        };
+        described["accecn"] = json!({ "option": option });
+    }
+    let middlebox = match flow.middlebox {
+        Middlebox::None => None,
+        Middlebox::ClearsRequest => Some("clears request"),
+        Middlebox::ClearsAe => Some("clears ae"),
+        Middlebox::ClearsAce => Some("clears ace"),
+        Middlebox::RemovesOption => Some("removes option"),
+        Middlebox::ClearsEcn => Some("clears ecn"),
+        Middlebox::SetsEct => Some("sets ect"),
+    };
+    if let Some(middlebox) = middlebox {
+        described["middlebox"] = middlebox.into();
+    }
 }

@@ -152,7 +152,8 @@ impl TryFrom<Numbers> for PacketRow {
     fn try_from(numbers: Numbers) -> Result<PacketRow, String> {
         let Numbers(t_s, what, connection, number, size, flags, ecn, blocks, cwnd_packets, srtt_s) = numbers;
         let what = PacketWhat::ALL.get(usize::from(what));
-        let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked].get(usize::from(ecn)).copied();
+        let ecn =
+            [Ecn::NotCapable, Ecn::Capable, Ecn::Marked, Ecn::CapableL4s].get(usize::from(ecn)).copied();
         let flag = |place: u8| flags >> place & 1 == 1;
         Ok(PacketRow {
             t_s,

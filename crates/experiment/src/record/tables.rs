@@ -55,7 +55,7 @@ pub fn tables(scenario: &Scenario, record: &Record) -> impl Iterator<Item = Tabl
 }
 
 /// The codepoints as [RFC 3168, 5] prints them, in the order of `Ecn`.
-const ECN: [&str; 3] = ["Not-ECT", "ECT(0)", "CE"];
+const ECN: [&str; 4] = ["Not-ECT", "ECT(0)", "CE", "ECT(1)"];
 
 /// The packet trace of a flow; `sack` reads as `from-to from-to`, where `to` is the first packet after a run.
 pub fn packet_table(rows: &[PacketRow]) -> Table {

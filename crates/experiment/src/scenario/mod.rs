@@ -3,6 +3,7 @@
 //! A dumbbell has become two links and an access hop at each end of every flow; `count` flows have
 //! become that many; a capacity in time or in bdp has become packets.
 
+pub(crate) mod accecn;
 pub(crate) mod estimate;
 pub(crate) mod expectation;
 pub(crate) mod grain;
@@ -25,8 +26,8 @@ use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{
-    Expectation, Grid, Growth, Hold, HostPacing, HostSettings, OnTimeout, Profile, ReceiverClock, Recovery,
-    Restart, Rto, SlowStart, Sockbuf, Startup, Traffic, grid,
+    AccEcnOption, Expectation, Grid, Growth, Hold, HostPacing, HostSettings, Middlebox, OnTimeout, Profile,
+    ReceiverClock, Recovery, Restart, Rto, SlowStart, Sockbuf, Startup, Traffic, grid,
 };
 
 /// One question, ready for an engine.
@@ -191,6 +192,12 @@ pub struct Flow {
     pub first_beta: Option<f64>,
     /// Whether queues may mark its new data instead of dropping them [RFC 3168].
     pub ecn: bool,
+    /// Whether they say that its sender reduces in proportion to marks (ECT(1)) [RFC 9331].
+    pub ect1: bool,
+    /// Accurate feedback on marks [RFC 9768], if its ends ask for it: when the option with counters is sent.
+    pub accecn: Option<AccEcnOption>,
+    /// What a middlebox does to marks and their feedback.
+    pub middlebox: Middlebox,
     /// The fastest that its packets leave, headers included.
     pub max_pacing_rate: Option<Rate>,
     /// Packets that its sender hands over in one burst; 1: it does not wait for more;
@@ -218,6 +225,10 @@ pub struct Flow {
     pub receive_buffer: Option<Bytes>,
     /// Largest processing time at the sender; each packet draws one, order is kept.
     pub overhead: Span,
+    /// The names of the hosts of its sender and its receiver, if it shares them with other flows.
+    pub between: [Option<String>; 2],
+    /// The class of its packets.
+    pub dscp: u8,
     /// Settings of its hosts, if it has any.
     pub host: Option<Arc<HostSettings>>,
 }

@@ -132,10 +132,11 @@ pub fn sum(bytes: &[u8], beyond: u32) -> u16 {
     ((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// The codepoint in the second byte [RFC 3168, 5]; ECT(1) is read as ECT(0).
+/// The codepoint in the second byte [RFC 3168, 5].
 fn ecn(byte: u8) -> Ecn {
     match byte & 3 {
         0 => Ecn::NotCapable,
+        1 => Ecn::CapableL4s,
         3 => Ecn::Marked,
         _ => Ecn::Capable,
     }

@@ -1,12 +1,14 @@
 //! The catalogue of queue disciplines: the name, description and parameters of each, and how a link gets it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use fairhaul_units::{Bytes, Chance, Gauge, Parameter, Settings, Time};
 
 use super::{
-    AckFilter, Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Kernel, Pie, Red, Refusal, Site,
-    Sred, Xcp, XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
+    AckFilter, Cake, CakeChoice, Capacity, Codel, CodelRule, DropTail, DualPi2, DualPi2Rule, FlowLabel, Fq,
+    FqCodel, FqCodelRule, FqRule, Kernel, Pie, Red, Refusal, Site, Sred, Xcp, XcpRule, XcpTcp,
+    XcpTcpParameters, XcpTcpRule, cake, codel, dualpi2, red, xcp_tcp,
 };
 use Built::{AtDeparture, OnArrival};
 
@@ -46,6 +48,8 @@ pub struct QueueChoice {
     pub settings: Settings,
     /// The kernel's queue discipline as `tc` takes it, where it is one.
     pub qdisc: Option<Box<str>>,
+    /// The hosts and classes of the flows of the scenario, in their order, for a queue that reads them.
+    pub labels: Option<Arc<[FlowLabel]>>,
 }
 
 impl PartialEq for QueueEntry {
@@ -61,17 +65,28 @@ impl QueueChoice {
             entry,
             settings: Settings::defaults(entry.parameters),
             qdisc: None,
+            labels: None,
         })
     }
 
     /// A drop-tail queue that drops at departure.
     pub fn dropping_at_departure() -> QueueChoice {
-        QueueChoice { entry: &DEPARTURE_DROPTAIL, settings: Settings::defaults(&[]), qdisc: None }
+        QueueChoice {
+            entry: &DEPARTURE_DROPTAIL,
+            settings: Settings::defaults(&[]),
+            qdisc: None,
+            labels: None,
+        }
     }
 
     /// A queue discipline of the kernel, in the words of `tc`.
     pub fn of_kernel(qdisc: &str) -> QueueChoice {
-        QueueChoice { entry: &KERNEL, settings: Settings::defaults(&[]), qdisc: Some(qdisc.into()) }
+        QueueChoice {
+            entry: &KERNEL,
+            settings: Settings::defaults(&[]),
+            qdisc: Some(qdisc.into()),
+            labels: None,
+        }
     }
 
     /// The same with a number instead of every automatic value; `largest` is the largest packet
@@ -86,7 +101,12 @@ impl QueueChoice {
 
     /// The queue of a resolved choice; `chance` is its own.
     pub fn build(&self, site: &Site, chance: Chance) -> Built {
-        (self.entry.build)(&self.settings, site, chance)
+        match (self.entry.build)(&self.settings, site, chance) {
+            Built::AtDeparture(DepartureRule::Cake(choice)) => {
+                AtDeparture(DepartureRule::Cake(CakeChoice { labels: self.labels.clone(), ..*choice }.into()))
+            }
+            built => built,
+        }
     }
 }
 
@@ -117,6 +137,9 @@ pub enum DepartureRule {
     AckFilter,
     Codel(CodelRule),
     FqCodel(FqCodelRule),
+    DualPi2(Box<(DualPi2Rule, Chance)>),
+    Fq(FqRule),
+    Cake(Box<CakeChoice>),
     Xcp(XcpRule),
     XcpTcp(Box<(XcpRule, XcpTcpRule)>),
 }
@@ -185,7 +208,7 @@ static DEPARTURE_DROPTAIL: QueueEntry = entry!(
     at_departure
 );
 
-static ENTRIES: [QueueEntry; 9] = [
+static ENTRIES: [QueueEntry; 12] = [
     entry!("droptail", DropTail, |_, _, _| Ok(()), |_, site, _| OnArrival(
         DropTail::new(site.capacity, site.mark).into()
     )),
@@ -217,6 +240,30 @@ static ENTRIES: [QueueEntry; 9] = [
         FqCodel,
         codel::resolve,
         |settings, _, _| AtDeparture(DepartureRule::FqCodel(settings.into())),
+        at_departure
+    ),
+    entry!(
+        "dualpi2",
+        DualPi2,
+        dualpi2::resolve,
+        |settings, _, chance| AtDeparture(DepartureRule::DualPi2(Box::new((settings.into(), chance)))),
+        at_departure
+    ),
+    entry!(
+        "fq",
+        Fq,
+        |_, _, _| Ok(()),
+        |settings, _, _| AtDeparture(DepartureRule::Fq(settings.into())),
+        at_departure
+    ),
+    entry!(
+        "cake",
+        Cake,
+        cake::resolve,
+        |settings, _, chance| {
+            let choice = CakeChoice { rule: settings.into(), labels: None, chance };
+            AtDeparture(DepartureRule::Cake(choice.into()))
+        },
         at_departure
     ),
     entry!(

@@ -29,6 +29,10 @@ parameters! {
         // Differs from [RFC 8289, 5.5]: this is the largest possible packet, not the largest so far.
         max_packet: Number(0.0..=64_000.0, "B") = 0.0,
             "no drop while the backlog is at most this size; 0: the largest packet of the scenario [RFC 8289]";
+        ce_threshold: Milliseconds(0.0..=10_000.0) = 0.0,
+            "packets of flows with `ecn` that have waited longer are marked at departure, whatever the rule says; 0: none are [LINUX]";
+        ce_threshold_l4s: Switch = false,
+            "whether only packets with ECT(1) are marked by ce_threshold [LINUX]";
     }
 }
 
@@ -56,6 +60,18 @@ impl CodelRule {
     fn after(&self, time: Time, count: u64) -> Time {
         let ps = self.interval.as_ps() as f64 / libm::sqrt(count as f64);
         time + Span::from_ps(ps as u64)
+    }
+
+    /// Marks a packet that leaves at `now` if it has waited longer than the second threshold [LINUX, codel_dequeue];
+    /// `marked`: CoDel has just marked it. Whether it has been marked here, by either.
+    fn mark_late<T>(&self, queued: &mut Queued<T>, marked: bool, now: Time) -> bool {
+        let is_late = !self.ce_threshold.is_zero() && now.since(queued.arrived) > self.ce_threshold;
+        let is_chosen = if self.ce_threshold_l4s { queued.ecn == Ecn::CapableL4s } else { true };
+        if is_late && is_chosen && queued.ecn.is_unmarked() {
+            queued.ecn = Ecn::Marked;
+            return true;
+        }
+        marked
     }
 }
 
@@ -143,7 +159,19 @@ impl<T> Codel<T> {
 
     /// The packet that is to be sent at `now`, and whether it was marked instead of dropped; the packets
     /// dropped before it go to `dropped`.
+    #[inline(always)]
     pub fn next(
+        &mut self,
+        rule: &CodelRule,
+        now: Time,
+        dropped: &mut Vec<Queued<T>>,
+    ) -> Option<(Queued<T>, bool)> {
+        let (mut queued, marked) = self.next_by_law(rule, now, dropped)?;
+        let marked = rule.mark_late(&mut queued, marked, now);
+        Some((queued, marked))
+    }
+
+    fn next_by_law(
         &mut self,
         rule: &CodelRule,
         now: Time,
@@ -220,15 +248,20 @@ fn mark<T>(queued: &mut Queued<T>) -> Option<bool> {
         queued.ecn = before;
         return None;
     }
-    Some(before == Ecn::Capable)
+    Some(before != Ecn::Marked)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const RULE: CodelRule =
-        CodelRule { target: Span::from_ms(5), interval: Span::from_ms(100), max_packet: 1000.0 };
+    const RULE: CodelRule = CodelRule {
+        target: Span::from_ms(5),
+        interval: Span::from_ms(100),
+        max_packet: 1000.0,
+        ce_threshold: Span::ZERO,
+        ce_threshold_l4s: false,
+    };
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -286,6 +319,25 @@ mod tests {
         let (drops, marks) = standing(430, Ecn::Capable);
         assert!(drops.is_empty());
         assert_eq!(marks, [105, 205, 276, 334, 384, 429]);
+    }
+
+    /// Packets that have waited 1 ms and 1.5 ms, with a threshold of 1 ms: the second is marked if it can be, and with the
+    /// selector only with ECT(1).
+    #[test]
+    fn what_has_waited_longer_than_the_second_threshold_is_marked() {
+        let marked = |ecn, ce_threshold_l4s| {
+            let rule = CodelRule { ce_threshold: Span::from_ms(1), ce_threshold_l4s, ..RULE };
+            let mut codel = Codel::default();
+            [9_000, 8_500]
+                .into_iter()
+                .for_each(|us| codel.push(queued(0, Time::ZERO + Span::from_us(us), ecn)));
+            [0; 2].map(|_| codel.next(&rule, at(10), &mut Vec::new()).expect("two wait").1)
+        };
+        assert_eq!(marked(Ecn::Capable, false), [false, true]);
+        assert_eq!(marked(Ecn::CapableL4s, true), [false, true]);
+        assert_eq!(marked(Ecn::Capable, true), [false, false]);
+        assert_eq!(marked(Ecn::NotCapable, false), [false, false]);
+        assert_eq!(marked(Ecn::Marked, false), [false, false]);
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl DropTail {
             return QueueDecision::Drop;
         }
         // The mark is reached where not a byte more would fit below it.
-        let reached = ecn == Ecn::Capable && !self.mark.admits(Bytes(1), packets, bytes);
+        let reached = ecn.is_unmarked() && !self.mark.admits(Bytes(1), packets, bytes);
         if reached { QueueDecision::Mark } else { QueueDecision::Enqueue }
     }
 }

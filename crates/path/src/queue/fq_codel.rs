@@ -283,7 +283,7 @@ impl<T> FqCodel<T> {
 /// Connections are numbered; the golden ratio spreads neighbours as far apart as it can.
 // Differs from [RFC 8290, 4.1]: there is no hash with a random key. Buckets are shared only if there are many
 // connections, and by the same ones in every run.
-fn bucket_of(flow: u32, buckets: u64) -> u32 {
+pub(super) fn bucket_of(flow: u32, buckets: u64) -> u32 {
     let spread = flow.wrapping_mul(0x9e37_79b9);
     ((u64::from(spread) * buckets) >> 32) as u32
 }

@@ -1,10 +1,13 @@
 //! Queue disciplines, one file each, and their catalogue.
 
 mod ack_filter;
+mod cake;
 mod catalogue;
 mod codel;
 mod departure_droptail;
 mod droptail;
+mod dualpi2;
+mod fq;
 mod fq_codel;
 mod kernel;
 mod pie;
@@ -17,10 +20,13 @@ mod xcp_tcp;
 use fairhaul_units::{Bytes, Ecn, Span, Time};
 
 pub use ack_filter::AckFilter;
+pub use cake::{Cake, CakeChoice, CakeRule, FlowLabel};
 pub use catalogue::{Built, DepartureRule, Discipline, QueueChoice, QueueEntry, entries, entry};
 pub use codel::{Codel, CodelRule, Queued};
 pub use departure_droptail::DepartureDropTail;
 pub use droptail::{Capacity, DropTail};
+pub use dualpi2::{DualPi2, DualPi2Rule};
+pub use fq::{Fq, FqRule};
 pub use fq_codel::{FqCodel, FqCodelRule};
 pub use kernel::Kernel;
 pub use pie::{Pie, PieParameters};

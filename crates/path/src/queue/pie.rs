@@ -183,7 +183,7 @@ impl Pie {
         }
         self.accumulated = 0.0;
         match arrival.ecn {
-            Ecn::Capable if p <= self.given.mark_ecnth => QueueDecision::Mark,
+            Ecn::Capable | Ecn::CapableL4s if p <= self.given.mark_ecnth => QueueDecision::Mark,
             Ecn::Marked if p <= self.given.mark_ecnth => QueueDecision::Enqueue,
             _ => QueueDecision::Drop,
         }

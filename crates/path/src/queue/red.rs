@@ -180,7 +180,7 @@ impl Red {
         }
         self.count = 0.0;
         match arrival.ecn {
-            Ecn::Capable if p < self.given.mark_p => QueueDecision::Mark,
+            Ecn::Capable | Ecn::CapableL4s if p < self.given.mark_p => QueueDecision::Mark,
             Ecn::Marked if p < self.given.mark_p => QueueDecision::Enqueue,
             _ => QueueDecision::Drop,
         }

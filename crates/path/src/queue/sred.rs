@@ -103,7 +103,7 @@ impl Sred {
         // Differs from [SRED]: the source has no marks. A packet that can be marked is marked, at any
         // probability; a full queue drops.
         match arrival.ecn {
-            Ecn::Capable => QueueDecision::Mark,
+            Ecn::Capable | Ecn::CapableL4s => QueueDecision::Mark,
             Ecn::Marked => QueueDecision::Enqueue,
             Ecn::NotCapable => QueueDecision::Drop,
         }

@@ -1,6 +1,7 @@
 //! The two ends of a TCP connection, sender and receiver. Neither knows a link or an event queue: the engine gives
 //! them the time and asks what to send.
 
+mod accecn;
 mod adaptive_delayed_ack;
 mod at_card;
 mod buffer_limits;
@@ -33,6 +34,7 @@ mod startup;
 mod startup_ack;
 mod time_stamps;
 
+pub use accecn::{AccEcnFeedback, AccEcnReader, Reading};
 pub use at_card::AtCard;
 pub use buffer_limits::BufferLimits;
 pub use card::Card;

@@ -1,13 +1,15 @@
 //! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018], and echoes
 //! marks [RFC 3168], or exactly which packets were marked [RFC 8257].
 
+mod accurate;
 mod kernel;
 
 use std::num::NonZeroU32;
 
 use fairhaul_experiment::Hold;
-use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
+use fairhaul_units::{AccurateEcn, Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
+use super::accecn::AccEcnFeedback;
 use super::adaptive_delayed_ack::AdaptiveDelayedAck;
 use super::receive_window::ReceiveWindow;
 use super::runs::Runs;
@@ -50,6 +52,8 @@ pub struct Receiver {
     /// bytes/s; `None`: the sender does not ask.
     answers: Option<i32>,
     sums: bool,
+    /// Says of marks how many there were instead [RFC 9768].
+    accurate: Option<Box<AccEcnFeedback>>,
 }
 
 /// An acknowledgement that is held back, for the packet that waits for it.
@@ -91,6 +95,7 @@ impl Receiver {
             exact,
             answers: None,
             sums: false,
+            accurate: None,
         }
     }
 
@@ -145,7 +150,9 @@ impl Receiver {
             }
             adaptive.leaves();
         }
-        Some(self.acknowledge(delayed.stamped, delayed.arrived))
+        let mut ack = self.acknowledge(delayed.stamped, delayed.arrived);
+        self.add_accurate(&mut ack);
+        Some(ack)
     }
 
     /// Whether an acknowledgement is held that must leave before `data` is taken, since it says
@@ -223,6 +230,15 @@ impl Receiver {
 
     #[inline(never)]
     fn receive_any(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
+        let (count, mut ack) = self.take(data, now);
+        if let Some(ack) = &mut ack {
+            self.add_accurate(ack);
+        }
+        (count, ack)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, data: &Data, now: Time) -> (u8, Option<Ack>) {
         if data.opens() {
             return (0, Some(self.open(data, now)));
         }
@@ -292,6 +308,9 @@ impl Receiver {
     /// What is echoed from now on, after data of which some are new, if `fresh`; whether that is to be said at once.
     #[inline(always)]
     fn heed_echo(&mut self, data: &Data, fresh: bool) -> bool {
+        if let Some(accurate) = &mut self.accurate {
+            return accurate.arrives(data);
+        }
         let marked = data.ecn == Ecn::Marked;
         let news = if self.exact {
             marked != self.echoes
@@ -343,6 +362,7 @@ impl Receiver {
             blocks: 0,
             opens: false,
             ece: self.echoes,
+            accurate: AccurateEcn::default(),
             congestion,
             feedback,
             ..Ack::default()

@@ -4,6 +4,7 @@
 //! RACK [RFC 8985]) and its undo [RFC 4015], the retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer.
 //! Its loss detector says what is lost. The engine reports each event to it, then polls it until it has nothing to send.
 
+mod accurate;
 mod buffers;
 mod burst;
 mod departure;
@@ -45,7 +46,8 @@ use usage::Usage;
 use validation::Validation;
 
 use super::{
-    AtCard, First, Fq, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig,
+    AccEcnReader, AtCard, First, Fq, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard,
+    SenderConfig,
 };
 
 /// What a poll gives.
@@ -142,6 +144,10 @@ pub struct Sender<C> {
     in_cwr: bool,
     /// The window was reduced, and no new data have said so yet.
     cwr: bool,
+    /// Reads how many packets were marked, where feedback is accurate.
+    accurate: Option<Box<AccEcnReader>>,
+    /// Whether acknowledgements say of each packet that they cover whether it was marked, or of how many.
+    exact_echo: bool,
     /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
     router_feedback: i32,
 
@@ -200,12 +206,15 @@ impl<C: Controller + Clone> Sender<C> {
             marked_below: 0,
             in_cwr: false,
             cwr: false,
+            accurate: None,
+            exact_echo: needs.exact_echo,
             router_feedback: 0,
             lost_reported: 0,
             round_end: 0,
             config,
             controller,
         }
+        .with_agreed_feedback()
     }
 
     /// The application has `packets` ready, the sent included; by default all of them.
@@ -252,7 +261,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether the receiver is to echo exactly which packets were marked.
     pub fn exact_echo(&self) -> bool {
-        self.needs.exact_echo
+        self.exact_echo
     }
 
     /// Whether acknowledgements are to sum what routers answer.
@@ -299,14 +308,6 @@ impl<C: Controller + Clone> Sender<C> {
         self.limit
     }
 
-    /// What the last poll gave, a number of `packets`, leaves with that stamp.
-    pub fn launched(&mut self, packets: u8, stamp: Time) {
-        self.detector.launched(stamp);
-        if self.rates.is_some() {
-            self.sample_launch(packets.into(), stamp);
-        }
-    }
-
     /// An acknowledgement arrives.
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack, now: Time) -> Outcome {
@@ -327,6 +328,8 @@ impl<C: Controller + Clone> Sender<C> {
         let full = self.usage.limited;
         let delivered = self.take(ack, now);
         let advanced = self.board.una() - una;
+        let read = self.accurate.is_some().then(|| self.read_marks(ack, (una, delivered)));
+        let ack = read.as_ref().unwrap_or(ack);
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo));
         }
@@ -365,24 +368,5 @@ impl<C: Controller + Clone> Sender<C> {
             return if outcome.finishes() { outcome } else { Outcome::Finished };
         }
         outcome
-    }
-
-    /// Takes an acknowledgement: how many packets it newly reports as delivered.
-    #[inline(always)]
-    fn take(&mut self, ack: &Ack, now: Time) -> u64 {
-        let delivered = self.detector.take_ack(&mut self.board, ack, &self.rtt, now);
-        if let Some(rtt) = self.detector.rtt_sample() {
-            self.rtt.at_most(rtt);
-        }
-        delivered
-    }
-
-    /// Marks packets as lost that the acknowledgement shows to be.
-    #[inline(always)]
-    fn find_losses(&mut self, ack: &Ack, now: Time) {
-        if !self.holds_losses {
-            let recovering = self.state != CaState::Open && ack.next < self.recover;
-            self.detector.find_losses(&mut self.board, recovering, &self.rtt, now);
-        }
     }
 }

@@ -2,7 +2,8 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{
-    Flow, Growth, HostPacing, OnTimeout, ReceiverClock, Recovery, Restart, Rto, SlowStart, Startup, Transfer,
+    AccEcnOption, Flow, Growth, HostPacing, Middlebox, OnTimeout, ReceiverClock, Recovery, Restart, Rto,
+    SlowStart, Startup, Transfer,
 };
 use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
@@ -50,6 +51,8 @@ pub struct SenderConfig {
     pub pacing: HostPacing,
     /// What its new data carry [RFC 3168].
     pub ecn: Ecn,
+    /// Accurate feedback on marks, if it is requested: when its option is sent, and what a middlebox does to it.
+    pub accecn: Option<(AccEcnOption, Middlebox)>,
     /// The fastest that packets leave.
     pub max_pacing_rate: Option<Rate>,
     /// The fastest that its host can send, packets/s.
@@ -97,7 +100,12 @@ impl SenderConfig {
             mark_beta: flow.mark_beta,
             first_beta: flow.first_beta,
             pacing: flow.pacing,
-            ecn: if flow.ecn { Ecn::Capable } else { Ecn::NotCapable },
+            ecn: match (flow.ecn, flow.ect1) {
+                (false, _) => Ecn::NotCapable,
+                (true, false) => Ecn::Capable,
+                (true, true) => Ecn::CapableL4s,
+            },
+            accecn: flow.accecn.map(|option| (option, flow.middlebox)),
             max_pacing_rate: flow.max_pacing_rate,
             line: flow.line(),
             offload: packets_of_skb(flow),
@@ -172,16 +180,14 @@ impl SenderConfig {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ten_thousand_bytes_are_ten_packets_of_960_and_one_of_400() {
-        let config = SenderConfig {
+impl SenderConfig {
+    /// Endless data in packets of 1000 B, by default rules.
+    pub(crate) fn for_tests() -> SenderConfig {
+        SenderConfig {
             recovery: Recovery::Sack,
             packet: 1000,
             headers: 40,
-            size: Some(10_000),
+            size: None,
             initial_window: 2.0,
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
@@ -196,6 +202,7 @@ mod tests {
             first_beta: None,
             pacing: HostPacing::None,
             ecn: Ecn::NotCapable,
+            accecn: None,
             max_pacing_rate: None,
             line: 1e6,
             offload: 1,
@@ -207,7 +214,17 @@ mod tests {
             min_rto: Span::from_ms(200),
             rto: Rto::Scaled,
             integer_cwnd: false,
-        };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_thousand_bytes_are_ten_packets_of_960_and_one_of_400() {
+        let config = SenderConfig { size: Some(10_000), ..SenderConfig::for_tests() };
         assert_eq!((config.packets(), config.bytes_before(10)), (11, 9600));
         assert_eq!((config.packet_size(9), config.packet_size(10)), (1000, 440));
     }

@@ -10,6 +10,7 @@ mod delay;
 mod ecn;
 mod equilibrium;
 mod gauges;
+mod l4s;
 mod limits;
 mod linux;
 mod off_the_path;

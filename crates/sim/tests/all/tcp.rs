@@ -7,7 +7,7 @@ use crate::wire::{Pipe, at, config, sender};
 use fairhaul_cc::{AckEvent, Builtin, Congestion, Controller, Window};
 use fairhaul_experiment::Recovery;
 use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Sender, SenderConfig};
-use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
+use fairhaul_units::{AccurateEcn, Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
 
 const STEADY: Recovery = Recovery::NewReno { impatient: false };
 const IMPATIENT: Recovery = Recovery::NewReno { impatient: true };
@@ -35,6 +35,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
         blocks: sack.len() as u8,
         opens: false,
         ece: false,
+        accurate: AccurateEcn::default(),
         congestion: false,
         feedback: 0,
         ..Ack::default()

@@ -28,6 +28,7 @@ pub fn config(recovery: Recovery) -> SenderConfig {
         first_beta: None,
         pacing: HostPacing::None,
         ecn: Ecn::NotCapable,
+        accecn: None,
         max_pacing_rate: None,
         line: 1e6,
         offload: 1,
@@ -100,8 +101,13 @@ impl<C: Controller + Clone> Pipe<C> {
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe<C> {
         let mut pipe = Pipe {
-            receiver: Receiver::new(config.recovery.reports(), None, sender.exact_echo())
-                .with_dsack(config.recovery == Recovery::Rack),
+            receiver: Receiver::new(
+                config.recovery.reports(),
+                None,
+                sender.exact_echo() && config.accecn.is_none(),
+            )
+            .with_accurate_ecn(sender.accurate_feedback())
+            .with_dsack(config.recovery == Recovery::Rack),
             sender,
             rtt,
             gap,
@@ -204,7 +210,7 @@ impl<C: Controller + Clone> Pipe<C> {
                 self.lost += 1;
                 continue;
             }
-            if data.ecn == Ecn::Capable && (self.marks)(&data) {
+            if data.ecn.is_unmarked() && (self.marks)(&data) {
                 data.ecn = Ecn::Marked;
             }
             self.received.push(data);

@@ -3,8 +3,8 @@
 The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dropped`, `ack_sent`,
 `ack_received`, `ack_dropped`), `connection`, `number` (of a data packet; of an acknowledgement, the
 next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack` (runs `from-to`,
-`to` not included), `ecn` (the codepoint of a data packet at that place: `Not-ECT`, `ECT(0)` or
-`CE`), the flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's
+`to` not included), `ecn` (the codepoint of a data packet at that place: `Not-ECT`, `ECT(0)`,
+`ECT(1)` or `CE`), the flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's
 `cwnd_packets` and `srtt_s`.
 
 The packets of a connection are numbered in the order in which they were first sent. In the engine

@@ -144,6 +144,54 @@ words! {
     "quic", "At 1.25 times window / srtt, with up to ten packets at once (RFC 9002, 7.7)." => HostPacing::Quic;
 }
 
+/// The words for `dscp`: the number of the class.
+pub(crate) struct Dscp;
+
+words! {
+    Dscp => u8, "kind";
+    "CS0", "Best effort." => 0;
+    "LE", "Lower effort (RFC 8622)." => 1;
+    "TOS4", "The old bit for throughput." => 4;
+    "CS1", "Class selector 1 (RFC 2474)." => 8;
+    "CS2", "Class selector 2 (RFC 2474)." => 16;
+    "AF21", "Assured forwarding (RFC 2597)." => 18;
+    "AF22", "Assured forwarding (RFC 2597)." => 20;
+    "AF23", "Assured forwarding (RFC 2597)." => 22;
+    "CS3", "Class selector 3 (RFC 2474)." => 24;
+    "AF31", "Assured forwarding (RFC 2597)." => 26;
+    "AF32", "Assured forwarding (RFC 2597)." => 28;
+    "AF33", "Assured forwarding (RFC 2597)." => 30;
+    "CS4", "Class selector 4 (RFC 2474)." => 32;
+    "AF41", "Assured forwarding (RFC 2597)." => 34;
+    "AF42", "Assured forwarding (RFC 2597)." => 36;
+    "AF43", "Assured forwarding (RFC 2597)." => 38;
+    "CS5", "Class selector 5 (RFC 2474)." => 40;
+    "VA", "Voice that was admitted (RFC 5865)." => 44;
+    "EF", "Expedited forwarding (RFC 3246)." => 46;
+    "CS6", "Class selector 6 (RFC 2474)." => 48;
+    "CS7", "Class selector 7 (RFC 2474)." => 56;
+}
+
+words! {
+    AccEcnOption => AccEcnOption, "kind";
+    "never", "Never." => AccEcnOption::Never;
+    "minimum", "With two ACKs after each change of the codepoint that arrives, and every 4 MiB." => AccEcnOption::Minimum;
+    "always", "With every ACK that has room for it." => AccEcnOption::Always;
+}
+
+words! {
+    Middlebox => Middlebox, "kind";
+    "none", "Nothing." => Middlebox::None;
+    "clears request", "It clears the three bits of the request: the hosts agree on no feedback." => Middlebox::ClearsRequest;
+    "clears ae",
+        "It clears the bit of the request that RFC 3168 does not know: the hosts agree on RFC 3168, and ECT(0)."
+        => Middlebox::ClearsAe;
+    "clears ace", "It clears the three bits of ACKs: the sender stops ECT." => Middlebox::ClearsAce;
+    "removes option", "It removes the option from ACKs." => Middlebox::RemovesOption;
+    "clears ecn", "It makes data Not-ECT behind all links: the receiver never sees a mark." => Middlebox::ClearsEcn;
+    "sets ect", "It sets ECT(0) in the request, which is Not-ECT: the sender stops ECT." => Middlebox::SetsEct;
+}
+
 words! {
     Profile => Profile, "kind";
     "plain", "Every key has the default that is listed here." => Profile::Plain;

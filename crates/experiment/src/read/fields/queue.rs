@@ -1,7 +1,7 @@
 //! The keys of a queue: its capacity, and the parameters that its discipline describes.
 
 use fairhaul_path::queue::{
-    AckFilter, Codel, DropTail, FqCodel, Kernel, Pie, QueueChoice, Red, Sred, Xcp, XcpTcp,
+    AckFilter, Cake, Codel, DropTail, DualPi2, Fq, FqCodel, Kernel, Pie, QueueChoice, Red, Sred, Xcp, XcpTcp,
 };
 use fairhaul_units::Parameter;
 
@@ -107,6 +107,9 @@ impl Choice for QueueKeys {
             queue!("ack_filter", AckFilter),
             queue!("codel", Codel),
             queue!("fq_codel", FqCodel),
+            queue!("dualpi2", DualPi2),
+            queue!("fq", Fq),
+            queue!("cake", Cake),
             queue!("xcp", Xcp),
             queue!("xcp_tcp", XcpTcp),
             KernelQueue::SHAPE,

@@ -288,6 +288,7 @@ mod tests {
             blocks,
             opens: false,
             ece: false,
+            accurate: fairhaul_units::AccurateEcn::default(),
             congestion: false,
             feedback: 0,
             ..Ack::default()

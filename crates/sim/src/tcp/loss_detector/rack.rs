@@ -427,6 +427,7 @@ mod tests {
             blocks,
             opens,
             ece,
+            accurate: fairhaul_units::AccurateEcn::default(),
             congestion,
             feedback,
             ..Ack::default()

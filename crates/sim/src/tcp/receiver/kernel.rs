@@ -98,6 +98,7 @@ impl Receiver {
     pub(super) fn heed_mark(&mut self, data: &Data) {
         if let Some(adaptive) = &mut self.adaptive
             && !self.exact
+            && self.accurate.is_none()
             && data.ecn == Ecn::Marked
             && data.number >= self.next
             && (data.cwr || !self.echoes)
@@ -117,7 +118,7 @@ impl Receiver {
         now: Time,
     ) -> Option<Ack> {
         let (_, filled, fresh) = arrival;
-        let urgent = if self.exact { news } else { data.cwr }; // [LINUX, tcp_ecn_accept_cwr]
+        let urgent = if self.exact || self.accurate.is_some() { news } else { data.cwr }; // [LINUX, tcp_ecn_accept_cwr]
         let end = data.number + u64::from(data.packets);
         let is_before_gap = !self.out_of_order.is_empty() && self.next == end;
         let kind = arrival_kind(arrival, is_before_gap);

@@ -17,6 +17,9 @@ impl<C: Controller + Clone> Sender<C> {
             self.rtt.progress();
             self.state = CaState::Open;
             self.timer = Time::NEVER;
+            if self.config.accecn.is_some() {
+                self.controller.on_ecn_feedback(self.accurate.is_some());
+            }
             self.begin_first();
         }
         Outcome::Quiet

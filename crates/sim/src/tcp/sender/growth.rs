@@ -18,7 +18,11 @@ impl<C: Controller + Clone> Sender<C> {
         AckEvent {
             now,
             packets: real(delivered),
-            marked: if ack.ece && self.exact_echo() { real(delivered) } else { 0.0 },
+            marked: match &self.accurate {
+                Some(accurate) => real(accurate.marked().min(delivered)),
+                None if ack.ece && self.exact_echo() => real(delivered),
+                None => 0.0,
+            },
             lost: real(self.board.lost() - self.lost_reported),
             rtt: self.detector.rtt_sample().unwrap_or(now.since(ack.echo)),
             srtt: self.rtt.smoothed(),

@@ -70,6 +70,14 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Idle
     }
 
+    /// What the last poll gave, a number of `packets`, leaves with that stamp.
+    pub fn launched(&mut self, packets: u8, stamp: Time) {
+        self.detector.launched(stamp);
+        if self.rates.is_some() {
+            self.sample_launch(packets.into(), stamp);
+        }
+    }
+
     /// The last `packets` were sent with that stamp: reports them to the rate sampler.
     #[inline(never)]
     pub(super) fn sample_launch(&mut self, packets: u64, stamp: Time) {
@@ -289,7 +297,7 @@ impl<C: Controller + Clone> Sender<C> {
         } else if behind_probe {
             self.arm_timer(true, now);
         }
-        let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
+        let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable && self.accurate.is_none();
         let one = self.retransmission(number, now);
         Poll::Send(Data {
             size: one.size * packets as u32,

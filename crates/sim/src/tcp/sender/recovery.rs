@@ -9,6 +9,25 @@ use super::{CaState, Outcome, Sender};
 use crate::tcp::time_stamps;
 
 impl<C: Controller + Clone> Sender<C> {
+    /// Takes an acknowledgement: how many packets it newly reports as delivered.
+    #[inline(always)]
+    pub(super) fn take(&mut self, ack: &Ack, now: Time) -> u64 {
+        let delivered = self.detector.take_ack(&mut self.board, ack, &self.rtt, now);
+        if let Some(rtt) = self.detector.rtt_sample() {
+            self.rtt.at_most(rtt);
+        }
+        delivered
+    }
+
+    /// Marks packets as lost that the acknowledgement shows to be.
+    #[inline(always)]
+    pub(super) fn find_losses(&mut self, ack: &Ack, now: Time) {
+        if !self.holds_losses {
+            let recovering = self.state != CaState::Open && ack.next < self.recover;
+            self.detector.find_losses(&mut self.board, recovering, &self.rtt, now);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn in_open(
         &mut self,
@@ -60,6 +79,9 @@ impl<C: Controller + Clone> Sender<C> {
             return Outcome::Quiet;
         }
         let delivered = self.take(ack, now);
+        if let Some(accurate) = &mut self.accurate {
+            accurate.skip(); // the next one says what it has marked
+        }
         self.find_losses(ack, now);
         if delivered == 0 {
             return Outcome::Quiet;

@@ -41,6 +41,9 @@ impl<C: Controller + Clone> Sender<C> {
             if is_backed_off || self.config.rto != Rto::Linux {
                 self.window.cwnd = 1.0;
             }
+            if is_backed_off {
+                self.ask_without_feedback();
+            }
             return Outcome::TimedOut(timeout);
         }
         let (in_recovery, linux) = (self.state == CaState::Recovery, self.undoes_as_linux());

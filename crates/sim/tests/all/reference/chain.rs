@@ -2,8 +2,8 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Flow, Grain, Growth, Hold, Hop, HostPacing, HostSettings, OnTimeout, Profile, ReceiverClock, Recovery,
-    Restart, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Startup, Traffic,
+    Flow, Grain, Growth, Hold, Hop, HostPacing, HostSettings, Middlebox, OnTimeout, Profile, ReceiverClock,
+    Recovery, Restart, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Startup, Traffic,
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -255,6 +255,11 @@ impl ChainFlow {
             // Datagrams have none, as the reader has it.
             controller: ControllerChoice::named(if datagrams { "reno" } else { self.controller })
                 .expect("a name of the catalogue"),
+            ect1: false,
+            accecn: None,
+            middlebox: Middlebox::None,
+            between: [None, None],
+            dscp: 0,
             recovery: self.recovery,
             traffic: self.traffic.clone(),
             start: self.start,

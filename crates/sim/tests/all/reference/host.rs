@@ -560,6 +560,7 @@ fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
         first_beta: flow.first_beta,
         pacing: flow.pacing,
         ecn: [Ecn::NotCapable, Ecn::Capable][usize::from(flow.ecn)],
+        accecn: None,
         max_pacing_rate: flow.max_pacing_rate,
         line: flow.line(),
         // What the kernel hands over together: 64 KiB without headers, of packets with time stamps.

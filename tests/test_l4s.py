@@ -1,0 +1,84 @@
+"""L4S: published ratios, what is refused, and shares of hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fairhaul
+from fairhaul import ScenarioError
+from fairhaul.measures.measures import measure
+from tests.linux_program import needs_linux
+from tools.l4s import SCENARIOS, cells, plan
+from tools.l4s.kernel import both
+
+SHORT = {"duration": "60 s", "warmup": "20 s"}
+DUAL = SCENARIOS / "dual-queue.toml"
+
+
+def test_ratios_through_a_dual_queue_are_those_that_were_published() -> None:
+    wanted = ("dualpi2: prague 20, cubic 20 ms", "fq_codel: prague 10, cubic 10 ms")
+    runs = [run for run in plan() if run.what in wanted]
+    found = cells(runs, SHORT)
+    assert len(found) == 2
+    assert all(cell.is_within for cell in found), found
+
+
+def test_prague_takes_nearly_all_of_one_queue_that_marks() -> None:
+    what = "fq_codel, 1 queue: prague, cubic with ECN"
+    (run,) = [run for run in plan() if run.what == what]
+    (cell,) = cells([run], SHORT)
+    assert cell.measured > 5, cell
+
+
+@pytest.mark.parametrize(
+    ("overrides", "reason"),
+    [
+        ({"flow.prague.ecn": False}, "reads marks and nothing else"),
+        ({"flow.prague.accecn": False}, "needs accurate feedback"),
+        ({"flow.prague.ect1": False}, "an L4S queue takes nothing else"),
+        ({"flow.cubic.accecn": True}, "needs ecn = true"),
+        ({"flow.cubic.ect1": True}, "needs ecn = true"),
+        ({"flow.cubic.ecn": True, "flow.cubic.ect1": True}, "reduces as for a loss"),
+        ({"flow.cubic.middlebox": "clears ace"}, "needs accecn = true"),
+        ({"flow.cubic.accecn_option": "never"}, "needs accecn = true"),
+        ({"flow.cubic.dscp": "EF"}, 'only the queue "cake" reads it'),
+        ({"bottleneck.queue.step": 2}, "would change nothing"),
+    ],
+)
+def test_what_no_document_defines_is_refused_with_the_reason(
+    overrides: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ScenarioError, match=reason):
+        fairhaul.read(DUAL, overrides)
+
+
+def test_cake_shares_by_hosts() -> None:
+    """One host with a connection and one with three: half of the shaped 10 Mbit/s each."""
+    flow = {"rtt": "20 ms", "controller": "cubic"}
+    scenario = {
+        "duration": "20 s",
+        "warmup": "5 s",
+        "bottleneck": {
+            "rate": "20 Mbit/s",
+            "delay": "5 ms",
+            "queue": {"kind": "cake", "capacity": "4 MB", "bandwidth": 10},
+        },
+        "flow": [
+            {"name": "alone", "source_host": "one", **flow},
+            {"name": "busy", "count": 3, "source_host": "other", **flow},
+        ],
+    }
+    (record,) = fairhaul.run(scenario).records
+    alone, *busy = (row["goodput_bps"] / 1e6 for row in measure(record)["flows"])
+    assert alone == pytest.approx(4.8, rel=0.08)
+    assert sum(busy) == pytest.approx(4.8, rel=0.08)
+
+
+@needs_linux
+@pytest.mark.parametrize("name", ["cake", "fq"])
+def test_a_queue_gives_the_shares_of_the_kernels_own(name: str) -> None:
+    ours, theirs = both(name)
+    assert theirs.goodput_mbps == pytest.approx(ours.goodput_mbps, rel=0.03)
+    assert theirs.queue_ms == pytest.approx(ours.queue_ms, rel=0.03)
