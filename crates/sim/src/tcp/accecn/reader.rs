@@ -179,6 +179,7 @@ mod tests {
     fn with_counters_every_number_of_marks_is_found() {
         for marked in 0..=20u64 {
             let mut reader = AccEcnReader::default();
+            reader.read(&ack(5, None), 1, 1000, 1000, true); // a first one with three marks would look cleared
             let counters = Some([1, 1000 * marked as u32, 1 + 1000 * (20 - marked) as u32]);
             let read = reader.read(&ack(((5 + marked) % 8) as u8, counters), 20, 20_000, 1000, true);
             assert_eq!(read, Reading::Marked(marked));
