@@ -237,7 +237,8 @@ impl ChainFlow {
         }
     }
 
-    fn flow(&self, links: &[ChainLink]) -> Flow {
+    /// The hops of its data, and of its acknowledgements.
+    fn route(&self, links: &[ChainLink]) -> (Vec<Hop>, Vec<Hop>) {
         let n = links.len() as u32;
         let (from, to) = (self.from.min(links.len()) as u32, self.to.min(links.len()) as u32);
         let forward: Vec<Hop> = (from..to).map(Hop::Link).collect();
@@ -245,6 +246,11 @@ impl ChainFlow {
         let (data, acks) = if self.backwards { (reverse, forward) } else { (forward, reverse) };
         let wire = self.access.map(|(rate, delay)| Hop::Access { rate: kbps(rate), delay });
         let between = |hops: Vec<Hop>| wire.iter().cloned().chain(hops).chain(wire.clone()).collect();
+        (between(data), if self.acks_over_chain { between(acks) } else { wire.iter().cloned().collect() })
+    }
+
+    fn flow(&self, links: &[ChainLink]) -> Flow {
+        let (forward, reverse) = self.route(links);
         let datagrams = matches!(self.traffic, Traffic::Cbr { .. });
         Flow {
             name: "drawn".into(),
@@ -264,8 +270,8 @@ impl ChainFlow {
             traffic: self.traffic.clone(),
             start: self.start,
             rtt: Span::ZERO, // no engine asks
-            forward: between(data),
-            reverse: if self.acks_over_chain { between(acks) } else { wire.iter().cloned().collect() },
+            forward,
+            reverse,
             packet: Bytes(self.packet),
             initial_window: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
