@@ -6,13 +6,19 @@
 //
 // Differs from [PRAGUE]: the size of packets is not reduced so that two fit in a short round trip.
 
+use std::ops::{Deref, DerefMut};
+
 use fairhaul_units::{Bytes, Gauge, HEADER, Parameter, Rate, Span, Time, parameters};
 
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Window};
 
 /// TCP Prague.
 #[derive(Clone, Debug)]
-pub struct Prague {
+pub struct Prague(Box<State>);
+
+/// What it knows; boxed, so that a controller stays small.
+#[derive(Clone, Debug)]
+pub struct State {
     given: PragueParameters,
     /// Whether marks are reported accurately; otherwise it is Reno.
     accurate: bool,
@@ -38,6 +44,20 @@ pub struct Prague {
     is_fast: bool,
     /// The longest time between two packets.
     most_gap: Span,
+}
+
+impl Deref for Prague {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl DerefMut for Prague {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
+    }
 }
 
 parameters! {
@@ -67,7 +87,7 @@ impl Prague {
     pub(crate) const PARAMETERS: &'static [Parameter] = PragueParameters::LIST;
 
     pub(crate) fn new(given: PragueParameters) -> Prague {
-        Prague {
+        Prague(Box::new(State {
             accurate: true,
             alpha: given.alpha,
             marked_once: false,
@@ -85,7 +105,7 @@ impl Prague {
             is_fast: true,
             most_gap: Span::from_s(1),
             given,
-        }
+        }))
     }
 
     /// Whether that time, or the target round trip, has passed since.

@@ -275,8 +275,11 @@ impl ChainFlow {
             packet: Bytes(self.packet),
             initial_window: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
-            // Without an XCP router only its window limits an XCP sender.
-            max_window: if self.controller == "xcp" { self.max_window.min(300.0) } else { self.max_window },
+            // Without an XCP router only its window limits an XCP sender, and nothing else limits Jumpstart.
+            max_window: match (self.controller, self.startup) {
+                ("xcp", _) | (_, Startup::Jumpstart) => self.max_window.min(300.0),
+                _ => self.max_window,
+            },
             slow_start: self.slow_start,
             startup: self.startup,
             rate_limited_increase: self.rate_limited_increase,
