@@ -165,10 +165,6 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
 
 
 def test_what_cannot_run_on_real_hosts_is_told_with_what_can() -> None:
-    others = "these papers have: fhstcp, ghstcp, synctcp, cubic-fairness"
-    with pytest.raises(ScenarioError) as refusal:
-        papers.reproduce("xcp-tcp", engine=("lab",))
-    assert refusal.value.args == (f"xcp-tcp has no experiment for the lab; {others}",)
     with pytest.raises(ScenarioError) as refusal:
         papers.reproduce("fhstcp", only=["table1", "kernel"], engine=("sim", "lab"))
     told = ("table1 of fhstcp runs in the simulator alone", "in the lab: kernel")
