@@ -311,18 +311,20 @@ impl Connection {
     #[inline(always)]
     fn forward_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
         let size = ack.size();
-        let mut ack = *ack;
-        for Leg { wires, end } in &route.reverse[leg..] {
+        for (leg, Leg { wires, end }) in (leg..).zip(&route.reverse[leg..]) {
             now = self.cross_access(*wires, size, now);
             let link = match *end {
                 LegEnd::Ring { lane, .. } => {
-                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, &ack);
+                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, ack);
                 }
                 LegEnd::OwnLink(link) => link,
                 LegEnd::Receiver => unreachable!("acknowledgements wait for their sender"),
             };
-            match self.ack_crosses_alone(link, &mut ack, now, network) {
-                Some(arrives) => now = arrives,
+            match self.ack_crosses_alone(link, ack, now, network) {
+                Some(departure) if departure.marked => {
+                    return self.marked_ack_departs(leg, ack, departure, route, network);
+                }
+                Some(departure) => now = departure.arrives,
                 None => return,
             }
         }

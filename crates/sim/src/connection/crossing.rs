@@ -123,22 +123,21 @@ impl Connection {
         None
     }
 
-    /// An acknowledgement gets over a link that this connection alone feeds, or is dropped there; when it has, or the
-    /// end of the run where that is earlier.
+    /// An acknowledgement gets over a link that this connection alone feeds, or is dropped there; its departure, with an
+    /// arrival at the end of the run at the latest.
     #[inline(never)]
     pub(super) fn ack_crosses_alone(
         &mut self,
         link: u32,
-        ack: &mut Ack,
+        ack: &Ack,
         now: Time,
         network: &mut Network,
-    ) -> Option<Time> {
+    ) -> Option<Departure> {
         match self.offer_ack(link, ack, now, network) {
-            Admission::Sent(departure) if departure.marked => {
-                ack.ecn = Ecn::Marked;
-                return Some(departure.arrives.min(network.ledger.end()));
+            Admission::Sent(departure) => {
+                let arrives = departure.arrives.min(network.ledger.end());
+                return Some(Departure { arrives, ..departure });
             }
-            Admission::Sent(departure) => return Some(departure.arrives.min(network.ledger.end())),
             Admission::Dropped => self.ack_dropped(*ack, now, network),
             Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
@@ -172,8 +171,7 @@ impl Connection {
             return self.ack_dropped(*ack, departure.departs, network);
         }
         if departure.marked {
-            let marked = Ack { ecn: Ecn::Marked, ..*ack };
-            return self.marked_ack_departs(leg, &marked, departure, route, network);
+            return self.marked_ack_departs(leg, ack, departure, route, network);
         }
         if departure.copies == 2 {
             self.duplicate_ack(leg, *ack, departure.arrives, route, network);
@@ -183,7 +181,7 @@ impl Connection {
 
     /// The same of a datagram that a queue has marked.
     #[cold]
-    fn marked_ack_departs(
+    pub(super) fn marked_ack_departs(
         &mut self,
         leg: usize,
         ack: &Ack,
@@ -191,6 +189,7 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
+        let ack = &Ack { ecn: Ecn::Marked, ..*ack };
         if departure.copies == 2 {
             self.duplicate_ack(leg, *ack, departure.arrives, route, network);
         }

@@ -328,8 +328,7 @@ impl<C: Controller + Clone> Sender<C> {
         let full = self.usage.limited;
         let delivered = self.take(ack, now);
         let advanced = self.board.una() - una;
-        let read = self.accurate.is_some().then(|| self.read_marks(ack, (una, delivered)));
-        let ack = read.as_ref().unwrap_or(ack);
+        let ece = if self.accurate.is_some() { self.read_marks(ack, (una, delivered)) } else { ack.ece };
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo));
         }
@@ -341,7 +340,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.validate(now);
         }
         self.holds_losses = false;
-        let undone_since = self.undo(ack, una, now);
+        let undone_since = self.undo(ack, ece, una, now);
         self.find_losses(ack, now);
         let mut event = self.event(ack, delivered, now);
         if delivered > 0 {
@@ -351,11 +350,11 @@ impl<C: Controller + Clone> Sender<C> {
         let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => {
                 self.first = None;
-                self.grow_after_recovery(&event, ack.ece, advanced, full);
+                self.grow_after_recovery(&event, ece, advanced, full);
                 Outcome::Undone { since, finished }
             }
-            (None, CaState::Open) => self.in_open(&event, ack.ece, delivered, advanced, full, now),
-            (None, CaState::Recovery) => self.in_recovery(&event, ack.ece, delivered, advanced, full, now),
+            (None, CaState::Open) => self.in_open(&event, ece, delivered, advanced, full, now),
+            (None, CaState::Recovery) => self.in_recovery(&event, ece, delivered, advanced, full, now),
             (None, CaState::Loss) => self.in_loss(&event, delivered, advanced, now),
             (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };

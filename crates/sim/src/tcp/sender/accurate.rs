@@ -42,16 +42,17 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Reads how many of the packets that an acknowledgement delivers were marked; `una` and `delivered`: what was
-    /// acknowledged before, and how many packets it delivers. What it would say to a sender without accurate feedback.
+    /// acknowledged before, and how many packets it delivers. Whether it echoes a mark, to a controller that takes marks for
+    /// losses.
     #[inline(never)]
-    pub(super) fn read_marks(&mut self, ack: &Ack, (una, delivered): (u64, u64)) -> Ack {
+    pub(super) fn read_marks(&mut self, ack: &Ack, (una, delivered): (u64, u64)) -> bool {
         let (payload, end) = (self.config.payload().0, self.board.una());
         // What is acknowledged in order need not be full; what is beyond a gap is taken as full.
         let in_order = end - una;
         let bytes =
             if delivered == in_order { self.config.bytes_between(una, end) } else { delivered * payload };
         let is_sure = self.config.recovery.reports() || self.state == CaState::Open;
-        let Some(accurate) = &mut self.accurate else { return *ack };
+        let Some(accurate) = &mut self.accurate else { return ack.ece };
         let marked = match accurate.read(ack, delivered, bytes, payload, is_sure) {
             Reading::Marked(marked) => marked,
             Reading::Mangled => {
@@ -59,7 +60,7 @@ impl<C: Controller + Clone> Sender<C> {
                 0
             }
         };
-        Ack { ece: marked > 0 && !self.needs.own_marks, ..*ack }
+        marked > 0 && !self.needs.own_marks
     }
 }
 

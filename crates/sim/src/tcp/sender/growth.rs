@@ -62,18 +62,21 @@ impl<C: Controller + Clone> Sender<C> {
     /// New data was acknowledged outside fast recovery: the window may grow if any of it was delivered just now.
     #[inline(always)]
     pub(super) fn grow(&mut self, event: &AckEvent, full: bool) {
-        let is_used = full || self.is_half_used() || self.is_limited_by_flight();
-        let may_grow = self.window.cwnd < self.config.max_window && is_used && !self.is_held_by_first();
-        if event.packets == 0.0 || !may_grow {
+        if event.packets == 0.0 || self.window.cwnd >= self.config.max_window || self.is_held_by_first() {
             return;
         }
-        let before = self.window;
+        if self.flight_limit.is_some() {
+            self.grow_within_flight(event);
+        } else if full || self.is_half_used() {
+            self.grow_freely(event);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn grow_freely(&mut self, event: &AckEvent) {
         match self.config.growth {
             Growth::PerPacket => self.grow_by(event),
             Growth::PerAck => self.grow_by_one(event),
-        }
-        if self.is_limited_by_flight() {
-            self.bound_by_flight(before, event);
         }
     }
 

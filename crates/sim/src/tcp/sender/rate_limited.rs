@@ -44,18 +44,15 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// Whether what was in flight bounds the growth of the window, whether or not the window limits the sender.
-    #[inline(always)]
-    pub(super) fn is_limited_by_flight(&self) -> bool {
-        self.flight_limit.is_some()
-    }
-
-    /// The window has grown from `before` for an acknowledgement.
+    /// The window grows for an acknowledgement as far as what was in flight allows, whether or not the window limits the
+    /// sender.
     //
     // Unclear in [RATE-LIMITED]: the cap is on the window, so that it would also lower a window which was larger, as where
     // slow start ends by itself. It bounds the increase only.
     #[inline(never)]
-    pub(super) fn bound_by_flight(&mut self, before: Window, event: &AckEvent) {
+    pub(super) fn grow_within_flight(&mut self, event: &AckEvent) {
+        let before = self.window;
+        self.grow_freely(event);
         let Some(mut limit) = self.flight_limit.take() else { return };
         limit.look(before.cwnd);
         if let Some(most) = limit.most

@@ -120,11 +120,11 @@ impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement came, which advanced from `una`. Where it shows that nothing was lost, what was done is taken
     /// back: since when.
     #[inline(always)]
-    pub(super) fn undo(&mut self, ack: &Ack, una: u64, now: Time) -> Option<Time> {
+    pub(super) fn undo(&mut self, ack: &Ack, ece: bool, una: u64, now: Time) -> Option<Time> {
         if self.undo_state.is_idle() {
             None
         } else if self.undoes_as_linux() {
-            self.undo_as_in_linux(ack, una, now)
+            self.undo_as_in_linux(ack, ece, una, now)
         } else {
             self.undo_spurious(ack, una, now)
         }

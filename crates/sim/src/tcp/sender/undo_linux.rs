@@ -24,8 +24,8 @@ enum Evidence {
 impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement came, which advanced from `una`: since when what was done is taken back, if it is.
     #[inline(never)]
-    pub(super) fn undo_as_in_linux(&mut self, ack: &Ack, una: u64, now: Time) -> Option<Time> {
-        let evidence = self.evidence(ack, una);
+    pub(super) fn undo_as_in_linux(&mut self, ack: &Ack, ece: bool, una: u64, now: Time) -> Option<Time> {
+        let evidence = self.evidence(ack, ece, una);
         if self.detector.retransmissions() == 0 {
             self.undo_state.retransmitting_since = Time::NEVER;
         }
@@ -47,9 +47,9 @@ impl<C: Controller + Clone> Sender<C> {
         Some(saved.began)
     }
 
-    fn evidence(&mut self, ack: &Ack, una: u64) -> Evidence {
+    fn evidence(&mut self, ack: &Ack, ece: bool, una: u64) -> Evidence {
         let Some(saved) = &mut self.undo_state.saved else { return Evidence::None };
-        if ack.ece {
+        if ece {
             saved.window = None;
         }
         if ack.dsack().is_some_and(|number| number >= saved.from) {
