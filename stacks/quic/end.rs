@@ -3,19 +3,21 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::BytesMut;
 use fairhaul_cc::{StackEnd, StackState, Transmit};
 use fairhaul_stack::{Role, Settings, Setup};
 use fairhaul_stack_quic::{chance, client, server};
 use fairhaul_units::{Ecn, Time, mix};
+use ring::hmac;
 
 use crate::api;
+use crate::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use crate::proto::{
     ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir,
-    EcnCodepoint, Endpoint, EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, Transmit as Given,
-    TransportConfig, VarInt,
+    EcnCodepoint, Endpoint, EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, TimeSource,
+    Transmit as Given, TransportConfig, VarInt,
 };
 
 /// The network's part of a packet: IPv4 and UDP.
@@ -62,10 +64,10 @@ impl QuicEnd {
         // Both ends draw from sequences of their own.
         let own_seed = mix(setup.common.seed ^ mix(setup.role as u64 + 1));
         chance::seed(own_seed);
-        api::reseed_thread();
+        reseed_thread();
         let transport = Arc::new(transport(&mut setup.settings, datagram.min(u16::MAX.into()) as u16)?);
         let base = Instant::now();
-        let mut config = EndpointConfig::new(Arc::new(api::hmac_key()));
+        let mut config = EndpointConfig::new(Arc::new(hmac_key()));
         let mut bytes = [0; 32];
         bytes.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&chance::next().to_le_bytes()));
         config.rng_seed(Some(bytes));
@@ -75,9 +77,9 @@ impl QuicEnd {
             Role::Sender => None,
             Role::Receiver => {
                 let crypto = server().map_err(|error| error.to_string())?;
-                let mut config = ServerConfig::with_crypto(api::server_crypto(crypto)?);
+                let mut config = ServerConfig::with_crypto(server_crypto(crypto)?);
                 config.transport_config(Arc::clone(&transport));
-                config.time_source(Arc::new(api::NoClock));
+                config.time_source(Arc::new(NoClock));
                 Some(Arc::new(config))
             }
         };
@@ -86,7 +88,7 @@ impl QuicEnd {
         let mut connection = None;
         if setup.role == Role::Sender {
             let crypto = client().map_err(|error| error.to_string())?;
-            let mut config = ClientConfig::new(api::client_crypto(crypto)?);
+            let mut config = ClientConfig::new(client_crypto(crypto)?);
             config.transport_config(transport);
             config.initial_dst_cid_provider(Arc::new(move || Ids(!ids).next_id()));
             let now = instant(base, setup.common.now);
@@ -132,6 +134,32 @@ impl QuicEnd {
     }
 }
 
+/// The generator of this thread follows from the seed of the end.
+fn reseed_thread() {
+    let _ = rand::rng().reseed(); // the back end of `chance` cannot fail
+}
+
+/// Of the seconds that tokens name.
+struct NoClock;
+
+impl TimeSource for NoClock {
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH
+    }
+}
+
+fn hmac_key() -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, &[0; 32])
+}
+
+fn client_crypto(config: rustls::ClientConfig) -> Result<Arc<QuicClientConfig>, String> {
+    QuicClientConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
+}
+
+fn server_crypto(config: rustls::ServerConfig) -> Result<Arc<QuicServerConfig>, String> {
+    QuicServerConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
+}
+
 fn instant(base: Instant, now: Time) -> Instant {
     base + Duration::from_nanos(now.as_ps() / PS_PER_NS)
 }
@@ -140,21 +168,8 @@ fn address(host: u8) -> SocketAddr {
     (Ipv4Addr::new(10, 0, 0, host), 4433).into()
 }
 
-fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotCapable => None,
-        Ecn::Capable => Some(EcnCodepoint::Ect0),
-        Ecn::CapableL4s => Some(EcnCodepoint::Ect1),
-        Ecn::Marked => Some(EcnCodepoint::Ce),
-    }
-}
-
 fn ecn_of(codepoint: Option<EcnCodepoint>) -> Ecn {
-    match codepoint {
-        None => Ecn::NotCapable,
-        Some(EcnCodepoint::Ce) => Ecn::Marked,
-        Some(_) => Ecn::Capable,
-    }
+    codepoint.map_or(Ecn::NotCapable, |codepoint| Ecn::of_bits(codepoint as u8))
 }
 
 /// The configuration of a connection from the settings, with windows that hold what fast, long paths need.
@@ -226,7 +241,14 @@ impl StackEnd for QuicEnd {
         let (now, from) = (self.instant(now), self.peer);
         let mut answer = Vec::new();
         let data = BytesMut::from(bytes);
-        match api::handle(&mut self.endpoint, now, from, codepoint(ecn), data, &mut answer) {
+        match api::handle(
+            &mut self.endpoint,
+            now,
+            from,
+            EcnCodepoint::from_bits(ecn.bits()),
+            data,
+            &mut answer,
+        ) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some((_, connection)) = &mut self.connection {
                     connection.handle_event(event);

@@ -9,7 +9,6 @@ scenario beside it.
 from __future__ import annotations
 
 import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from fairhaul.files.files import csv_text
 from fairhaul.files.files import replace as write_file
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
@@ -136,11 +136,8 @@ def keep(rows: Sequence[Row]) -> None:
 
 def write_table(file: Path, head: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
     """Write a table, whole or not at all."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerows([head, *rows])
     file.parent.mkdir(exist_ok=True)
-    write_file(file, text.getvalue().encode())
+    write_file(file, csv_text([head, *rows]).encode())
 
 
 def by_kind(rows: Sequence[Row]) -> list[tuple[str, int, int]]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from fairhaul.files.files import csv_text, replace
 from fairhaul.record.record import Record
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
@@ -45,7 +45,7 @@ def kept() -> Mapping[str, tuple[str, Figures]]:
         if cell is None or row["scenario"] != digest(cell):
             continue
         _, figures = found.setdefault(cell.name, (row["kernel"], {}))
-        for figure in row.keys() - set(NAMING):
+        for figure in (name for name in row if name not in NAMING):
             if row[figure]:
                 figures.setdefault(figure, []).append(float(row[figure]))
     return found
@@ -54,18 +54,14 @@ def kept() -> Mapping[str, tuple[str, Figures]]:
 def keep(measured: Mapping[str, tuple[str, Figures]]) -> None:
     """Write the table, whole or not at all."""
     figures = list(dict.fromkeys(name for _, of in measured.values() for name in of))
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow([*NAMING, *figures])
+    rows: list[list[object]] = [[*NAMING, *figures]]
     for name in (name for name in UNUSUAL if name in measured):
         kernel, of = measured[name]
         for index in range(len(of["link_share"])):
             values = [of[figure][index] if figure in of else None for figure in figures]
             shown = ["" if value is None else f"{value:.6g}" for value in values]
-            table.writerow([name, digest(UNUSUAL[name]), kernel, index + 1, *shown])
-    draft = TABLE.with_suffix(".part")
-    draft.write_text(text.getvalue(), encoding="utf-8")
-    draft.replace(TABLE)
+            rows.append([name, digest(UNUSUAL[name]), kernel, index + 1, *shown])
+    replace(TABLE, csv_text(rows).encode())
 
 
 def measure(cells: Iterable[UnusualCell], engine: Engine) -> Mapping[str, tuple[str, Figures]]:

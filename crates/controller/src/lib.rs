@@ -10,8 +10,12 @@ mod given;
 #[cfg(feature = "load")]
 mod load;
 pub mod raw;
+#[cfg(feature = "load")]
+mod shared_library;
 
 pub use export::{Exported, interface};
 pub use given::Given;
 #[cfg(feature = "load")]
 pub use load::LibraryKind;
+#[cfg(feature = "load")]
+pub use shared_library::{ExportedStruct, SharedLibrary};

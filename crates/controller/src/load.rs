@@ -3,21 +3,20 @@
 
 use std::ffi::{CStr, CString};
 use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
 
 use fairhaul_cc::{
     AckEvent, Congestion, Controller, Fault, Needs, Own, OwnKind, OwnMaker, OwnValue, OwnValues, Pacing,
-    Window, digest,
+    Window,
 };
 use fairhaul_units::Time;
-use libloading::Library;
 
 use crate::raw::{
     Failure, Handle, Interface, RawAck, RawCongestion, RawPacing, RawValue, RawWindow, SYMBOL, VERSION,
 };
+use crate::shared_library::{ExportedStruct, SharedLibrary};
 
 const LIBRARY: &str = "library";
 
@@ -47,54 +46,32 @@ impl OwnKind for LibraryKind {
     }
 }
 
-/// A library that stays loaded while something of it is used.
-struct Loaded {
-    interface: Interface,
-    /// A number that differs where the file differs.
-    digest: u64,
-    _library: Library,
+// SAFETY: the version is the first field of the struct in `raw.rs`, and counts the layouts that it has had.
+unsafe impl ExportedStruct for Interface {
+    const SYMBOL: &[u8] = SYMBOL;
+    const VERSION: u32 = VERSION;
+    const ABSENT: &str = "it exports no controller; use fairhaul_controller::export!";
+
+    fn of_version(version: u32) -> String {
+        format!(
+            "it was compiled for version {version} of the interface, and this is {VERSION}: \
+             make the crate anew with fairhaul new-controller, and compile it again"
+        )
+    }
 }
 
-impl Loaded {
-    fn open(file: &Path) -> Result<Loaded, String> {
-        let bytes = fs::read(file).map_err(|error| error.to_string())?;
-        let digest = digest(&bytes);
-        // A system loads a path once, so a library that was compiled again is loaded from a path of its own.
-        let copy = tempfile::Builder::new().prefix("fairhaul-").suffix(".so").tempfile();
-        let copy = copy.map_err(|error| error.to_string())?;
-        fs::write(copy.path(), &bytes).map_err(|error| error.to_string())?;
-        // SAFETY: code of the user's runs, as the user asks for.
-        let library = unsafe { Library::new(copy.path()) };
-        let library =
-            library.map_err(|error| format!("it is not a shared library of this machine ({error})"))?;
-        // SAFETY: whatever stands there is looked into only after its version was compared.
-        let symbol = unsafe { library.get::<*const Interface>(SYMBOL) };
-        let symbol =
-            symbol.map_err(|_| "it exports no controller; use fairhaul_controller::export!".to_owned())?;
-        // SAFETY: the version is the first field in every version of the interface.
-        let version = unsafe { (**symbol).version };
-        if version != VERSION {
-            return Err(format!(
-                "it was compiled for version {version} of the interface, and this is {VERSION}: \
-                 make the crate anew with fairhaul new-controller, and compile it again"
-            ));
-        }
-        // SAFETY: it has the same version, and therefore the same layout.
-        let interface = unsafe { **symbol };
-        Ok(Loaded { interface, digest, _library: library })
-    }
+type Loaded = SharedLibrary<Interface>;
 
-    /// The text of a failure, which the library gets back.
-    fn text(&self, failure: Failure) -> Option<String> {
-        if failure.is_null() {
-            return None;
-        }
-        // SAFETY: the library has made the text, and gets it back once.
-        unsafe {
-            let text = CStr::from_ptr(failure).to_string_lossy().into_owned();
-            (self.interface.forget)(failure);
-            Some(text)
-        }
+/// The text of a failure, which the library gets back.
+fn text_of(library: &Loaded, failure: Failure) -> Option<String> {
+    if failure.is_null() {
+        return None;
+    }
+    // SAFETY: the library has made the text, and gets it back once.
+    unsafe {
+        let text = CStr::from_ptr(failure).to_string_lossy().into_owned();
+        (library.exported.forget)(failure);
+        Some(text)
     }
 }
 
@@ -126,8 +103,8 @@ impl Maker {
         let mut handle = ptr::null_mut();
         // SAFETY: the values and their texts live during the call.
         let failure =
-            unsafe { (self.loaded.interface.make)(raw.as_ptr(), raw.len(), stream, &raw mut handle) };
-        match self.loaded.text(failure) {
+            unsafe { (self.loaded.exported.make)(raw.as_ptr(), raw.len(), stream, &raw mut handle) };
+        match text_of(&self.loaded, failure) {
             Some(text) => Err(text),
             None => Ok(LibraryController { loaded: Arc::clone(&self.loaded), handle }),
         }
@@ -164,7 +141,7 @@ impl LibraryController {
         call: impl FnOnce(&Interface, Handle, *mut RawWindow) -> Failure,
     ) {
         let mut shown = RawWindow::from(*window);
-        let failure = call(&self.loaded.interface, self.handle, &raw mut shown);
+        let failure = call(&self.loaded.exported, self.handle, &raw mut shown);
         self.check(failure, Some(now));
         *window = Window { cwnd: shown.cwnd.max(1.0), ssthresh: shown.ssthresh };
         if !shown.cwnd.is_finite() || shown.ssthresh.is_nan() {
@@ -174,7 +151,7 @@ impl LibraryController {
     }
 
     fn check(&self, failure: Failure, at: Option<Time>) {
-        if let Some(what) = self.loaded.text(failure) {
+        if let Some(what) = text_of(&self.loaded, failure) {
             Fault { at, what }.raise();
         }
     }
@@ -183,7 +160,7 @@ impl LibraryController {
 impl Drop for LibraryController {
     fn drop(&mut self) {
         // SAFETY: nothing uses the handle any more.
-        unsafe { (self.loaded.interface.drop)(self.handle) }
+        unsafe { (self.loaded.exported.drop)(self.handle) }
     }
 }
 
@@ -237,13 +214,13 @@ impl Controller for LibraryController {
 
     fn needs(&self) -> Needs {
         // SAFETY: as above.
-        unsafe { (self.loaded.interface.needs)(self.handle) }.into()
+        unsafe { (self.loaded.exported.needs)(self.handle) }.into()
     }
 
     fn mode(&self) -> Option<u8> {
         let mut mode = -1;
         // SAFETY: as above.
-        self.check(unsafe { (self.loaded.interface.mode)(self.handle, &raw mut mode) }, None);
+        self.check(unsafe { (self.loaded.exported.mode)(self.handle, &raw mut mode) }, None);
         u8::try_from(mode).ok()
     }
 
@@ -251,7 +228,7 @@ impl Controller for LibraryController {
         let (shown, mut pacing) = (RawWindow::from(*window), RawPacing::default());
         // SAFETY: as above.
         let failure =
-            unsafe { (self.loaded.interface.pacing)(self.handle, &raw const shown, &raw mut pacing) };
+            unsafe { (self.loaded.exported.pacing)(self.handle, &raw const shown, &raw mut pacing) };
         self.check(failure, None);
         pacing.into()
     }
@@ -261,7 +238,7 @@ impl Own for LibraryController {
     fn copied(&self) -> Box<dyn Own> {
         let mut handle = ptr::null_mut();
         // SAFETY: as above.
-        let failure = unsafe { (self.loaded.interface.copy)(self.handle, &raw mut handle) };
+        let failure = unsafe { (self.loaded.exported.copy)(self.handle, &raw mut handle) };
         self.check(failure, None);
         Box::new(LibraryController { loaded: Arc::clone(&self.loaded), handle })
     }

@@ -34,8 +34,8 @@ enum Carried {
     Feedback,
     /// SACK blocks or counters, and perhaps feedback; the value is the place in a [`RareStore`].
     Stored,
-    /// It is a datagram of another transport stack, with these ECN bits; the value is its size.
-    Datagram(Ecn),
+    /// It is a datagram of another transport stack; the value is its size, and above it its ECN bits.
+    Datagram,
 }
 
 /// What only acknowledgements of a sender in trouble carry.
@@ -59,7 +59,7 @@ impl RareStore {
         let window = window.map_or(0, |window| window.get().min(MOST_WINDOW));
         let next_and_window = next | u64::from(window) << NUMBER_BITS;
         let (carried, value) = if let Some(size) = ack.datagram {
-            (Carried::Datagram(ack.ecn), size.get().into())
+            (Carried::Datagram, u32::from(size.get()) | u32::from(ack.ecn.bits()) << u16::BITS)
         } else if ack.blocks > 0 || accurate.has_counters() {
             (Carried::Stored, self.put_rare(*ack))
         } else if congestion {
@@ -86,7 +86,10 @@ impl RareStore {
         match carried {
             Carried::Nothing => {}
             Carried::Feedback => (ack.congestion, ack.feedback) = (true, value.cast_signed()),
-            Carried::Datagram(ecn) => (ack.datagram, ack.ecn) = (NonZeroU16::new(value as u16), ecn),
+            Carried::Datagram => {
+                ack.datagram = NonZeroU16::new(value as u16);
+                ack.ecn = Ecn::of_bits((value >> u16::BITS) as u8);
+            }
             Carried::Stored => {
                 let Rare { sack, blocks, congestion, feedback } = self.0.remove(value as usize);
                 (ack.sack, ack.blocks, ack.congestion, ack.feedback) = (sack, blocks, congestion, feedback);

@@ -130,26 +130,6 @@ unsafe fn put_text(text: &str, into: *mut c_char, room: usize) {
     }
 }
 
-/// The bits of the IP header.
-pub(crate) fn ecn_bits(ecn: Ecn) -> u32 {
-    match ecn {
-        Ecn::NotCapable => 0,
-        Ecn::CapableL4s => 1,
-        Ecn::Capable => 2,
-        Ecn::Marked => 3,
-    }
-}
-
-/// What bits of the IP header mean to a queue.
-pub(crate) fn ecn_of(bits: u32) -> Ecn {
-    match bits {
-        0 => Ecn::NotCapable,
-        1 => Ecn::CapableL4s,
-        3 => Ecn::Marked,
-        _ => Ecn::Capable,
-    }
-}
-
 unsafe extern "C" fn create<S: Exported>(setup: *const RawSetup, error: *mut c_char, room: usize) -> End {
     let made = catch_unwind(|| {
         // SAFETY: the engine passes a setup, and as many settings as it says, with valid texts.
@@ -187,7 +167,7 @@ unsafe extern "C" fn destroy<S: Exported>(end: End) {
 unsafe extern "C" fn receive<S: Exported>(end: End, now: u64, bytes: *const u8, size: usize, ecn: u32) {
     // SAFETY: here and below, the engine passes its own end, and pointers to as many bytes as it says.
     let (held, bytes) = unsafe { (held::<S>(end), slice::from_raw_parts(bytes, size)) };
-    held.guarded((), |end| end.receive(Time::from_ps(now), bytes, ecn_of(ecn)));
+    held.guarded((), |end| end.receive(Time::from_ps(now), bytes, Ecn::of_bits(ecn as u8)));
 }
 
 unsafe extern "C" fn transmit<S: Exported>(
@@ -203,7 +183,7 @@ unsafe extern "C" fn transmit<S: Exported>(
     let flags = if given.retransmits { RETRANSMITS } else { 0 } | if given.opens { OPENS } else { 0 };
     let not_before = given.not_before.as_ps();
     // SAFETY: as above.
-    unsafe { *datagram = RawDatagram { size: given.size, ecn: ecn_bits(given.ecn), flags, not_before } };
+    unsafe { *datagram = RawDatagram { size: given.size, ecn: given.ecn.bits().into(), flags, not_before } };
     1
 }
 

@@ -2,15 +2,13 @@
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
 use std::ffi::{CStr, CString, c_char};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairhaul_cc::{Fault, StackEnd, StackSetup, StackState, Transmit, digest};
+use fairhaul_cc::{Fault, StackEnd, StackSetup, StackState, Transmit};
+use fairhaul_controller::{ExportedStruct, SharedLibrary};
 use fairhaul_units::{Ecn, Time};
-use libloading::Library;
 
-use crate::export::{ecn_bits, ecn_of};
 use crate::raw::{
     End, FAILED, Interface, OPENS, RETRANSMITS, RawDatagram, RawSetting, RawSetup, RawState, SYMBOL, UNKNOWN,
     VERSION,
@@ -19,12 +17,26 @@ use crate::raw::{
 /// Room for a text of a library.
 const MOST_TEXT: usize = 1024;
 
-/// A library that stays loaded while something of it is used.
+// SAFETY: the version is the first field of the struct in `fairhaul_stack.h`, and counts the layouts that it has had.
+unsafe impl ExportedStruct for Interface {
+    const SYMBOL: &[u8] = SYMBOL;
+    const VERSION: u32 = VERSION;
+    const ABSENT: &str = "it exports no FAIRHAUL_STACK (fairhaul_stack.h)";
+
+    fn of_version(version: u32) -> String {
+        format!(
+            "it was compiled for version {version} of fairhaul_stack.h, and this is {VERSION}: take the header anew \
+             (fairhaul new-stack writes it), and compile it again"
+        )
+    }
+}
+
+/// A stack in a shared library, or in this program.
 pub struct StackLibrary {
     interface: Interface,
     /// Its name, its release, and a number that differs where the file differs.
     pub identity: String,
-    _library: Option<Library>,
+    _library: Option<SharedLibrary<Interface>>,
 }
 
 impl StackLibrary {
@@ -33,40 +45,20 @@ impl StackLibrary {
     /// # Errors
     /// Why it is no stack.
     pub fn open(file: &Path) -> Result<StackLibrary, String> {
-        let bytes = fs::read(file).map_err(|error| error.to_string())?;
-        let digest = digest(&bytes);
-        // A system loads a path once, so a library that was compiled again is loaded from a path of its own.
-        let copy = tempfile::Builder::new().prefix("fairhaul-").suffix(".so").tempfile();
-        let copy = copy.map_err(|error| error.to_string())?;
-        fs::write(copy.path(), &bytes).map_err(|error| error.to_string())?;
-        // SAFETY: code of the user's runs, as the user asks for.
-        let library = unsafe { Library::new(copy.path()) };
-        let library =
-            library.map_err(|error| format!("it is not a shared library of this machine ({error})"))?;
-        // SAFETY: whatever stands there is looked into only after its version was compared.
-        let symbol = unsafe { library.get::<*const Interface>(SYMBOL) };
-        let symbol = symbol.map_err(|_| "it exports no FAIRHAUL_STACK (fairhaul_stack.h)".to_owned())?;
-        // SAFETY: the version is the first field in every version of the interface.
-        let version = unsafe { (**symbol).version };
-        if version != VERSION {
-            return Err(format!(
-                "it was compiled for version {version} of fairhaul_stack.h, and this is {VERSION}: take the header anew \
-                 (fairhaul new-stack writes it), and compile it again"
-            ));
-        }
-        // SAFETY: it has the same version, and therefore the same layout.
-        let interface = unsafe { **symbol };
-        // SAFETY: both are texts, by the header.
-        let [name, release] = [interface.name, interface.release].map(|text| unsafe { text_at(text) });
-        let identity = format!("{name} {release}, library {digest:016x}");
-        Ok(StackLibrary { interface, identity, _library: Some(library) })
+        let library = SharedLibrary::<Interface>::open(file)?;
+        let from = format!("library {:016x}", library.digest);
+        Ok(StackLibrary::with(library.exported, &from, Some(library)))
     }
 
     /// A stack that is a part of this program.
     pub fn linked(interface: Interface) -> StackLibrary {
+        StackLibrary::with(interface, "linked", None)
+    }
+
+    fn with(interface: Interface, from: &str, library: Option<SharedLibrary<Interface>>) -> StackLibrary {
         // SAFETY: both are texts, by the header.
         let [name, release] = [interface.name, interface.release].map(|text| unsafe { text_at(text) });
-        StackLibrary { interface, identity: format!("{name} {release}, linked"), _library: None }
+        StackLibrary { interface, identity: format!("{name} {release}, {from}"), _library: library }
     }
 
     /// What the network adds to its datagrams.
@@ -151,7 +143,7 @@ impl StackEnd for LibraryEnd {
     fn receive(&mut self, now: Time, bytes: &[u8], ecn: Ecn) {
         // SAFETY: here and below, the library gets its own end, and pointers to as many bytes as is said.
         unsafe {
-            (self.interface().receive)(self.end, now.as_ps(), bytes.as_ptr(), bytes.len(), ecn_bits(ecn));
+            (self.interface().receive)(self.end, now.as_ps(), bytes.as_ptr(), bytes.len(), ecn.bits().into());
         }
     }
 
@@ -170,7 +162,7 @@ impl StackEnd for LibraryEnd {
         }
         Some(Transmit {
             size,
-            ecn: ecn_of(ecn),
+            ecn: Ecn::of_bits(ecn as u8),
             not_before: Time::from_ps(not_before),
             retransmits: flags & RETRANSMITS != 0,
             opens: flags & OPENS != 0,

@@ -36,6 +36,26 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// Its two bits.
+    pub fn bits(self) -> u8 {
+        match self {
+            Ecn::NotCapable => 0,
+            Ecn::CapableL4s => 1,
+            Ecn::Capable => 2,
+            Ecn::Marked => 3,
+        }
+    }
+
+    /// What the last two bits of a byte say.
+    pub fn of_bits(byte: u8) -> Ecn {
+        match byte & 3 {
+            0 => Ecn::NotCapable,
+            1 => Ecn::CapableL4s,
+            2 => Ecn::Capable,
+            _ => Ecn::Marked,
+        }
+    }
+
     /// Whether a queue may mark it, and has not.
     #[inline(always)]
     pub fn is_unmarked(self) -> bool {
@@ -242,11 +262,11 @@ impl Ack {
     /// Size on the wire.
     #[inline(always)]
     pub fn size(&self) -> u32 {
-        if let Some(size) = self.datagram {
-            return size.get().into();
+        match (self.datagram, self.congestion) {
+            (None, false) => ACK_SIZE.0 as u32,
+            (None, true) => (ACK_SIZE + CONGESTION_HEADER).0 as u32,
+            (Some(size), _) => size.get().into(),
         }
-        let congestion = if self.congestion { CONGESTION_HEADER } else { Bytes(0) };
-        (ACK_SIZE + congestion).0 as u32
     }
 
     /// Says that the packet of that number, which caused this acknowledgement, had arrived before: by an empty block at
@@ -321,5 +341,12 @@ mod tests {
         assert_eq!(counters(2, true).1, Some([None, Some(2), Some(3)]));
         assert_eq!(counters(3, true).1, None);
         assert_eq!((Ack::default().accurate.ace(), Ack::default().counters()), (None, None));
+    }
+
+    #[test]
+    fn codepoints_have_two_bits_below_those_of_the_service() {
+        let codepoints = [Ecn::NotCapable, Ecn::CapableL4s, Ecn::Capable, Ecn::Marked];
+        assert_eq!(codepoints.map(Ecn::bits), [0b00, 0b01, 0b10, 0b11]);
+        assert_eq!([0xfc, 0xfd, 0xfe, 0xff].map(Ecn::of_bits), codepoints);
     }
 }

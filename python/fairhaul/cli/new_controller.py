@@ -8,16 +8,18 @@ import click
 
 from fairhaul.cli.click_ext import Command, option
 
-
-@click.command("new-controller", cls=Command)
-@click.argument("name")
-@option(
+in_folder_option = option(
     "--in",
     "The folder to make it in.",
     name="folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
 )
+
+
+@click.command("new-controller", cls=Command)
+@click.argument("name")
+@in_folder_option
 def new_controller(name: str, folder: Path) -> None:
     """Begin a controller of your own in Rust.
 

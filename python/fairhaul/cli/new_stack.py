@@ -6,18 +6,13 @@ from pathlib import Path
 
 import click
 
-from fairhaul.cli.click_ext import Command, option
+from fairhaul.cli.click_ext import Command
+from fairhaul.cli.new_controller import in_folder_option
 
 
 @click.command("new-stack", cls=Command)
 @click.argument("name")
-@option(
-    "--in",
-    "The folder to make it in.",
-    name="folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-)
+@in_folder_option
 def new_stack(name: str, folder: Path) -> None:
     """Begin a transport stack of your own in C.
 

@@ -11,6 +11,7 @@ import click
 
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command, CommandGroup, flag, option
+from fairhaul.files.files import csv_text
 from fairhaul.text.table import Table
 
 if TYPE_CHECKING:
@@ -174,13 +175,8 @@ def sql(directory: Path, query: str, as_csv: bool) -> None:
 
 
 def _print_csv(columns: Sequence[str], pieces: Iterable[Sequence[Sequence[Any]]]) -> None:
-    import csv
-    import io
-
     for rows in chain([[columns]], pieces):
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        click.echo(text.getvalue(), nl=False)
+        click.echo(csv_text(rows), nl=False)
 
 
 def _store(directory: Path) -> Store:

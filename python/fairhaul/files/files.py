@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fairhaul import _core
@@ -46,3 +47,13 @@ def replace(file: Path, content: bytes) -> None:
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Write rows as CSV, of which each ends with a line feed."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

@@ -3,54 +3,26 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use bytes::BytesMut;
 use fairhaul_stack::Settings;
 use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
-use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 pub use noq_proto::{AckFrequencyConfig, MtuDiscoveryConfig};
 use noq_proto::{
     Connection, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple,
-    PathId, ServerConfig, TimeSource, Transmit,
+    PathId, ServerConfig, Transmit,
 };
-use ring::hmac;
 
 /// What a stream may have unread. noq 1.4.0 closes a connection whose reassembly holds more than about a thousand pieces, even
 /// if they are contiguous; below 2.9 MB a single loss does not reach that.
 pub const STREAM_RECEIVE_WINDOW: u64 = 2_900_000;
-
-/// The generator of this thread follows from the seed of the end.
-pub fn reseed_thread() {
-    let _ = rand::rng().reseed(); // the back end of `chance` cannot fail
-}
-
-/// Of the seconds that tokens name.
-pub struct NoClock;
-
-impl TimeSource for NoClock {
-    fn now(&self) -> SystemTime {
-        UNIX_EPOCH
-    }
-}
-
-pub fn hmac_key() -> hmac::Key {
-    hmac::Key::new(hmac::HMAC_SHA256, &[0; 32])
-}
 
 pub fn cid_generator(
     config: &mut EndpointConfig,
     make: impl Fn() -> Box<dyn ConnectionIdGenerator> + Send + Sync + 'static,
 ) {
     config.cid_generator(Arc::new(make));
-}
-
-pub fn client_crypto(config: rustls::ClientConfig) -> Result<Arc<QuicClientConfig>, String> {
-    QuicClientConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
-}
-
-pub fn server_crypto(config: rustls::ServerConfig) -> Result<Arc<QuicServerConfig>, String> {
-    QuicServerConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
 }
 
 pub fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>, _: [u8; 32]) -> Endpoint {

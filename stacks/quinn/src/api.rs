@@ -2,53 +2,25 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use bytes::BytesMut;
 use fairhaul_stack::Settings;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
-use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 pub use quinn_proto::{AckFrequencyConfig, MtuDiscoveryConfig};
 use quinn_proto::{
     Connection, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, ServerConfig,
-    TimeSource, Transmit,
+    Transmit,
 };
-use ring::hmac;
 
 /// What a stream may have unread: the product of 1 Gbit/s and 100 ms, rounded up.
 pub const STREAM_RECEIVE_WINDOW: u64 = 1 << 24;
-
-/// The generator of this thread follows from the seed of the end.
-pub fn reseed_thread() {
-    let _ = rand::rng().reseed(); // the back end of `chance` cannot fail
-}
-
-/// Of the seconds that tokens name.
-pub struct NoClock;
-
-impl TimeSource for NoClock {
-    fn now(&self) -> SystemTime {
-        UNIX_EPOCH
-    }
-}
-
-pub fn hmac_key() -> hmac::Key {
-    hmac::Key::new(hmac::HMAC_SHA256, &[0; 32])
-}
 
 pub fn cid_generator(
     config: &mut EndpointConfig,
     make: impl Fn() -> Box<dyn ConnectionIdGenerator> + Send + Sync + 'static,
 ) {
     config.cid_generator(make);
-}
-
-pub fn client_crypto(config: rustls::ClientConfig) -> Result<Arc<QuicClientConfig>, String> {
-    QuicClientConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
-}
-
-pub fn server_crypto(config: rustls::ServerConfig) -> Result<Arc<QuicServerConfig>, String> {
-    QuicServerConfig::try_from(config).map(Arc::new).map_err(|error| error.to_string())
 }
 
 pub fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {

@@ -77,7 +77,7 @@ impl Headers {
             from: owner(12)?,
             to: owner(16)?,
             size: size as u32,
-            ecn: ecn(packet[1]),
+            ecn: Ecn::of_bits(packet[1]),
             payload: payload as u32,
             segment,
         })
@@ -130,16 +130,6 @@ pub fn sum(bytes: &[u8], beyond: u32) -> u16 {
     let sum = words.sum::<u32>() + beyond;
     let folded = (sum & 0xffff) + (sum >> 16);
     ((folded & 0xffff) + (folded >> 16)) as u16
-}
-
-/// The codepoint in the second byte [RFC 3168, 5].
-fn ecn(byte: u8) -> Ecn {
-    match byte & 3 {
-        0 => Ecn::NotCapable,
-        1 => Ecn::CapableL4s,
-        3 => Ecn::Marked,
-        _ => Ecn::Capable,
-    }
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u16> {

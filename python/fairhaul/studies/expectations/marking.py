@@ -6,8 +6,6 @@ which ends after some time, so that one that fails or hangs costs nothing but it
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import signal
@@ -18,6 +16,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from fairhaul.files.files import csv_text
 from fairhaul.files.files import replace as write_file
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.expectations import MET
@@ -91,13 +90,11 @@ def mark(
 
 def write_marks(file: Path, marks: Sequence[Mark]) -> None:
     """Write marks as CSV, whole or not at all."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for one in marks:
-        failed = "; ".join(one.failed)
-        table.writerow([one.submission, one.met, one.expectations, failed, one.error, one.report])
-    write_file(file, text.getvalue().encode())
+    rows = (
+        (one.submission, one.met, one.expectations, "; ".join(one.failed), one.error, one.report)
+        for one in marks
+    )
+    write_file(file, csv_text([COLUMNS, *rows]).encode())
 
 
 def _submissions(folder: Path) -> Iterator[Path]:

@@ -40,8 +40,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether the next acknowledgement asks what the application has ready.
     #[inline(always)]
     pub fn asks_what_is_ready(&self) -> bool {
-        let opens = matches!(self.state, CaState::Opening { .. });
-        self.first.is_some() || opens && self.config.startup != Startup::None
+        let is_first = || self.first.is_some() || matches!(self.state, CaState::Opening { .. });
+        self.config.startup != Startup::None && is_first()
     }
 
     /// Packets that the sender could send in a round trip if no window limited it.
