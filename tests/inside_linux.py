@@ -31,13 +31,17 @@ TOOLS = "/usr/sbin:/sbin"
 
 
 def inside(
-    *command: str | Path, receivers: tuple[str, ...] = (), seconds: float = 3600
+    *command: str | Path,
+    receivers: tuple[str, ...] = (),
+    network: str = NETWORK,
+    seconds: float = 3600,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command at the sender of a flow in Linux in simulated time, in the folder of the tests.
 
     Args:
         command: the command and its arguments.
         receivers: lines for `sh` at the receiver.
+        network: the scenario of the path, whose first flow is A.
         seconds: when it counts as a defect that it has not ended, in real time.
     """
     changed = {
@@ -50,7 +54,7 @@ def inside(
     given = [word for line in receivers for word in ("--receiver", line)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "network.toml"
-        file.write_text(NETWORK)
+        file.write_text(network)
         shell = [sys.executable, "-m", "fairhaul", "lab", "shell", str(file), "--engine", "linux"]
         return subprocess.run(
             [*shell, "--host", "A", *given, "--", *words],

@@ -106,6 +106,11 @@ def _passed(done: Mapping[str, Any]) -> str:
         )
     if done["strays"]:
         parts.append(f"{done['strays']} had an unknown destination")
+    if asked := done["requests"]:
+        parts.append(
+            f"a router of XCP answered {asked['answered']} requests, and {asked['without_request']} "
+            "packets with data had no room for one"
+        )
     return "fairhaul: " + "; ".join([*parts, *done["warnings"]])
 
 

@@ -190,6 +190,19 @@ class Watched(TypedDict):
     removed: list[str]
 
 
+class RequestCounts(TypedDict):
+    """What passed the routers of XCP of a run of a kernel."""
+
+    answered: int
+    """Requests that a router has answered."""
+    without_request: int
+    """Packets with data without a request, after others of their connection had asked."""
+    granted: int
+    """The sum of the changes in the answered requests that reached their hosts, bytes/s."""
+    returned: int
+    """How much the sums in the answers of hosts have changed, bytes/s."""
+
+
 class ShellResult(TypedDict):
     """What a shell gives: the program's exit status, and what passed the network."""
 
@@ -197,6 +210,7 @@ class ShellResult(TypedDict):
     packets: int
     dropped: int
     strays: int
+    requests: RequestCounts | None
     unseen: int
     lag_us: NotRequired[dict[str, float | None]]
     """Only in real time."""

@@ -9,6 +9,7 @@ several runs; the same holds for the other types.
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
+from fairhaul.host.results import RequestCounts
 from fairhaul.scenario.described import OfClass
 from fairhaul.scenario.engines import Engine
 
@@ -193,6 +194,8 @@ class Trust(TypedDict):
     links: list[dict[str, Any]]
     buffers: list[dict[str, Any]]
     strays: int
+    requests: NotRequired[RequestCounts]
+    """Only with a router of XCP."""
     windows: dict[str, Any]
 
 

@@ -161,7 +161,8 @@ impl Network {
 
     /// The counts so far.
     pub fn counts(&self) -> NetworkCounts {
-        NetworkCounts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
+        let inside = (self.packets.len() - self.free.len()) as u64;
+        NetworkCounts { inside, requests: self.requests.counts(), ..self.counts }
     }
 
     /// How long hosts let packets wait.
@@ -255,6 +256,7 @@ impl Network {
             deliver(headers.to.0, bytes, now);
             let travel = *travel;
             self.count_delivered(&travel, now);
+            self.count_answers(slot, headers.from.1, headers.from.0);
             return self.release(slot, true, now);
         };
         travel.hop += 1;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::device::DeviceKind;
 use super::layout::Mode;
 use super::machine_load::MachineLoad;
+use super::network_counts::RequestCounts;
 use super::router::{Passed, TICK};
 use super::times::Times;
 use super::traffic::TransferResult;
@@ -53,6 +54,9 @@ pub struct RunValidity {
     pub buffers: Vec<Buffers>,
     /// Packets from hosts that belong to no connection.
     pub strays: u64,
+    /// What passed routers of XCP, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestCounts>,
     /// The source of windows, round-trip times and events.
     pub windows: Windows,
 }
@@ -176,6 +180,7 @@ impl RunValidity {
             links: link_uses(scenario, record),
             buffers: buffers(scenario, flows, evidence.results),
             strays: evidence.passed.counts.strays,
+            requests: evidence.passed.counts.requests,
             windows: evidence.windows.clone(),
         }
     }

@@ -152,6 +152,7 @@ fn summary(ended: ExitStatus, passed: &Passed) -> Value {
         "packets": passed.counts.delivered,
         "dropped": passed.counts.dropped,
         "strays": passed.counts.strays,
+        "requests": passed.counts.requests,
         "unseen": passed.unseen,
         "lag_us": { "p50": lag(0.5), "p99": lag(0.99), "most": lag(1.0) },
         "warnings": passed.warnings,

@@ -6,15 +6,17 @@ use fairhaul_units::{Bytes, CongestionHeader, Fixed, SENDER};
 
 use super::headers::TCP;
 
-/// The option: its kind, length, and what identifies it among experimental options.
-const OPENING: [u8; 4] = [253, 16, 0x58, 0x51];
+/// A request: its kind, length, and what identifies it among experimental options.
+const OPENING: [u8; 4] = [253, LENGTH as u8, 0x58, 0x51];
 const LENGTH: usize = 16;
+/// An answer of the host that has received requests.
+const ANSWER: [u8; 4] = [253, 8, 0x58, 0x41];
 /// What it takes of the payload of a packet.
 pub const REQUEST: Bytes = Bytes(LENGTH as u64);
 const GAP: usize = 4;
 const RTT: usize = 8;
 const DELTA: usize = 12;
-/// Of the round-trip time's number: a router has answered; and what the time is.
+/// Of the round-trip time's number, and of the sum in an answer: a router has answered; and what the time is.
 const ANSWERED: u32 = 1 << 31;
 const RTT_BITS: u32 = 0x7fff_ff00;
 /// Kinds of one byte: the end of the options, and nothing.
@@ -81,8 +83,26 @@ pub fn read_request(packet: &[u8]) -> Option<CongestionHeader> {
     })
 }
 
-/// Where the header of TCP and the option begin. Options may be damaged: each is inside of the header.
+/// The change that routers have left in the request of a packet, if one has answered it, bytes/s.
+pub fn read_grant(packet: &[u8]) -> Option<i32> {
+    let (_, at) = request(packet)?;
+    (double(packet, at + RTT) & ANSWERED != 0).then(|| double(packet, at + DELTA).cast_signed())
+}
+
+/// The sum of all changes, modulo 2^31 bytes/s, that a host returns in a packet.
+pub fn read_sum(packet: &[u8]) -> Option<u32> {
+    let (_, at) = option(packet, ANSWER)?;
+    Some(double(packet, at + OPENING.len()) & !ANSWERED)
+}
+
+/// Where the header of TCP and a request begin.
 fn request(packet: &[u8]) -> Option<(usize, usize)> {
+    option(packet, OPENING)
+}
+
+/// Where the header of TCP and an option begin. Options may be damaged: each is inside of the header.
+fn option(packet: &[u8], opening: [u8; 4]) -> Option<(usize, usize)> {
+    let length = usize::from(opening[1]);
     let tcp = usize::from(packet.first()? & 15) * 4;
     let header = usize::from(*packet.get(tcp + 12)? >> 4) * 4;
     let end = tcp + header;
@@ -90,8 +110,8 @@ fn request(packet: &[u8]) -> Option<(usize, usize)> {
         return None;
     }
     let mut at = tcp + 20;
-    while at + LENGTH <= end {
-        if packet[at..at + 4] == OPENING {
+    while at + length <= end {
+        if packet[at..at + 4] == opening {
             return Some((tcp, at));
         }
         at += match packet[at] {

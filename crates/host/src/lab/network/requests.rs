@@ -1,12 +1,13 @@
 //! The requests of XCP senders, at links whose queue is an XCP router.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairhaul_path::{LinkSpec, PacketKind};
 use fairhaul_units::CongestionHeader;
 
 use super::Network;
-use crate::lab::xcp_option::{Answerer, read_request};
+use crate::lab::network_counts::RequestCounts;
+use crate::lab::xcp_option::{Answerer, read_grant, read_request, read_sum};
 
 /// Which links answer, and how.
 #[derive(Debug)]
@@ -15,13 +16,27 @@ pub(super) struct Requests {
     answerer: Answerer,
     /// Connections of which a packet has asked.
     asking: BTreeSet<u32>,
+    /// By connection and host: the last sum of its answers.
+    sums: BTreeMap<(u32, u8), u32>,
+    /// Of a network without a router, all 0.
+    counts: RequestCounts,
 }
 
 impl Requests {
     pub fn of(links: &[LinkSpec]) -> Requests {
         let is_router = |link: &LinkSpec| ["xcp", "xcp_tcp"].contains(&link.queue.entry.name);
-        let routers = links.iter().map(is_router).collect();
-        Requests { routers, answerer: Answerer::default(), asking: BTreeSet::new() }
+        Requests {
+            routers: links.iter().map(is_router).collect(),
+            answerer: Answerer::default(),
+            asking: BTreeSet::new(),
+            sums: BTreeMap::new(),
+            counts: RequestCounts::default(),
+        }
+    }
+
+    /// What passed the routers, if there is one.
+    pub fn counts(&self) -> Option<RequestCounts> {
+        self.routers.contains(&true).then_some(self.counts)
     }
 }
 
@@ -48,7 +63,7 @@ impl Network {
             if asked.is_some() {
                 self.requests.asking.insert(connection);
             } else if self.requests.asking.contains(&connection) {
-                self.counts.without_request += 1;
+                self.requests.counts.without_request += 1;
             }
         }
         asked
@@ -58,6 +73,22 @@ impl Network {
     pub(super) fn answer(&mut self, slot: u32, left: Option<CongestionHeader>) {
         let Some(header) = left else { return };
         let packet = &mut self.packets[slot as usize];
-        self.counts.answered += u64::from(self.requests.answerer.answer(&mut packet.bytes, &header));
+        let answered = self.requests.answerer.answer(&mut packet.bytes, &header);
+        self.requests.counts.answered += u64::from(answered);
+    }
+
+    /// A packet reaches its host: adds up what it brings of requests and answers.
+    pub(super) fn count_answers(&mut self, slot: u32, connection: u32, from: u8) {
+        if !self.requests.routers.contains(&true) {
+            return;
+        }
+        let Requests { sums, counts, .. } = &mut self.requests;
+        let bytes = &self.packets[slot as usize].bytes;
+        counts.granted += read_grant(bytes).map_or(0, i64::from);
+        if let Some(sum) = read_sum(bytes) {
+            let last = sums.insert((connection, from), sum).unwrap_or(0);
+            // Of 31 bits, with a sign.
+            counts.returned += i64::from((sum.wrapping_sub(last) << 1).cast_signed() >> 1);
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! falls at once would stop it for half a round. RFC 9937 and RFC 6937 speak of fast recovery only, so
 //! `prr = true` of a SACK sender reduces at once.
 
-use fairhaul_cc::{Cause, Controller};
+use fairhaul_cc::{Cause, Controller, Window};
 use fairhaul_units::Time;
 
 use super::{CaState, Outcome, Sender};
@@ -80,12 +80,19 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// An acknowledgement brings what routers answer: a change of the rate, bytes/s. It does so in
-    /// whatever state the sender is.
+    /// whatever state the sender is: during a proportional reduction it changes where that leads.
     pub(super) fn apply_router_feedback(&mut self, feedback: i32) {
         let before = if self.sums_feedback() { self.router_feedback } else { 0 };
         self.router_feedback = feedback;
         let packets = f64::from(feedback.wrapping_sub(before)) / f64::from(self.config.packet);
-        self.controller.on_feedback(&mut self.window, packets, self.rtt.smoothed());
+        let srtt = self.rtt.smoothed();
+        if self.reduces_in_proportion() {
+            let mut target = Window { cwnd: self.window.ssthresh, ..self.window };
+            self.controller.on_feedback(&mut target, packets, srtt);
+            self.window.ssthresh = target.ssthresh;
+            return;
+        }
+        self.controller.on_feedback(&mut self.window, packets, srtt);
         self.window.cwnd = self.window.cwnd.min(self.config.max_window);
     }
 

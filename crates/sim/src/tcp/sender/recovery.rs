@@ -185,10 +185,15 @@ impl<C: Controller + Clone> Sender<C> {
     /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3]. A controller
     /// that has set none, as `bbr` before its startup ends, keeps the window, as in the kernel (tcp_end_cwnd_reduction).
     pub(super) fn finish_prr(&mut self) {
-        let reduces = self.prr.is_used() && self.window.ssthresh.is_finite() && !self.is_held_by_first();
-        if reduces && (self.state == CaState::Recovery || self.in_cwr) {
+        if self.reduces_in_proportion() {
             self.window.cwnd = self.window.ssthresh;
         }
+    }
+
+    /// Whether a proportional reduction towards the threshold is under way.
+    pub(super) fn reduces_in_proportion(&self) -> bool {
+        let reduces = self.prr.is_used() && self.window.ssthresh.is_finite() && !self.is_held_by_first();
+        reduces && (self.state == CaState::Recovery || self.in_cwr)
     }
 
     /// After a recovery has ended: what is lost beyond it may be another loss event.

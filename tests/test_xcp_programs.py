@@ -1,0 +1,190 @@
+"""XCP on Linux between programs: without a router, without options, and with data both ways."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+import fairhaul
+from tests.compiled import bpf_object
+from tests.inside_linux import NETWORK, inside
+from tests.kernel_host import PYTHON
+from tests.linux_program import needs_linux
+
+SECONDS = 30
+# Flows at once, paced by the kernel if a rate is given: prints what arrives at the receiver and back,
+# by port, in bytes.
+SEND = f"""\
+import os, socket, struct, sys, threading, time
+
+def send(name, port):
+    flow = socket.socket()
+    flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+    if "PACED" in os.environ:
+        flow.setsockopt(socket.SOL_SOCKET, 47, int(os.environ["PACED"]))
+    flow.connect((os.environ["FAIRHAUL_PEER"], port))
+    end, back = time.monotonic() + {SECONDS}, [0]
+
+    def receive():
+        while data := flow.recv(1 << 16):
+            back[0] += len(data)
+
+    threading.Thread(target=receive, daemon=True).start()
+    while time.monotonic() < end:
+        flow.send(bytes(20_000))
+    info = flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 200)
+    print(port, struct.unpack_from("Q", info, 120)[0], back[0], flush=True)
+
+threads = [
+    threading.Thread(target=send, args=(name, 5001 + number))
+    for number, name in enumerate(sys.argv[1:])
+]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+os._exit(0)
+"""
+# With the name of a controller, it sends, too.
+RECEIVE = """\
+import socket, sys, threading
+
+flow = socket.create_server(("", int(sys.argv[1]))).accept()[0]
+
+def send(name):
+    flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+    if sys.argv[3:]:
+        flow.setsockopt(socket.SOL_SOCKET, 47, int(sys.argv[3]))
+    while True:
+        flow.send(bytes(20_000))
+
+[threading.Thread(target=send, args=(name,), daemon=True).start() for name in sys.argv[2:3]]
+while flow.recv(1 << 16):
+    pass
+"""
+INSTALL = f"{PYTHON} -m fairhaul kernel install xcp"
+# A cgroup in which no connection of the test is: at the receiver no program sends answers.
+ELSEWHERE = (
+    "mkdir /run/cgroup && mount -t cgroup2 none /run/cgroup && mkdir /run/cgroup/others && "
+    f"{INSTALL} --cgroup /run/cgroup/others"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """What flows have sent, by port, bytes; and what became of their packets."""
+
+    there: list[int]
+    back: list[int]
+    dropped: int
+    arrived: int
+    without_request: int
+
+    @property
+    def loss(self) -> float:
+        """The fraction of packets that were dropped."""
+        return self.dropped / (self.dropped + self.arrived)
+
+
+def passed(
+    *controllers: str,
+    install: str = INSTALL,
+    network: str = NETWORK,
+    back: str = "",
+    paced: str = "",
+) -> Passed:
+    """Run flows along a path, with the port installed by a command.
+
+    Args:
+        controllers: those of the flows, from the sender.
+        install: the command.
+        network: the scenario of the path.
+        back: the controller with which the receiver sends, too.
+        paced: the largest rate of a sender, bytes/s, at which the kernel paces it.
+    """
+    with TemporaryDirectory() as folder:
+        send, receive = Path(folder) / "send.py", Path(folder) / "receive.py"
+        send.write_text(SEND)
+        receive.write_text(RECEIVE)
+        ports = range(5001, 5001 + len(controllers))
+        receivers = tuple(f"{PYTHON} {receive} {port} {back} {paced}" for port in ports)
+        pacing = f"PACED={paced} " if paced else ""
+        line = f"{install} >&2 && {pacing}{PYTHON} {send} $*"
+        done = inside("sh", "-c", line, "sh", *controllers, receivers=receivers, network=network)
+    assert done.returncode == 0, done.stderr
+    amounts = sorted([int(word) for word in line.split()] for line in done.stdout.splitlines())
+
+    def counted(text: str) -> int:
+        found = re.search(text, done.stderr)
+        return int(found[1]) if found else 0
+
+    return Passed(
+        there=[there for _, there, _ in amounts],
+        back=[back for _, _, back in amounts],
+        dropped=counted(r"(\d+) were dropped on the path"),
+        arrived=counted(r"(\d+) packets arrived"),
+        without_request=counted(r"and (\d+) packets with data had no room"),
+    )
+
+
+@cache
+def two_of_reno() -> Passed:
+    return passed("reno", "reno", install="true")
+
+
+def stripped() -> str:
+    """Give a command that installs XCP behind a device that removes its options."""
+    device = "$(ip -o route get $FAIRHAUL_PEER | sed 's/.* dev \\([^ ]*\\).*/\\1/')"
+    return f"ip link set dev {device} xdpgeneric obj {bpf_object('strip_xcp')} sec xdp && {INSTALL}"
+
+
+@needs_linux
+@pytest.mark.parametrize(
+    "install",
+    [lambda: INSTALL, lambda: ELSEWHERE, stripped],
+    ids=["with a program at the receiver", "without one", "with answers removed on the way"],
+)
+def test_where_no_router_answers_it_is_reno(install) -> None:
+    found = passed("fh_xcp", "reno", install=install())
+    asking, plain = found.there
+    assert 0.4 <= asking / (asking + plain) <= 0.6
+    assert found.loss <= 2 * two_of_reno().loss
+
+
+ROUTER = NETWORK.replace('"droptail"', '"xcp"')
+# What a packet of 1000 B has left beside its headers, time stamps, a request and an answer.
+PAYLOAD = 924 / 1000
+
+
+def shares(found: Passed) -> list[float]:
+    """Give what a flow of both ways has of the link, headers included."""
+    return [amount * 8 / SECONDS / PAYLOAD / 20e6 for amount in (*found.there, *found.back)]
+
+
+@needs_linux
+def test_data_both_ways_where_packets_without_room_and_losses_cost_little() -> None:
+    lossy = ROUTER.replace("[bottleneck]", "[bottleneck]\nloss = 0.01\nreverse_loss = 0.01")
+    found = passed("fh_xcp", network=lossy, back="fh_xcp")
+    # Beside a SACK block there is room for a request or for an answer.
+    assert found.without_request > 1000
+    there = lossy.partition("[[flow]]")
+    flow = there[1] + there[2].replace('"cubic"', '"xcp"')
+    opposite = flow.replace('"A"', '"B"') + 'direction = "reverse"\n'
+    plain = there[0].replace('"plain"', '"linux-tcp"').replace('"10 s"', f'"{SECONDS} s"')
+    figures = fairhaul.run(plain + flow + opposite, seeds=1).measures[0]
+    for share, link in zip(shares(found), figures["links"], strict=True):
+        assert share >= 0.9 * link["utilization"]
+
+
+@needs_linux
+def test_pacing_fills_the_link_both_ways() -> None:
+    unpaced, paced = (
+        shares(passed("fh_xcp", network=ROUTER, back="fh_xcp", paced=rate))
+        for rate in ("", "12500000")
+    )
+    assert min(paced) >= 0.9
+    # Without it packets leave in clusters, behind which those of the other way wait.
+    assert max(unpaced) < 0.8
