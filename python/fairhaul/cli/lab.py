@@ -108,8 +108,8 @@ def _passed(done: Mapping[str, Any]) -> str:
         parts.append(f"{done['strays']} had an unknown destination")
     if asked := done["requests"]:
         parts.append(
-            f"a router of XCP answered {asked['answered']} requests, and {asked['without_request']} "
-            "packets with data had no room for one"
+            f"a router of XCP answered {asked['answered']} requests; "
+            f"{asked['without_request']} packets with data had no room for one"
         )
     return "fairhaul: " + "; ".join([*parts, *done["warnings"]])
 
