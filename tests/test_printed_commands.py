@@ -101,7 +101,7 @@ def test_the_smallest_scenario_of_an_attack_runs(
 ) -> None:
     name, options = way(tmp_path)
     (tmp_path / "box.toml").write_text(BOX)
-    words = ("--objective", "queue", "--within", "box.toml", "--budget", "500ms", "--report")
+    words = ("--objective", "queue", "--within", "box.toml", "--budget", "1s", "--report")
     done = fairhaul("attack", name, *options, *words, "--jobs", 1, "--out", "my out")
     assert done.returncode == 0, done.stderr
     assert len(executed(done.stdout, fairhaul)) == 1, done.stdout
