@@ -5,9 +5,13 @@ eBPF objects from tests/objects, the crate of a controller in Rust, and programs
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -54,11 +58,36 @@ def compiled_by_clang(source: Path, name: str) -> Path:
 
 
 @cache
-def crate(folder: Path, name: str) -> Path:
-    """Make the crate of a controller, compile it, and give the path of the library."""
-    made = new_controller(name, folder)
-    build(made)
-    return made / library_of(name)
+def crate(name: str, place: str = "shared", old: str = "", new: str = "") -> Path:
+    """Make the crate of a controller, compile it, and give the path of the library.
+
+    In its source `new` stands instead of `old`. The folder `place` stays for the next tests: cargo
+    compiles what has changed, as for a user.
+    """
+    kept = BUILT / "crates" / place / name
+    kept.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, alone(kept.parent):
+        made = new_controller(name, Path(folder))
+        source = made / "src" / "lib.rs"
+        source.write_text(source.read_text().replace(old or new, new))
+        for file in filter(Path.is_file, made.rglob("*")):
+            target = kept / file.relative_to(made)
+            if not target.exists() or target.read_bytes() != file.read_bytes():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, target)
+        build(kept)
+    return kept / library_of(name)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Exclude other processes with tests from a folder."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def build(crate: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,9 +51,9 @@ ESTAB 0 0 10.0.0.1:5002 10.0.0.2:44013
 ESTAB 0 0 10.0.0.1:ssh 192.0.2.9:50000
      cubic rtt:1.5/0.7 data_segs_out:300 delivery_rate 96.1Mbps minrtt:0.5
 """
-PATH = {"rate": "50 Mbit/s", "rtt": "20 ms", "size": "10 GB", "budget": "4 s"}
+PATH = {"rate": "50 Mbit/s", "rtt": "20 ms", "size": "10 GB", "budget": "2 s"}
 # For what does not depend on the goodput of anything.
-QUICK = {**PATH, "budget": "1 s"}
+QUICK = {**PATH, "budget": "500 ms"}
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +71,13 @@ def advised(
 ) -> Advice:
     """Give the advice for a host that has none of the controllers."""
     return play(question, known, choices, running or Running(), most_harm=most_harm, ways={})
+
+
+@cache
+def quick() -> tuple[Question, Advice]:
+    """Give a question and its advice, for what does not depend on the candidates."""
+    question, known, choices = advice.read_path(["4xcubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
+    return question, advised(question, known, choices)
 
 
 def with_loss_events(done: Advice, events: Sequence[int]) -> Advice:
@@ -193,8 +201,7 @@ def test_a_capture_gives_the_path_and_says_what_limits(tmp_path: Path) -> None:
 def test_what_the_buffers_of_this_host_allow_stands_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    question, known, choices = advice.read_path(["reno"], **QUICK)  # type: ignore[arg-type]
-    done = advised(question, known, choices)
+    question, done = quick()
     far = replace(question, rate_bps=10_000_000_000, rtts_s=(0.1,))
     monkeypatch.setattr(words, "send_limit_bytes", lambda: 4 << 20)
     answer = replace(done, question=far).outcome().answer
@@ -401,8 +408,7 @@ def test_when_the_answer_changes_is_a_rule_that_separates() -> None:
 
 
 def test_commands_fit_the_winner_and_the_host() -> None:
-    question, known, choices = advice.read_path(["4xcubic", "fhstcp"], **QUICK)  # type: ignore[arg-type]
-    done = advised(question, known, choices)
+    _, done = quick()
     (port,) = (of for of in done.entries if of.name == "fhstcp")
     done = replace(done, winner=port)
     of_kernel = dict(commands(replace(done, ways={"fhstcp": Way.KERNEL})))
@@ -426,11 +432,11 @@ def test_commands_fit_the_winner_and_the_host() -> None:
 
 
 def test_no_command_stands_under_runs_that_are_too_short() -> None:
-    question, known, choices = advice.read_path(["fhstcp"], **QUICK)  # type: ignore[arg-type]
-    short = with_loss_events(advised(question, known, choices), [20] * 10 + [4] * 2)
+    done = quick()[1]
+    short = with_loss_events(done, [20] * 10 + [4] * 2)
     short = replace(short, duration_s=1.8)
     assert (short.short, short.is_long_enough) == (2, False)
-    assert short.wanted_budget_s == pytest.approx(5.0), "20 loss events take five times as long"
+    assert short.wanted_budget_s == pytest.approx(2.5), "20 loss events take five times as long"
     found = short.outcome()
     assert (
         "Cannot say yet: runs of 1.8 s are too short for the long term in 2 of 12 settings; about "
@@ -438,7 +444,7 @@ def test_no_command_stands_under_runs_that_are_too_short() -> None:
     ) in found.answer
     assert not [section for section in found.evidence() if section.commands]
     # 712 Mbit/s are more than what a path of 50 Mbit/s gives.
-    seen = replace(short, known=replace(known, observed=observed(SS)))
+    seen = replace(short, known=replace(done.known, observed=observed(SS)))
     first, *others = seen.outcome().evidence()
     assert any(
         text.startswith("The answer is less than these connections") for text in first.points
@@ -448,8 +454,8 @@ def test_no_command_stands_under_runs_that_are_too_short() -> None:
 
 
 def test_what_was_read_is_printed_once_before_the_runs_and_stands_on_the_page() -> None:
-    question, known, choices = advice.read_path(["fhstcp"], **QUICK)  # type: ignore[arg-type]
-    done = replace(advised(question, known, choices), known=replace(known, observed=observed(SS)))
+    done = quick()[1]
+    done = replace(done, known=replace(done.known, observed=observed(SS)))
     sections = done.outcome().evidence()
     read = [of for of in sections if any(text.startswith("Read from") for text in of.text)]
     assert [of.detailed for of in read] == [True]
@@ -476,7 +482,7 @@ def test_the_scenario_of_every_candidate_has_the_pacing_that_a_command_sets() ->
     )
     rounds = Rounds(question, known, Running())
     now = Candidate(hosts=choices.now)
-    done = advised(question, known, choices)
+    done = quick()[1]
     for candidate in (now, *(now.changed(change) for change in (*choices.stock, *choices.ports))):
         chosen = replace(done.now, candidate=candidate)
         printed = [text for _, text in commands(replace(done, winner=chosen))]
@@ -509,7 +515,7 @@ def test_harm_is_compared_with_a_flow_of_today() -> None:
     alone = Rounds(question, known, Running()).play([again], 4, 1.0)
     assert played[REFERENCE.name] == alone[REFERENCE.name]
     assert played[REFERENCE.name] != alone["again"], "the reference is not paced"
-    done = advised(question, known, choices)
+    _, done = quick()
     assert words.simulated(done).startswith("Every candidate has the hosts as they are now, ex")
     assert done.today.mean > 0
 
@@ -577,8 +583,9 @@ def test_candidates_are_what_the_host_can_use() -> None:
 def test_the_command_prints_advice_and_writes_a_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = [x for key, of in PATH.items() if key != "size" for x in (f"--{key}", of)]
-    path += ["--only", "fq", "--only", "reno", "--size", "20MB", "--out", str(tmp_path)]
+    of_path = {**PATH, "budget": "3 s", "size": "20 MB"}
+    path = [x for key, of in of_path.items() for x in (f"--{key}", of)]
+    path += ["--only", "fq", "--only", "reno", "--out", str(tmp_path)]
     assert cli.status_of(["advise", *path, "--report"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("As it is now (cubic over one connection, Linux's default buffers), ")
@@ -603,7 +610,7 @@ def test_a_policer_drops_what_exceeds_the_rate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--policer", "100kB", "--cross", "2xcubic"]
-    budget = ["--only", "cubic", "--only", "reno", "--budget", "10s", "--out", str(tmp_path)]
+    budget = ["--only", "cubic", "--only", "reno", "--budget", "3s", "--out", str(tmp_path)]
     assert cli.status_of(["advise", *path, *budget, "--report", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["values"]
     buckets = [setting["bottleneck.policer.burst"] for setting in found["settings"]]

@@ -35,12 +35,17 @@ results_of = partial(short.results, PAPER)
 
 @cache
 def middle() -> Results:
-    return results_of("fairness", 2, lambda key: key[0] == MIDDLE)
+    return results_of("fairness", 1, lambda key: key[0] == MIDDLE)
 
 
 @cache
 def fast() -> Results:
-    return results_of("fairness", 1, lambda key: key[0] == FAST and key[2] in {TOGETHER, STEADY})
+    return results_of(
+        "fairness",
+        1,
+        lambda key: key[0] == FAST and key[2] in {TOGETHER, STEADY},
+        {"duration": "120 s"},
+    )
 
 
 def test_newreno_alone_uses_what_its_closed_form_says() -> None:
@@ -109,7 +114,7 @@ def test_the_larger_flow_has_its_share_of_the_queue() -> None:
 
 
 def test_what_the_20_mbit_ratios_hang_on() -> None:
-    run = results_of("sensitivity", 2, lambda key: key[0] == MIDDLE)
+    run = results_of("sensitivity", 1, lambda key: key[0] == MIDDLE)
     tail = {
         name: run.mean((rate, kind, name), "ratio")
         for rate, kind, name in run.runs
@@ -128,7 +133,7 @@ def test_what_the_20_mbit_ratios_hang_on() -> None:
 
 def test_bic_is_aggressive_on_a_slow_short_path_and_cubic_is_not() -> None:
     # [CUBIC-FAIRNESS, CUBIC TCP]: the reason for CUBIC.
-    run = results_of("short-path", 2, lambda key: key[0] == DROPTAIL)
+    run = results_of("short-path", 1, lambda key: key[0] == DROPTAIL)
     bic, cubic, same = (
         run.mean((DROPTAIL, "50 packets", name), "ratio")
         for name in ("BIC", "CUBIC", "standard TCP")

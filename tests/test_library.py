@@ -17,8 +17,8 @@ from .test_own import PATH, losses
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return crate(tmp_path_factory.mktemp("crates"), "gentle")
+def library() -> Path:
+    return crate("gentle", "changed")
 
 
 def record(scenario: Scenario) -> fairhaul.Record:
@@ -63,21 +63,14 @@ def test_the_scenario_of_the_crate_runs_and_a_changed_library_is_another(library
     assert losses(record(question)) == losses(first)
 
 
-def test_a_panic_ends_the_run_with_its_text_and_the_time(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    made = new_controller("broken", tmp_path_factory.mktemp("crates"))
-    source = made / "src" / "lib.rs"
-    text = source.read_text().replace(
-        "window.give_up(self.b);", 'panic!("no window for {} packets", window.cwnd as u32);'
-    )
-    source.write_text(text)
-    build(made)
+def test_a_panic_ends_the_run_with_its_text_and_the_time() -> None:
+    panics = 'panic!("no window for {} packets", window.cwnd as u32);'
+    library = crate("broken", old="window.give_up(self.b);", new=panics)
     with pytest.raises(fairhaul.RunError, match=r"at 6.* ms.*no window for \d+ packets"):
         fairhaul.run(
             PATH,
             {"flow.a.controller": "broken"},
-            controllers={"broken": made / "target/release/libbroken.so"},
+            controllers={"broken": library},
         )
 
 

@@ -73,11 +73,11 @@ def ran(controller: object, **more: Any) -> fairhaul.Record:
     return answer.records[0]
 
 
-def compiled(way: str, folder: Path) -> tuple[dict[str, object], dict[str, own.Given]]:
+def compiled(way: str) -> tuple[dict[str, object], dict[str, own.Given]]:
     """Give a controller in another language, and what it is known by."""
     if way == "ebpf":
         return {"kind": "object", "a": 1500, "b": 300}, {"object": bpf_object("aimd")}
-    return {"kind": "gentle", **VALUES}, {"gentle": crate(folder, "gentle")}
+    return {"kind": "gentle", **VALUES}, {"gentle": crate("gentle")}
 
 
 def losses(record: fairhaul.Record) -> list[tuple[str, str, float]]:
@@ -108,10 +108,8 @@ def test_aimd_in_each_way_has_the_losses_and_windows_of_the_built_in_one(
 
 
 @pytest.mark.parametrize("way", ["ebpf", "rust"])
-def test_aimd_in_another_language_has_them_too(
-    way: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    controller, known = compiled(way, tmp_path_factory.getbasetemp() / "crates")
+def test_aimd_in_another_language_has_them_too(way: str) -> None:
+    controller, known = compiled(way)
     # The windows of a kernel are whole.
     whole = {"flow.*.whole_window": way == "ebpf"}
     built_in = ran({"kind": "aimd", **VALUES}, **whole)

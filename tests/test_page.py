@@ -145,8 +145,8 @@ def test_a_number_with_an_exponent_is_not_broken() -> None:
 def test_a_page_of_many_runs_is_short_until_its_parts_are_opened(
     tmp_path: Path, look: Look
 ) -> None:
-    sweep = '[sweep]\n"bottleneck.queue.capacity" = ["5 ms", "10 ms", "20 ms", "40 ms", "80 ms"]\n'
-    sweep += '"flow.near.controller" = ["reno", "cubic", "scalable", "highspeed", "bic"]\n'
+    sweep = '[sweep]\n"bottleneck.queue.capacity" = ["5 ms", "10 ms", "20 ms", "40 ms"]\n'
+    sweep += '"flow.near.controller" = ["reno", "cubic", "scalable"]\n'
     for number, scenario in enumerate(package.read(SMALL.replace('"20 s"', '"6 s"') + sweep)):
         record = package.run_many([scenario])[0].records[0]
         package.write_record(record, tmp_path / "all" / f"{number}")
@@ -172,7 +172,7 @@ def test_a_page_of_many_runs_is_short_until_its_parts_are_opened(
 
 def test_a_slider_shows_one_point_of_a_sweep_at_a_time(tmp_path: Path, look: Look) -> None:
     sweep = '[sweep]\n"bottleneck.queue.capacity" = ["5 ms", "20 ms", "80 ms"]\n'
-    for number, scenario in enumerate(package.read(SMALL + sweep)):
+    for number, scenario in enumerate(package.read(SMALL.replace('"20 s"', '"6 s"') + sweep)):
         record = package.run_many([scenario])[0].records[0]
         package.write_record(record, tmp_path / "all" / f"{number}")
     page = package.write_report([tmp_path / "all"])
@@ -195,19 +195,25 @@ def test_a_slider_shows_one_point_of_a_sweep_at_a_time(tmp_path: Path, look: Loo
     assert shown == {"before": ["capacity = 20 ms"], "after": ["capacity = 80 ms"], "moved": True}
 
 
-@pytest.mark.parametrize("width", [1400, 400])
-def test_panels_fill_the_page_beside_and_below_each_other(
-    tmp_path: Path, look: Look, width: int
-) -> None:
+@pytest.fixture(scope="module")
+def panels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a sweep over three keys."""
     keys = {
         "bottleneck.queue.capacity": '["5 ms", "10 ms", "20 ms"]',
         "flow.far.rtt": '["40 ms", "60 ms", "80 ms", "100 ms"]',
         "flow.*.controller": '["reno", "cubic", "bic"]',
     }
     sweep = "[sweep]\n" + "".join(f'"{key}" = {values}\n' for key, values in keys.items())
-    done = package.sweep(SMALL.replace('"20 s"', '"6 s"') + sweep, tmp_path / "s", seeds=1)
-    page = report.write(tmp_path / "report.html", done)
-    found = look(page, width, WIDER)
+    place = tmp_path_factory.mktemp("panels")
+    done = package.sweep(SMALL.replace('"20 s"', '"6 s"') + sweep, place / "s", seeds=1)
+    return report.write(place / "report.html", done)
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_panels_fill_the_page_beside_and_below_each_other(
+    panels: Path, look: Look, width: int
+) -> None:
+    found = look(panels, width, WIDER)
     assert found["beyond"] == []
     # Lines and heat maps of the answer, four more figures, and the goodput with its slider.
     assert len(found["charts"]) == 7

@@ -50,35 +50,35 @@ COMMAND = re.compile(r"^(?: {2}| {4})(?:sudo )?fairhaul (.+)$", re.MULTILINE)
 Given = tuple[str, Sequence[str]]
 
 
-def of_the_catalogue(_: Path, __: pytest.TempPathFactory) -> Given:
+def of_the_catalogue(_: Path) -> Given:
     return "cubic", ()
 
 
-def with_parameters(_: Path, __: pytest.TempPathFactory) -> Given:
+def with_parameters(_: Path) -> Given:
     return "fhstcp:c=20", ()
 
 
-def formula(_: Path, __: pytest.TempPathFactory) -> Given:
+def formula(_: Path) -> Given:
     return "law:increase=min(1, w),decrease=0.3", ()
 
 
-def of_python(folder: Path, _: pytest.TempPathFactory) -> Given:
+def of_python(folder: Path) -> Given:
     # A blank in the name: what is printed has to be quoted.
     (folder / "my idea.py").write_text(CLASS)
     return "gentle", ("--controller", "gentle=my idea.py:Gentle")
 
 
-def of_ebpf(folder: Path, _: pytest.TempPathFactory) -> Given:
+def of_ebpf(folder: Path) -> Given:
     shutil.copyfile(bpf_object("aimd"), folder / "aimd.bpf.o")
     return "mine", ("--controller", "mine=aimd.bpf.o")
 
 
-def of_a_library(_: Path, folders: pytest.TempPathFactory) -> Given:
-    return "lib", ("--controller", f"lib={crate(folders.getbasetemp() / 'crates', 'gentle')}")
+def of_a_library(_: Path) -> Given:
+    return "lib", ("--controller", f"lib={crate('gentle')}")
 
 
 WAYS = [of_the_catalogue, with_parameters, formula, of_python, of_ebpf, of_a_library]
-Made = Callable[[Path, pytest.TempPathFactory], Given]
+Made = Callable[[Path], Given]
 
 
 def executed(text: str, fairhaul: Fairhaul, **words: str) -> list[str]:
@@ -97,11 +97,11 @@ def executed(text: str, fairhaul: Fairhaul, **words: str) -> list[str]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_smallest_scenario_of_an_attack_runs(
-    way: Made, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, fairhaul: Fairhaul
+    way: Made, tmp_path: Path, fairhaul: Fairhaul
 ) -> None:
-    name, options = way(tmp_path, tmp_path_factory)
+    name, options = way(tmp_path)
     (tmp_path / "box.toml").write_text(BOX)
-    words = ("--objective", "queue", "--within", "box.toml", "--budget", "2s", "--report")
+    words = ("--objective", "queue", "--within", "box.toml", "--budget", "1s", "--report")
     done = fairhaul("attack", name, *options, *words, "--jobs", 1, "--out", "my out")
     assert done.returncode == 0, done.stderr
     assert len(executed(done.stdout, fairhaul)) == 1, done.stdout
@@ -121,11 +121,10 @@ def worst(folder: Path) -> str:
 def test_the_scenarios_of_an_evaluation_are_checked_again(
     way: Made,
     tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
     fairhaul: Fairhaul,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    name, options = way(tmp_path, tmp_path_factory)
+    name, options = way(tmp_path)
     (tmp_path / "one").mkdir()
     shutil.copyfile(evaluation.SCENARIOS / "incast.toml", tmp_path / "one/incast.toml")
     monkeypatch.setattr(evaluation, "SCENARIOS", tmp_path / "one")
@@ -192,10 +191,9 @@ def test_a_report_links_to_the_studio_where_the_studio_opens_the_scenario(
     way: Made,
     small: Path,
     tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
     fairhaul: Fairhaul,
 ) -> None:
-    name, options = way(tmp_path, tmp_path_factory)
+    name, options = way(tmp_path)
     kind = toml(read_transport(name).controller) if not options else name
     done = fairhaul(
         *("run", small, *options, "--set", f"flow.far.controller={kind}", "--report"),
@@ -205,10 +203,8 @@ def test_a_report_links_to_the_studio_where_the_studio_opens_the_scenario(
     assert ("studio.html#s=" in (tmp_path / "r/report.html").read_text()) is (not options)
 
 
-def test_a_new_controllers_next_steps_work(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, fairhaul: Fairhaul
-) -> None:
-    library = crate(tmp_path_factory.getbasetemp() / "crates", "gentle")
+def test_a_new_controllers_next_steps_work(tmp_path: Path, fairhaul: Fairhaul) -> None:
+    library = crate("gentle")
     done = fairhaul("new-controller", "gentle")
     assert done.returncode == 0
     # The same crate was compiled before.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path as File
 
 import pytest
@@ -12,7 +13,7 @@ import fairhaul
 from fairhaul import cli
 from fairhaul.scenario.own import Controller, Event, Round, Window
 from fairhaul.scenario.transport import Transport
-from fairhaul.studies.scoring import cases, geometric, parts
+from fairhaul.studies.scoring import Score, cases, geometric, parts
 from fairhaul.studies.scoring.figures import Figures, at_the_queue
 from fairhaul.studies.scoring.paths import PATHS, Path, drawn
 from tools import scores
@@ -160,24 +161,39 @@ def test_a_pair_starts_one_after_the_other_and_is_measured_in_the_second_half() 
     assert alone["links"][0]["capacity_packets"] == 50
 
 
-def test_the_same_controller_has_the_same_score() -> None:
-    first = fairhaul.score("vegas", paths=FEW, jobs=1)
-    second = fairhaul.score("vegas", paths=FEW, jobs=2)
+Scored = Callable[[str | type[Controller]], Score]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> File:
+    """The store of the scores over few paths, in which the runs of the rivals are run once."""
+    return tmp_path_factory.mktemp("scores")
+
+
+@pytest.fixture(scope="module")
+def scored(kept: File) -> Scored:
+    """The score of a controller over few paths, with two runs at a time."""
+    return lambda controller: fairhaul.score(controller, paths=FEW, jobs=2, out=kept)
+
+
+def test_the_same_controller_has_the_same_score(scored: Scored) -> None:
+    first = fairhaul.score("reno", paths=FEW, jobs=1)
+    second = scored("reno")
     assert first.parts == second.parts
     assert first.score == second.score
     assert 0 < first.score < 1
 
 
-def test_a_rival_is_scored_by_the_runs_that_others_are_compared_with() -> None:
-    of_cubic = fairhaul.score("cubic", paths=FEW)
+def test_a_rival_is_scored_by_the_runs_that_others_are_compared_with(scored: Scored) -> None:
+    of_cubic = scored("cubic")
     for path in of_cubic.paths:
         assert path.figures["pair"] == path.figures["pair of cubic"]
         assert path.figures["beside cubic"] == path.figures["pair of cubic"]
-    assert fairhaul.score("cubic:beta=0.8", paths=FEW).score != of_cubic.score
+    assert scored("cubic:beta=0.8").score != of_cubic.score
 
 
-def test_a_score_has_its_parts_paths_and_intervals() -> None:
-    done = fairhaul.score("reno", paths=FEW)
+def test_a_score_has_its_parts_paths_and_intervals(scored: Scored) -> None:
+    done = scored("reno")
     found = json.loads(json.dumps(done.to_dict()))["values"]
     assert found["controller"] == "reno"
     assert found["low"] < found["score"] < found["high"]
@@ -226,37 +242,31 @@ class Greedy(fairhaul.Controller):
 
 
 def test_a_greedy_controller_of_ones_own_is_no_match_for_reno(
-    tmp_path: File, capsys: pytest.CaptureFixture[str]
+    tmp_path: File, kept: File, scored: Scored, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    greedy = fairhaul.score(Greedy, paths=FEW)
-    reno = fairhaul.score("reno", paths=FEW)
+    greedy, reno = scored(Greedy), scored("reno")
     assert greedy.controller == "greedy"
     assert greedy.parts["throughput"].mean > reno.parts["throughput"].mean
     assert greedy.parts["fair_to_reno"].mean < 0.5 * reno.parts["fair_to_reno"].mean
     assert greedy.score < reno.score
     (tmp_path / "greedy.py").write_text(GREEDY)
-    option = [
-        "--controller",
-        f"greedy={tmp_path}/greedy.py:Greedy",
-        "--out",
-        str(tmp_path / "kept"),
-    ]
+    option = ["--controller", f"greedy={tmp_path}/greedy.py:Greedy", "--out", str(kept)]
     for names in ([], ["greedy"]):
         assert cli.status_of(["score", *names, *option, "--paths", str(FEW), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["values"]["score"] == greedy.score
 
 
-def test_the_command_prints_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.status_of(["score", "--controller", "fhstcp:c=20", "--paths", str(FEW)]) == 0
+def test_the_command_prints_the_parts(scored: Scored, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["score", "--controller", "fhstcp:c=20", "--paths", str(FEW), "--draw", "5"]
+    assert cli.status_of(asked) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("fhstcp:c=20 scores 0.")
-    assert f"over {FEW} paths (public draw)" in printed
+    assert f"over {FEW} paths (draw 5)" in printed
     for part in parts.PARTS:
         assert part.replace("_", " ") in printed
     assert 'The weakest part is "' in printed
     assert "geometric mean" in printed
-    done = fairhaul.score("reno", paths=FEW, draw=5)
-    assert "(draw 5)" in done.outcome().answer
+    assert f"over {FEW} paths (public draw)" in scored("reno").outcome().answer
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 import fairhaul
 from fairhaul import __all__ as exported
 from fairhaul.cli import fairhaul as program
+from fairhaul.cli import status_of
 from fairhaul.studio.lessons import lessons
 from tests.conftest import Fairhaul
 from tests.studio.browser import CHROMIUM, Page
@@ -191,16 +192,16 @@ def test_zsh_and_fish_have_scripts_that_the_program_answers(
         ("run a/b", {"file,a/b"}),
     ],
 )
-def test_an_argument_is_completed_by_what_it_may_name(line: str, words: set[str]) -> None:
+def test_an_argument_is_completed_by_what_it_may_name(
+    line: str, words: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = {"COMP_WORDS": f"fairhaul {line}", "COMP_CWORD": str(len(line.split()))}
-    done = subprocess.run(
-        [sys.executable, "-m", "fairhaul"],
-        env={**os.environ, "_FAIRHAUL_COMPLETE": "bash_complete", **asked},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert set(done.stdout.split()) == words
+    for name, value in {"_FAIRHAUL_COMPLETE": "bash_complete", **asked}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        status_of([])
+    assert ended.value.code == 0
+    assert set(capsys.readouterr().out.split()) == words
 
 
 def test_another_shell_is_refused(fairhaul: Fairhaul) -> None:

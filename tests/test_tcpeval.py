@@ -158,11 +158,11 @@ def test_traffic_is_scaled_balanced_and_prefilled(rng: np.random.Generator) -> N
     ],
 )
 def test_the_scenarios_of_every_test_are_valid(tmp_path: Path, name: str, points: int) -> None:
-    # A hundredth of the times; those of links of 1 Gbit/s are not read, which would take long.
+    # A 300th of the times; those of links of 1 Gbit/s are not read, which would take long.
     traffic, test = Traffic(tmp_path, None), suite().tests[name]
     found = 0
     for template in test.scenarios:
-        for written in Template(template).write(traffic, 1, 100.0):
+        for written in Template(template).write(traffic, 1, 300.0):
             content = tomllib.loads(written.file.read_text(encoding="utf-8"))
             assert content["source"].startswith("TCPEVAL, ")
             found += prod(map(len, content.get("sweep", {}).values()))
@@ -191,20 +191,26 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairhaul.studies.tcpeval.QUICK", 100.0)
 
 
+@pytest.fixture(scope="module")
+def camps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the test `impact`, which has the runs of two camps of standard TCP once."""
+    return tmp_path_factory.mktemp("camps")
+
+
 @pytest.mark.usefixtures("short")
 def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    camps: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["evaluate", "scalable", "--suite", "tcpeval", "--quick", "--only", "impact"]
-    command += ["--out", str(tmp_path)]
+    command += ["--out", str(camps)]
     written = ["--report", "--markdown"]
     assert cli.status_of([*command, *written]) == 0
     shown = capsys.readouterr().out
     assert "Impact on standard TCP" in shown
     assert "for a first look" in shown
-    assert "Gain and loss" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "## Impact on standard TCP" in (tmp_path / "report.md").read_text(encoding="utf-8")
-    kept = [result.key for result in Store(tmp_path).results()]
+    assert "Gain and loss" in (camps / "report.html").read_text(encoding="utf-8")
+    assert "## Impact on standard TCP" in (camps / "report.md").read_text(encoding="utf-8")
+    kept = [result.key for result in Store(camps).results()]
     assert len(kept) == 4
 
     planned: list[Sequence[Scenario]] = []
@@ -216,7 +222,7 @@ def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
     monkeypatch.setattr("fairhaul.jobs.values.for_each", nothing)
     assert cli.status_of([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [result.key for result in Store(tmp_path).results()] == kept
+    assert [result.key for result in Store(camps).results()] == kept
     assert planned == [[]]
     full = found["values"]["tests"]["impact"][1]
     assert full["point"] == ["100 %"]
@@ -238,8 +244,8 @@ def test_a_written_scenario_repeats_the_run_of_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("short")
-def test_gain_and_loss_are_relative_to_two_camps_of_standard_tcp() -> None:
-    done = evaluate(["aimd"], suite="tcpeval", quick=True, only=["impact"])
+def test_gain_and_loss_are_relative_to_two_camps_of_standard_tcp(camps: Path) -> None:
+    done = evaluate(["aimd"], suite="tcpeval", quick=True, only=["impact"], out=camps)
     for row in done.rows["impact"]:
         assert [gain.mean for gain in row.figures.values() if gain is not None] == [1.0, 1.0]
 
