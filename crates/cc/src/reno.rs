@@ -26,8 +26,8 @@ impl Controller for Reno {
         window.cwnd += ack.packets / window.cwnd;
     }
 
-    // Differs from [RFC 5681, 3.1]: ssthresh is half of the window, not of the data in flight. Both are the
-    // same for a flow that fills its window, and only such flows grow.
+    // Differs from [RFC 5681, 3.1]: ssthresh is half of the window, not of the data in flight, as in Linux and as [RFC 9438,
+    // 4.6] allows where a window grows only while it is used. Both are the same for a flow that fills its window.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(0.5);
     }
