@@ -364,4 +364,34 @@ mod tests {
             }
         }
     }
+
+    /// A choice of the catalogue passes on what it is asked: XCP asks of routers and BBR has a mode, Reno neither. What was
+    /// undone gives each its window back.
+    #[test]
+    fn a_choice_answers_as_its_controller() {
+        let window = avoidance(50.0);
+        let answers = |name: &str| {
+            let mut controller = ControllerChoice::named(name).expect("in the catalogue").build();
+            controller.on_start(Bytes(1000));
+            let asks = controller.request(&window, Span::from_ms(100), 1e6).is_some();
+            (asks, controller.mode().is_some())
+        };
+        assert_eq!(["reno", "xcp", "bbr"].map(answers), [(false, false), (true, false), (false, true)]);
+        let undone = |name: &str| {
+            let mut window = avoidance(50.0);
+            let mut controller = ControllerChoice::named(name).expect("in the catalogue").build();
+            controller.on_undo(&mut window, 80.0, Time::ZERO);
+            window.cwnd
+        };
+        assert_eq!(["reno", "cubic", "highspeed"].map(undone), [80.0; 3]);
+    }
+
+    #[test]
+    fn a_controller_of_the_catalogue_takes_no_memory_of_its_own_and_has_valid_defaults() {
+        for entry in entries() {
+            let choice = ControllerChoice::named(entry.name).expect("in the catalogue");
+            assert_eq!((choice.memory(), choice.stack().is_none()), (0, true), "{}", entry.name);
+            assert_eq!(entry.check(&choice.settings), Ok(()), "{}", entry.name);
+        }
+    }
 }
