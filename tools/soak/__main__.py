@@ -74,29 +74,30 @@ def _engines(command: list[str], part: str, seed: int) -> bool:
 
 
 def _fuzz(each_s: int, seed: int) -> bool:
-    """Call `scripts/fuzz`; whether anything failed."""
-    done = subprocess.run(
-        [str(ROOT / "scripts/fuzz"), f"{each_s}s", str(seed)],
-        cwd=ROOT,
-        check=False,
-        stdout=subprocess.PIPE,
-        text=True,
+    """Call `scripts/fuzz`, and keep each of its parts when the next one begins; whether any failed."""
+    command = [str(ROOT / "scripts/fuzz"), f"{each_s}s", str(seed)]
+    printed, found = "", dict[str, tuple[int, int]]()
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            click.echo(line, nl=False)
+            printed += line
+            found |= read_fuzz(line)
+            if line.endswith(":\n"):
+                _keep(found, each_s, seed)
+                found.clear()
+    _keep(found, each_s, seed)
+    _write_log(f"fuzz-{seed}.log", printed)
+    return bool(process.returncode)
+
+
+def _keep(found: dict[str, tuple[int, int]], each_s: int, seed: int) -> None:
+    """Append parts of `scripts/fuzz` to the ledger, each of which took the same time."""
+    at = commit()
+    add(
+        Row(part=part, seed=seed, inputs=inputs, findings=findings, seconds=each_s, commit=at)
+        for part, (inputs, findings) in found.items()
     )
-    click.echo(done.stdout, nl=False)
-    _write_log(f"fuzz-{seed}.log", done.stdout)
-    rows = [
-        Row(
-            part=part,
-            seed=seed,
-            inputs=inputs,
-            findings=findings,
-            seconds=each_s,
-            commit=commit(),
-        )
-        for part, (inputs, findings) in read_fuzz(done.stdout).items()
-    ]
-    add(rows)
-    return bool(done.returncode)
 
 
 def _write_log(name: str, text: str) -> None:

@@ -138,6 +138,7 @@ mod tests {
         let window = Window { cwnd: 10.0, ssthresh: 10.0 };
         assert_eq!(agent.pacing(&window), Pacing::Even(Span::from_ms(1)));
         assert_eq!(Agent::default().pacing(&window), Pacing::None);
+        assert!(agent.needs().pacing);
     }
 
     /// Two acknowledgements of three packets at 50 ms, each with a loss, on each of two connections.

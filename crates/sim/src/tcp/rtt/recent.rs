@@ -1,5 +1,5 @@
-//! The smallest round trip of the last five minutes [RFC 8985, 6.2], kept as the kernel keeps it: the smallest sample and
-//! the best two of those that came after it [LINUX, minmax_running_min].
+//! The smallest round trip of the last five minutes [RFC 8985, 6.2], kept as the kernel keeps it: the smallest sample, the
+//! smallest after it, and the smallest after that [LINUX, minmax_running_min].
 
 use fairhaul_units::{Span, Time};
 
