@@ -74,7 +74,7 @@ def _engines(command: list[str], part: str, seed: int) -> bool:
 
 
 def _fuzz(each_s: int, seed: int) -> bool:
-    """Call `scripts/fuzz`, and keep each of its parts when the next one begins; whether any failed."""
+    """Call `scripts/fuzz`, and keep each part when the next begins; whether any failed."""
     command = [str(ROOT / "scripts/fuzz"), f"{each_s}s", str(seed)]
     printed, found = "", dict[str, tuple[int, int]]()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
