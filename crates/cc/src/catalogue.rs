@@ -394,4 +394,26 @@ mod tests {
             assert_eq!(entry.check(&choice.settings), Ok(()), "{}", entry.name);
         }
     }
+
+    /// What each controller needs of its sender with its defaults; the others need nothing.
+    #[test]
+    fn a_controller_needs_of_its_sender_what_its_rule_uses() {
+        let none = Needs::default();
+        for entry in entries() {
+            let wanted = match entry.name {
+                "bbr" | "bbr3" => Needs { rates: true, pacing: true, modes: true, ..none },
+                "copa" | "fhstcp" => Needs { pacing: true, ..none },
+                "dctcp" => Needs { exact_echo: true, ..none },
+                "ghstcp" | "synctcp" => Needs { modes: true, ..none },
+                "prague" => Needs { exact_echo: true, own_marks: true, pacing: true, ..none },
+                "xcp" => Needs { requests: true, ..none },
+                _ => none,
+            };
+            let built = (entry.build)(&Settings::defaults(entry.parameters));
+            assert_eq!(built.needs(), wanted, "{}", entry.name);
+        }
+        let defaults = Settings::defaults(entry("xcp").expect("in the catalogue").parameters);
+        let sums = (entry("xcp").expect("in the catalogue").build)(&defaults.with("variant", 1.0));
+        assert_eq!(sums.needs(), Needs { requests: true, feedback_sum: true, ..none });
+    }
 }
