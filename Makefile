@@ -11,7 +11,7 @@ PYTHON ?= python3
 
 VENV := .venv
 LOGS := target/test-logs
-export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+export PATH := $(CURDIR)/target/tools/bin:$(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 
@@ -36,6 +36,9 @@ FOLDER ?=
 TIME ?= 10m
 SEED ?= $(shell date +%Y%m%d)
 
+# A diff; `make mutants` then judges the mutants of the lines that it changes.
+DIFF ?=
+
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
     $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/ports \) -prune -o \
@@ -57,7 +60,7 @@ STACKS := python/fairhaul/stacks
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits mutants coverage soak gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -112,6 +115,17 @@ choices: $(VENV)/.packages ## write docs/choices.md from the marks in comments, 
 
 fuzz: tools $(VENV)/.extension ## random scenarios and damaged files, for ten minutes or longer: make fuzz TIME=8h SEED=7
 	@scripts/fuzz $(TIME) $(SEED)
+
+soak: tools $(VENV)/.extension ## the same with other seeds, and scenarios in both engines, paused and copied, for a time; the ledger is in docs/search.md: make soak TIME=8h
+	$(VENV)/bin/python -m tools.soak --time $(TIME)
+
+mutants: $(VENV)/.extension ## change the rules of cc, path and the senders, and record which changes the tests find, for a time; goes on where it ended: make mutants TIME=8h DIFF=change.diff
+	@command -v cargo-mutants >/dev/null || cargo install --quiet --locked --root target/tools --target-dir target/tools/build cargo-mutants@27.1.0
+	$(VENV)/bin/python -m tools.mutants run --time $(TIME) $(if $(DIFF),--in-diff '$(DIFF)')
+
+coverage: $(VENV)/.extension ## the lines and branches of cc, path and sim that the tests of each reach; needs LLVM's tools of the compiler's version
+	@rustup component add llvm-tools 2>/dev/null || true
+	$(VENV)/bin/python -m tools.coverage
 
 bench: $(VENV)/.extension host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 9 to 11 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,3 +17,31 @@ def names(kind: str = "controllers") -> list[str]:
 
     lists: Mapping[str, Any] = catalogue()
     return [entry["name"] for entry in lists[kind]]
+
+
+def seconds(length: str) -> float:
+    """Read a time such as 90s, 10m or 8h; in seconds.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = re.fullmatch(r"([\d.]+)([smh])", length)
+    if found is None:
+        raise ValueError(f"{length}: wanted a time such as 90s, 10m or 8h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def commit() -> str:
+    """Give the commit of the checkout, 12 digits."""
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.strip()
+
+
+def publish(name: str, text: str) -> None:
+    """Replace what docs/search.md has between the comments of a name."""
+    page = ROOT / "docs" / "search.md"
+    before, start, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+    _, end, after = rest.partition(f"<!-- end of {name} -->\n")
+    assert end, f"{page} has no place for {name}"
+    page.write_text(f"{before}{start}\n{text}\n\n{end}{after}", encoding="utf-8")

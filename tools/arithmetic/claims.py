@@ -92,9 +92,25 @@ def _pace(result: Any, rate: Any, mss: Any) -> Any:
     return z3.And(off >= 0, off < (1 << 32) + (1 << 12) * 1_000_000)
 
 
+def _xcp_packets(result: Any, change: Any, us: Any, mss: Any) -> Any:
+    off = change * us * (1 << 32) - result * 1_000_000 * (mss + 52)
+    return z3.And(off >= 0, off < 16 * 1_000_000 * (mss + 52))
+
+
+def _xcp_given_back(result: Any, cwnd: Any, fraction: Any, most: Any, ageing: Any) -> Any:
+    # In units of 2^-32 packets, of which less than 2^21 stay too many; at least a packet is left.
+    window = _window(cwnd, fraction)
+    off = result * 1_000_000 - window * 1_000_000 + (window - most * (1 << 32)) * ageing
+    unused = most * (1 << 32) < window
+    given = z3.And(off >= 0, off < (1 << 21) * 1_000_000)
+    return z3.If(unused, z3.Or(given, result == 1 << 32), result == window)
+
+
 SUM_X, SUM_Y = (-(1 << 41), 1 << 41), (-(1 << 40), 1 << 40)
 PAIRS = (8, 1 << 20)
 RATE = (0, (1 << 38) - 1)
+RTT = (0, 7_999_999)
+MSS = (0, 65535)
 HELPERS = (
     Helper(
         file="window",
@@ -248,5 +264,66 @@ HELPERS = (
         parameters=("headroom",),
         error="one packet too few",
         claim=lambda result, most, free: floor(result, most * (1_000_000 - free), 1_000_000),
+    ),
+    Helper(
+        file="xcp",
+        name="a_packets",
+        arguments={"change": (0, (1 << 31) - 1), "us": RTT, "mss": MSS},
+        error="2^-28 packets too little",
+        claim=_xcp_packets,
+    ),
+    Helper(
+        file="xcp",
+        name="a_line",
+        arguments={"us": RTT, "mss": MSS},
+        parameters=("line",),
+        error="2^-28 packets too little",
+        claim=lambda result, us, mss, line: _xcp_packets(result, line * 125_000, us, mss),
+    ),
+    Helper(
+        file="xcp",
+        name="a_rtt",
+        arguments={"us": RTT},
+        error="2^-28 s too little",
+        claim=lambda result, us: z3.Or(floor(result, us * (1 << 28), 1_000_000), us == 0),
+    ),
+    Helper(
+        file="xcp",
+        name="a_gap",
+        arguments={"cwnd": CWND, "fraction": U32, "us": (1, 7_999_999)},
+        error="no overflow",
+        claim=lambda result, *_: z3.And(result >= 0, result < 1 << 31),
+    ),
+    Helper(
+        file="xcp",
+        name="a_delta",
+        arguments={"cwnd": CWND, "fraction": U32, "us": (1, 7_999_999), "mss": MSS},
+        parameters=("line",),
+        error="no overflow",
+        claim=lambda result, *_: z3.And(result >= 0, result < 1 << 31),
+    ),
+    Helper(
+        file="xcp",
+        name="a_raised",
+        arguments={"cwnd": CWND, "fraction": U32, "change": U32, "us": RTT, "mss": MSS},
+        parameters=("line",),
+        error="no overflow",
+        claim=lambda result, *_: z3.And(result >= 1 << 32, result < 1 << 63),
+    ),
+    Helper(
+        file="xcp",
+        name="a_lowered",
+        arguments={"cwnd": CWND, "fraction": U32, "change": U32, "us": RTT, "mss": MSS},
+        parameters=("line",),
+        error="no overflow, at least one packet",
+        claim=lambda result, cwnd, *_: z3.And(result >= 1 << 32, result < (cwnd + 1) * (1 << 32)),
+    ),
+    Helper(
+        file="xcp",
+        name="a_given_back",
+        arguments={"cwnd": CWND, "fraction": U32, "most": (0, (1 << 31) - 1)},
+        parameters=("ageing",),
+        error="2^-11 packets too many",
+        claim=_xcp_given_back,
     ),
 )

@@ -48,7 +48,7 @@ from tools.arithmetic.values import (
     total,
 )
 
-_TIMEOUT_MS = 20_000
+_TIMEOUT_MS = 120_000
 Region = Callable[[Path, int, int], Value | Pointer]
 
 

@@ -116,6 +116,7 @@ mod tests {
 
     use super::*;
     use crate::Cause;
+    use crate::test_support::{CONGESTION, ack};
 
     #[test]
     fn losses_are_counted_and_do_not_move_the_window() {
@@ -137,5 +138,25 @@ mod tests {
         let window = Window { cwnd: 10.0, ssthresh: 10.0 };
         assert_eq!(agent.pacing(&window), Pacing::Even(Span::from_ms(1)));
         assert_eq!(Agent::default().pacing(&window), Pacing::None);
+        assert!(agent.needs().pacing);
+    }
+
+    /// Two acknowledgements of three packets at 50 ms, each with a loss, on each of two connections.
+    #[test]
+    fn what_connections_observe_is_summed() {
+        let mut agent = Agent::default();
+        let mut window = Window { cwnd: 40.0, ssthresh: 40.0 };
+        let event = AckEvent { packets: 3.0, lost: 1.0, ..ack(Span::from_ms(50)) };
+        for _ in 0..2 {
+            agent.on_delivery(&mut window, &event);
+            agent.on_ack(&mut window, &event);
+        }
+        agent.on_congestion(&mut window, &CONGESTION);
+        let one = Observed { delivered: 6.0, lost: 2.0, rtt_sum_s: 0.1, rtt_samples: 2.0, events: 1.0 };
+        assert_eq!((agent.observed, window.cwnd), (one, 40.0));
+        let mut both = one;
+        both.add(one);
+        let sum = Observed { delivered: 12.0, lost: 4.0, rtt_sum_s: 0.2, rtt_samples: 4.0, events: 2.0 };
+        assert_eq!(both, sum);
     }
 }

@@ -112,4 +112,21 @@ mod tests {
         let full = rates.map(|rate| plateau.take(rate));
         assert_eq!(full, [false, false, false, false, false, false, true]);
     }
+
+    /// An application that limits a flow with two packets in flight, and a path that holds one packet, are not idle.
+    #[test]
+    fn a_path_was_idle_if_the_application_had_left_nothing_in_flight() {
+        let sample = |app_limited, in_flight_then| RateSample {
+            delivered: 1.0,
+            interval: Span::from_ms(10),
+            delivered_before: 0.0,
+            delivered_total: 1.0,
+            in_flight_then,
+            lost_since: 0.0,
+            app_limited,
+        };
+        let samples = [(true, 1.0), (true, 2.0), (false, 1.0), (false, 2.0)];
+        let idle = samples.map(|(limited, in_flight)| after_idle(&sample(limited, in_flight)));
+        assert_eq!(idle, [true, false, false, false]);
+    }
 }

@@ -364,4 +364,56 @@ mod tests {
             }
         }
     }
+
+    /// A choice of the catalogue passes on what it is asked: XCP asks of routers and BBR has a mode, Reno neither. What was
+    /// undone gives each its window back.
+    #[test]
+    fn a_choice_answers_as_its_controller() {
+        let window = avoidance(50.0);
+        let answers = |name: &str| {
+            let mut controller = ControllerChoice::named(name).expect("in the catalogue").build();
+            controller.on_start(Bytes(1000));
+            let asks = controller.request(&window, Span::from_ms(100), 1e6).is_some();
+            (asks, controller.mode().is_some())
+        };
+        assert_eq!(["reno", "xcp", "bbr"].map(answers), [(false, false), (true, false), (false, true)]);
+        let undone = |name: &str| {
+            let mut window = avoidance(50.0);
+            let mut controller = ControllerChoice::named(name).expect("in the catalogue").build();
+            controller.on_undo(&mut window, 80.0, Time::ZERO);
+            window.cwnd
+        };
+        assert_eq!(["reno", "cubic", "highspeed"].map(undone), [80.0; 3]);
+    }
+
+    #[test]
+    fn a_controller_of_the_catalogue_takes_no_memory_of_its_own_and_has_valid_defaults() {
+        for entry in entries() {
+            let choice = ControllerChoice::named(entry.name).expect("in the catalogue");
+            assert_eq!((choice.memory(), choice.stack().is_none()), (0, true), "{}", entry.name);
+            assert_eq!(entry.check(&choice.settings), Ok(()), "{}", entry.name);
+        }
+    }
+
+    /// What each controller needs of its sender with its defaults; the others need nothing.
+    #[test]
+    fn a_controller_needs_of_its_sender_what_its_rule_uses() {
+        let none = Needs::default();
+        for entry in entries() {
+            let wanted = match entry.name {
+                "bbr" | "bbr3" => Needs { rates: true, pacing: true, modes: true, ..none },
+                "copa" | "fhstcp" => Needs { pacing: true, ..none },
+                "dctcp" => Needs { exact_echo: true, ..none },
+                "ghstcp" | "synctcp" => Needs { modes: true, ..none },
+                "prague" => Needs { exact_echo: true, own_marks: true, pacing: true, ..none },
+                "xcp" => Needs { requests: true, ..none },
+                _ => none,
+            };
+            let built = (entry.build)(&Settings::defaults(entry.parameters));
+            assert_eq!(built.needs(), wanted, "{}", entry.name);
+        }
+        let defaults = Settings::defaults(entry("xcp").expect("in the catalogue").parameters);
+        let sums = (entry("xcp").expect("in the catalogue").build)(&defaults.with("variant", 1.0));
+        assert_eq!(sums.needs(), Needs { requests: true, feedback_sum: true, ..none });
+    }
 }

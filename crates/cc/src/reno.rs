@@ -26,8 +26,8 @@ impl Controller for Reno {
         window.cwnd += ack.packets / window.cwnd;
     }
 
-    // Differs from [RFC 5681, 3.1]: ssthresh is half of the window, not of the data in flight. Both are the
-    // same for a flow that fills its window, and only such flows grow.
+    // Differs from [RFC 5681, 3.1]: ssthresh is half of the window, not of the data in flight, as in Linux and as [RFC 9438,
+    // 4.6] allows where a window grows only while it is used. Both are the same for a flow that fills its window.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(0.5);
     }
@@ -35,8 +35,11 @@ impl Controller for Reno {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::{Span, Time};
+
     use super::*;
     use crate::test_support::{CONGESTION, avoidance, close, mean_window, one_round};
+    use crate::{Needs, Pacing};
 
     /// 100 additions of 1/w while w goes from 100 to 101.
     #[test]
@@ -64,5 +67,21 @@ mod tests {
         for p in [1e-2, 1e-3, 1e-4, 1e-5] {
             close(mean_window(&mut Reno, p, 0.1), 1.225 / p.sqrt(), 0.03);
         }
+    }
+
+    #[test]
+    fn what_was_no_loss_gives_the_window_back_and_takes_nothing() {
+        let mut window = avoidance(50.0);
+        Reno.on_undo(&mut window, 100.0, Time::ZERO);
+        assert_eq!(window.cwnd, 100.0);
+        Reno.on_undo(&mut window, 70.0, Time::ZERO);
+        assert_eq!(window.cwnd, 100.0);
+    }
+
+    #[test]
+    fn it_asks_nothing_of_routers_and_of_its_sender() {
+        let (window, needs) = (avoidance(50.0), Needs::default());
+        assert_eq!((Reno.needs(), Reno.mode(), Reno.pacing(&window)), (needs, None, Pacing::None));
+        assert_eq!(Reno.request(&window, Span::from_ms(100), 1e6), None);
     }
 }

@@ -93,12 +93,13 @@ INLINE u64 line_bytes(void)
 	return (u64)line * 125000;
 }
 
-// Packets of a window whose rate changes by so many bytes/s: `change` srtt.
+// Packets of a window whose rate changes by so many bytes/s: `change` srtt, in steps of 2^-28 packets. The remainder is
+// below 2^36 where packets have up to 64 KiB.
 INLINE u64 packets_q32(struct tcp_sock *tp, u64 change)
 {
 	u64 product = change * srtt_us(tp), packet = MILLION * packet_bytes(tp);
 
-	return (product / packet << 32) + ((product % packet) << 32) / packet;
+	return (product / packet << 32) + (((product % packet) << 28) / packet << 4);
 }
 
 INLINE void follow(struct tcp_sock *tp, s64 change)
@@ -123,12 +124,13 @@ INLINE void prepare(struct tcp_sock *tp, struct xcp_flow *flow)
 	flow->gap = flow->rtt = flow->delta = 0;
 	if (!us || !q16)
 		return;
-	u64 rtt_q28 = (us << 28) / MILLION, rate = (q16 * packet_bytes(tp) >> 16) * MILLION / us;
+	u64 rtt_q28 = (us << 28) / MILLION, bytes = q16 * packet_bytes(tp) >> 16;
 
 	flow->rtt = rtt_q28;
 	flow->gap = (rtt_q28 << 16) / q16;
-	if (!own->asks || line_bytes() <= rate)
+	if (!own->asks || bytes >= (line_bytes() * us + MILLION - 1) / MILLION)
 		return;
+	u64 rate = bytes * MILLION / us;
 	u64 wanted = ((line_bytes() - rate) << 16) / q16;
 
 	flow->delta = wanted < MOST_CHANGE ? wanted : MOST_CHANGE;

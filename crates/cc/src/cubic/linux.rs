@@ -260,4 +260,17 @@ mod tests {
         linux.on_congestion(&mut avoidance(900.0));
         assert_eq!(linux.last_max, 765.0);
     }
+
+    /// As above, with a silence of 3 s half a second after the loss was left; and one that began before, which counts from its
+    /// end.
+    #[test]
+    fn a_silence_does_not_count() {
+        for (ends_s, silence_s, begun_s) in [(1.5, 0, 1.0), (4.5, 3, 4.0), (2.0, 100, 2.0)] {
+            let mut linux = linux(false);
+            linux.on_congestion(&mut avoidance(1000.0));
+            asked(&mut linux, 700.0, 100, 1.0);
+            linux.on_idle_end(at(ends_s), Span::from_s(silence_s));
+            assert_eq!(asked(&mut linux, 900.0, 100, begun_s + 4.0), 17.0, "{silence_s}");
+        }
+    }
 }

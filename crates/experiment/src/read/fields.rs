@@ -183,7 +183,8 @@ table! {
     initial_ssthresh: Window = in_words("no limit"), "Initial slow-start threshold, packets.";
     max_window: Window = in_words("no limit"), "Upper bound of the congestion window, packets.";
     min_window: Window = in_words("that of the controller, or one packet after a timeout"),
-        "Least congestion window that a reduction leaves, packets; QUIC has 2 (RFC 9002, 7.2).";
+        "Least congestion window that a reduction leaves, packets; QUIC has 2 (RFC 9002, 7.2). Of 1, marks alone can leave one \
+         packet (RFC 3168), of which they otherwise leave two.";
     slow_start: SlowStart = default("\"standard\""), "Growth of the window in slow start.";
     startup: Startup = default("\"slow start\""), "What the first round trips of a connection do beyond `slow_start`.";
     rate_limited_increase: bool = default("false"),

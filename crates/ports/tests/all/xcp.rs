@@ -85,3 +85,19 @@ fn the_window_and_the_requests_follow_answers_as_the_controller_does() {
     follow(300.0, 100, 200);
     follow(30_000.0, 200, 100);
 }
+
+/// In segments of 9000 bytes with headers, at 100 ms, a change of 67.5 kB/s is 3/4 of a packet: 40 of them are 30 packets.
+#[test]
+fn an_answer_moves_the_window_by_parts_of_a_jumbo_frame() {
+    if !ports_are_built() {
+        return;
+    }
+    let rtt = Span::from_ms(100);
+    let mut flow = pair(100.0, rtt);
+    flow.port.set("mss_cache", 8948);
+    for _ in 0..40 {
+        answer(&mut flow.port, 67_500);
+        flow.round(1, 1, |_| rtt);
+    }
+    assert!((129..=130).contains(&flow.cwnd()), "{}", flow.cwnd());
+}

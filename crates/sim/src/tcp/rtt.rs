@@ -1,13 +1,17 @@
 //! The estimator of the round-trip time, and the retransmission timeout that follows from it [RFC 6298].
 
-use fairhaul_units::{Span, real};
+use fairhaul_units::{Span, Time, real};
 
+mod recent;
 mod variation;
 
+use recent::RecentSmallest;
 use variation::Variation;
 
 /// The timeout before the first sample [RFC 6298, 2.1].
 const FIRST_TIMEOUT: Span = Span::from_s(1);
+/// The least timeout of a connection whose request was lost [RFC 6298, 5.7].
+const TIMEOUT_AFTER_LOST_REQUEST: Span = Span::from_s(3);
 /// The longest timeout [RFC 6298, 2.5].
 const LONGEST_TIMEOUT: Span = Span::from_s(60);
 
@@ -18,6 +22,8 @@ pub struct RttEstimator {
     smoothed: f64,
     variation: f64,
     smallest: Span,
+    /// That of recent time, for a sender that detects losses by time.
+    recent: Option<Box<RecentSmallest>>,
     least_margin: Span,
     least_timeout: Span,
     backoffs: u32,
@@ -36,6 +42,7 @@ impl RttEstimator {
             smoothed: 0.0,
             variation: 0.0,
             smallest,
+            recent: None,
             least_margin,
             least_timeout: Span::ZERO,
             backoffs: 0,
@@ -89,9 +96,18 @@ impl RttEstimator {
         self.follow();
     }
 
-    /// The smallest sample is not above `rtt`.
-    pub fn at_most(&mut self, rtt: Span) {
+    /// The smallest sample, and that of recent time, are not above `rtt`.
+    pub fn at_most(&mut self, rtt: Span, now: Time) {
         self.smallest = self.smallest.min(rtt);
+        match &mut self.recent {
+            Some(recent) => recent.take(now, rtt),
+            None => self.recent = Some(Box::new(RecentSmallest::first(now, rtt))),
+        }
+    }
+
+    /// Data begin after a request that was lost: the timeout is at least 3 s until the next sample [RFC 6298, 5.7].
+    pub fn wait_after_lost_request(&mut self) {
+        self.timeout = self.timeout.max(TIMEOUT_AFTER_LOST_REQUEST);
     }
 
     /// A timeout was spurious: takes the first sample of what was sent after it, and neither falls
@@ -160,6 +176,11 @@ impl RttEstimator {
     /// The smallest sample so far.
     pub fn smallest(&self) -> Span {
         self.smallest
+    }
+
+    /// The smallest sample of the last five minutes, where samples come [with their times](Self::at_most).
+    pub fn smallest_of_late(&self) -> Span {
+        self.recent.as_ref().and_then(|recent| recent.smallest()).unwrap_or(self.smallest)
     }
 }
 
@@ -232,6 +253,21 @@ mod tests {
             rtt.back_off();
             assert_eq!(rtt.timeout(), Span::from_ms(2 * timeout_ms));
         }
+    }
+
+    /// A path of 40 ms becomes one of 100 ms at 10 s: five minutes later the smallest sample of late is 100 ms.
+    // Requirement: rfc8985-6.2-a
+    #[test]
+    fn the_smallest_sample_of_late_follows_a_path_that_becomes_longer() {
+        let mut rtt = RttEstimator::new(Span::from_ms(200));
+        let mut smallest_at = |s: u64| {
+            let sample = Span::from_ms(if s <= 10 { 40 } else { 100 });
+            rtt.at_most(sample, Time::ZERO + Span::from_s(s));
+            (rtt.smallest_of_late(), rtt.smallest())
+        };
+        let [_, before, after] = [0..=10, 11..=310, 311..=311].map(|s| s.map(&mut smallest_at).last());
+        let [short, long] = [40, 100].map(Span::from_ms);
+        assert_eq!((before, after), (Some((short, short)), Some((long, short))));
     }
 
     // Requirement: rfc6298-4-a

@@ -111,6 +111,25 @@ fn a_window_of_one_packet_waits_for_the_timer_between_packets() {
     assert_eq!(pipe.sender.window().cwnd, 1.0);
 }
 
+/// Every packet is marked. A window of four comes down to two, where it stays unless the least window is one packet: then
+/// the next echo leaves one, and from there on a packet leaves each time the timer would expire.
+// Requirement: rfc9438-4.6-e
+#[test]
+fn marks_leave_one_packet_where_the_least_window_is_one() {
+    let sent = |min_window| {
+        let config = SenderConfig { min_window, ..capable(4.0) };
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, |_, _| false);
+        pipe.marks = Box::new(|data| !data.opens());
+        pipe.run(at(5000));
+        let late = pipe.sent.iter().filter(|(sent, _)| *sent > at(2000)).count();
+        (pipe.sender.window().cwnd, late)
+    };
+    // Of the 29 rounds between 2 s and 5 s: two packets in each, or one every 400 to 500 ms.
+    assert_eq!([None, Some(2.0)].map(sent), [(2.0, 58); 2]);
+    let (cwnd, late) = sent(Some(1.0));
+    assert!(cwnd == 1.0 && (6..=8).contains(&late), "{cwnd} {late}");
+}
+
 /// Two flows of 100 ms over 8 Mbit/s: packets of 1 ms, a bandwidth-delay product of 100 packets.
 fn shared(queue: &str, ecn: [bool; 2], flows: usize) -> Run {
     let flow = |n: usize| {

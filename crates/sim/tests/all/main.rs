@@ -7,6 +7,7 @@ mod closed_form;
 mod conservation;
 mod control;
 mod delay;
+mod drawn;
 mod ecn;
 mod equilibrium;
 mod gauges;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::drawn::runner;
 use crate::reference::chain::Chain;
 use crate::reference::compare::difference;
 use crate::reference::draw;
@@ -11,7 +12,6 @@ use fairhaul_experiment::{Record, Scenario, read};
 use fairhaul_sim::{Control, Pause, RunError, Simulation, run};
 use fairhaul_units::{Span, Time};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 fn begun(scenario: &Scenario) -> Simulation {
     Simulation::new(Arc::new(scenario.clone()), Control::default()).expect("it begins")
@@ -23,12 +23,8 @@ fn at(seconds: f64) -> Time {
 
 /// Draws `count` chains, each with three parts of its duration.
 fn cases(count: u32, seed: u8, chains: impl Strategy<Value = Chain>) {
-    let count = count.max(Config::default().cases);
-    let config =
-        Config { cases: count, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
     let parts = proptest::array::uniform3(0.0f64..1.1);
-    let result = TestRunner::new_with_rng(config, rng).run(&(chains, parts), |(chain, parts)| {
+    let result = runner(count, seed).run(&(chains, parts), |(chain, parts)| {
         let scenario = chain.scenario();
         let whole = run(&scenario, &Control::default()).map_err(|e| TestCaseError::fail(e.to_string()))?;
         for record in interrupted(&scenario, parts) {

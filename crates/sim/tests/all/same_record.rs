@@ -2,6 +2,7 @@
 //! the engine (paths compiled to arithmetic, receivers ahead of the clock, timers that move), the
 //! answer is that of one event for each thing that happens.
 
+use crate::drawn::runner;
 use crate::reference;
 use crate::reference::chain::{Chain, ChainFlow, ChainLink};
 use crate::reference::compare::difference;
@@ -12,7 +13,6 @@ use fairhaul_path::queue::{self, Capacity};
 use fairhaul_sim::{Control, run};
 use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 fn fast(scenario: &Scenario) -> Record {
     run(scenario, &Control::default()).expect("the run ends")
@@ -43,11 +43,7 @@ fn slow_link(capacity: u64) -> ChainLink {
 
 /// Draws `count` chains, or `PROPTEST_CASES` if that is more.
 fn cases(count: u32, seed: u8, chains: impl Strategy<Value = Chain>) {
-    let count = count.max(Config::default().cases);
-    let config =
-        Config { cases: count, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
-    let result = TestRunner::new_with_rng(config, rng).run(&chains, |chain| {
+    let result = runner(count, seed).run(&chains, |chain| {
         let scenario = chain.scenario();
         let fast = run(&scenario, &Control::default()).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let difference = difference(&fast, &reference::run(&scenario));

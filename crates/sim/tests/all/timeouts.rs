@@ -3,7 +3,7 @@
 
 use crate::support::{Run, run_text};
 use crate::wire::{Pipe, at, config};
-use fairhaul_experiment::Recovery;
+use fairhaul_experiment::{Recovery, Rto};
 use fairhaul_sim::tcp::SenderConfig;
 use fairhaul_units::{Data, Span, Time};
 
@@ -74,6 +74,30 @@ fn no_reduction_leaves_less_than_the_least_window() {
     };
     assert!(left(None, false).ssthresh < 5.0 && left(Some(6.0), false).ssthresh == 6.0);
     assert_eq!((left(None, true).cwnd, left(Some(6.0), true).cwnd), (1.0, 6.0));
+}
+
+/// The request to open is lost once, and leaves again after 1 s; the first packet of data leaves at 1.1 s, and is lost, too.
+/// By the letter it leaves again 3 s later, and by default after the timeout of the sample of 100 ms, which is 100 ms and a
+/// margin of 200 ms. Without a lost request both have that of the sample, by the letter at least 1 s.
+// Requirement: rfc6298-5-d
+#[test]
+fn by_the_letter_a_lost_request_makes_the_first_timeout_three_seconds() {
+    let again_after = |rto, min_rto, lost_requests| {
+        let config = SenderConfig { initial_window: 1.0, rto, min_rto, ..config(Recovery::Sack) };
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, move |data: &Data, times| {
+            times <= if data.opens() { lost_requests } else { u32::from(data.number == 0) }
+        });
+        pipe.run(at(8000));
+        let first = |again: bool| {
+            let is_it = |data: &Data| !data.opens() && data.number == 0 && data.retransmitted() == again;
+            pipe.sent.iter().find(|(_, data)| is_it(data)).expect("it was sent").0
+        };
+        first(true) - first(false)
+    };
+    let letter = [1, 0].map(|lost| again_after(Rto::Rfc6298, Span::from_s(1), lost));
+    assert_eq!(letter, [Span::from_s(3), Span::from_s(1)]);
+    let default = [1, 0].map(|lost| again_after(Rto::Scaled, Span::from_ms(200), lost));
+    assert_eq!(default, [Span::from_ms(300); 2]);
 }
 
 #[test]

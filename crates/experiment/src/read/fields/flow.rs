@@ -95,7 +95,8 @@ words! {
         => Rto::Scaled;
     "rfc6298",
         "As `scaled`, but `min_rto` is the smallest timeout as a whole (RFC 6298, 2.4), not the \
-         smallest margin above the smoothed round-trip time."
+         smallest margin above the smoothed round-trip time, and the first timeout of data is 3 s if the request to open \
+         was lost (RFC 6298, 5.7)."
         => Rto::Rfc6298;
     "linux", "Full gains for each sample, and a variation that decreases once per round trip." => Rto::Linux;
 }

@@ -26,10 +26,7 @@ const MOST_DEGREE: u64 = 300;
 pub struct Timing {
     /// The time.
     pub now: Time,
-    /// The smallest sample so far.
-    //
-    // Differs from [RFC 8985, 6.2]: it is the smallest of the connection, not of recent time. On a path that becomes
-    // longer the reordering window remains that of the shorter one.
+    /// The smallest sample of recent time [RFC 8985, 6.2].
     pub min_rtt: Span,
     /// The smoothed round-trip time.
     pub srtt: Span,
@@ -38,7 +35,7 @@ pub struct Timing {
 impl Timing {
     /// That of `now`, with what an estimator knows.
     pub fn of(rtt: &RttEstimator, now: Time) -> Timing {
-        Timing { now, min_rtt: rtt.smallest(), srtt: rtt.smoothed() }
+        Timing { now, min_rtt: rtt.smallest_of_late(), srtt: rtt.smoothed() }
     }
 }
 

@@ -112,7 +112,8 @@ impl<C: Controller + Clone> Sender<C> {
         let RetransmittedBurst { next, made, room } = self.retransmitted;
         let joins = room > 0 && (next, made) == (number, now);
         self.take_place(segmentation, joins, now)?;
-        let room = if joins { room } else { segmentation.largest(self.pacing_rate(), self.rtt.smallest()) };
+        let room =
+            if joins { room } else { segmentation.largest(self.pacing_rate(), self.rtt.smallest_of_late()) };
         self.retransmitted = RetransmittedBurst { next: number + 1, made: now, room: room - 1 };
         Ok(())
     }

@@ -42,9 +42,9 @@ impl<C: Controller + Clone> Sender<C> {
         let (cwnd, single) = (self.window.cwnd, self.window.cwnd < 2.0);
         self.on_congestion_event(Cause::Mark, now);
         self.pacer.restart(now);
-        // Differs from [RFC 3168, 6.1.2]: two packets remain, as at a loss, so that marks alone never reduce
-        // the window to one. A window of one packet (at the start, after a timeout, or by `max_window`) cannot
-        // be halved: the next packet leaves when the timer would expire.
+        // Differs from [RFC 3168, 6.1.2]: two packets remain, as at a loss and as in Linux, unless the least window is one
+        // packet. A window of one packet (at the start, after a timeout, or by `max_window`) cannot be halved: the next
+        // packet leaves when the timer would expire.
         if single {
             self.window.cwnd = 1.0;
             self.pacer.pause(now + self.rtt.timeout());

@@ -1,7 +1,7 @@
 //! The first round trips: the connection is open, and the rules for what it does beyond slow start.
 
 use fairhaul_cc::{AckEvent, Controller, Window};
-use fairhaul_experiment::Startup;
+use fairhaul_experiment::{Rto, Startup};
 use fairhaul_units::{Ack, Span, Time};
 
 use super::{CaState, Outcome, Sender};
@@ -14,7 +14,11 @@ impl<C: Controller + Clone> Sender<C> {
         if ack.opens {
             self.hear_window(ack);
             self.sample(now.since(ack.echo));
+            let was_lost = self.rtt.is_backed_off();
             self.rtt.progress();
+            if was_lost && self.config.rto == Rto::Rfc6298 {
+                self.rtt.wait_after_lost_request();
+            }
             self.state = CaState::Open;
             self.timer = Time::NEVER;
             if self.config.accecn.is_some() {

@@ -49,7 +49,8 @@ impl<C: Controller + Clone> Sender<C> {
                 None => rates.sample_echo(ack.echo, lost, now),
                 // Where less than a round trip has passed, a packet was delivered that had been retransmitted needlessly.
                 Some((sent, oldest)) => {
-                    rates.sample(sent, oldest, lost, now).filter(|sample| sample.interval >= event.min_rtt)
+                    let least = self.rtt.smallest_of_late();
+                    rates.sample(sent, oldest, lost, now).filter(|sample| sample.interval >= least)
                 }
             };
         }

@@ -47,7 +47,17 @@ impl<C: Controller + Clone> Sender<C> {
             self.first_congestion(before);
         }
         self.keep_least_window();
+        self.leave_one_packet(cause, before);
         self.drop_fraction();
+    }
+
+    /// A mark at a window of two packets, which controllers leave, leaves one, if the least window is that: the threshold
+    /// stays at two [RFC 9438, 4.6].
+    fn leave_one_packet(&mut self, cause: Cause, before: Window) {
+        let allows_one = self.config.min_window.is_some_and(|least| least < 2.0);
+        if allows_one && cause == Cause::Mark && before.cwnd <= 2.0 && !self.moves_window_itself() {
+            self.window.cwnd = 1.0;
+        }
     }
 
     /// The share of the window that is to stay, where that is not for the controller to say: of the first reduction if it

@@ -32,7 +32,7 @@ impl<C: Controller + Clone> Sender<C> {
         let (next, buffers) = (self.board.next(), &self.config.buffers);
         let cwnd = (self.window.cwnd as u64).max(1);
         let free = cwnd.saturating_sub(self.board.in_flight()).max(1);
-        let most = segmentation.largest(self.pacing_rate(), self.rtt.smallest());
+        let most = segmentation.largest(self.pacing_rate(), self.rtt.smallest_of_late());
         // Two bursts are in flight [LINUX, tcp_cwnd_test].
         let quota = most.min(free).min((cwnd / 2).max(1));
         let queued = self.total.min(self.ready).min(buffers.written()) - next;
@@ -80,7 +80,7 @@ impl<C: Controller + Clone> Sender<C> {
         let Some(card) = self.config.card.filter(|_| self.pacer.burst() == 0) else { return Ok(()) };
         let rate = self.pacing_rate();
         let burst = self.config.segmentation.map_or(1, |segmentation| {
-            segmentation.largest(rate, self.rtt.smallest()).min(self.config.offload)
+            segmentation.largest(rate, self.rtt.smallest_of_late()).min(self.config.offload)
         });
         if self.board.outstanding() <= burst {
             return Ok(());

@@ -14,7 +14,7 @@ impl<C: Controller + Clone> Sender<C> {
     pub(super) fn take(&mut self, ack: &Ack, now: Time) -> u64 {
         let delivered = self.detector.take_ack(&mut self.board, ack, &self.rtt, now);
         if let Some(rtt) = self.detector.rtt_sample() {
-            self.rtt.at_most(rtt);
+            self.rtt.at_most(rtt, now);
         }
         delivered
     }
