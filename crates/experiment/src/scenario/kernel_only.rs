@@ -57,7 +57,7 @@ impl Flow {
         });
         let by_fq = self.pacing == HostPacing::Linux && (self.max_pacing_rate.is_none() || host.has_fq());
         let shares = (host.sender.is_some() && by_fq).then(|| {
-            format!("host.sender: the simulator's senders with the queue discipline fq share no card (a link of the host's rate with the queue fq is that card); this {RUNS_WITH}")
+            format!("host.sender: the simulator's senders with the queue discipline fq share no card; this {RUNS_WITH}")
         });
         let wrong = host.wrong_sysctl().map(|(name, wanted)| format!("host.sysctl: {name} must be {wanted}"));
         receiver.into_iter().chain(qdisc).chain(shares).chain(sysctl).chain(wrong).collect()

@@ -58,8 +58,11 @@ impl Fq {
     }
 
     /// The earliest departure of the burst that was handed over last, which its packets carry as their time stamp.
+    //
+    // Differs from [LINUX]: a burst that departs at the horizon has the time stamp of its departure, and in the kernel that of
+    // when it would have been due, which is later than its departure.
     pub fn stamp(&self) -> Time {
-        self.earliest
+        self.earliest.min(self.departs)
     }
 
     /// When the burst that was handed over last departs.
@@ -272,7 +275,8 @@ mod tests {
         });
         let at = |s: u64| Time::ZERO + Span::from_s(s);
         assert_eq!(departures[9], (at(9), at(9) + SLACK));
-        assert_eq!(departures[12], (at(12), at(10) + SLACK));
+        assert_eq!(departures[12], (at(10) + SLACK, at(10) + SLACK));
+        assert_eq!(fq.next_departure(), at(13));
     }
 
     /// Five packets one after the other are one burst: 50 us, and five times the memory.
