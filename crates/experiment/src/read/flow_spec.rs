@@ -25,8 +25,6 @@ const QUICK: (u64, u64) = (2, 16);
 /// The largest packet of most paths.
 const ETHERNET: Bytes = Bytes(1500);
 
-/// The queue discipline that paces.
-
 /// A `[[flow]]` with its route: `count` flows of the same values.
 pub(super) struct FlowSpec<'a> {
     pub(super) keys: &'a FlowKeys,
