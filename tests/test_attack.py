@@ -21,11 +21,13 @@ from fairhaul.runs.runs import Progress
 from fairhaul.scenario import own
 from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.read import ScenarioError, read_one
+from fairhaul.scenario.transport import read_transport
 from fairhaul.studies.attack import Attack, attack, kernel, read_question, words
 from fairhaul.studies.attack.box import Range, read_box
 from fairhaul.studies.attack.figures import _longest
 from fairhaul.studies.attack.objectives import OBJECTIVES, SIMULATED
 from fairhaul.studies.attack.place import Place
+from fairhaul.studies.attack.place import keys as keys_of
 from fairhaul.studies.attack.search import CELLS, Archive, spread
 from fairhaul.studies.attack.shrink import KEPT, shrink
 from fairhaul.studies.attack.trials import Trial, Trials
@@ -67,6 +69,23 @@ PLACE = Place(
     round_trips=200.0,
     least_s=5.0,
 )
+
+
+def test_a_box_has_dual_queues_and_ecn() -> None:
+    """In a box for L4S an L4S sender is attacked as any other, and all data may be ECN-capable."""
+    box = read_box({**SMALL, "queue": "dualpi2", "ecn": {"any": ["off", "on"]}}, "box")
+    assert "ecn" in box.names
+    place = replace(PLACE, queue='{"kind" = "dualpi2"}', ecn="on")
+    prague, reno = (read_transport(name, TUNED) for name in ("prague", "reno"))
+    keys = keys_of(place, prague, reno, "L4S", 1)
+    assert [flow["ecn"] for flow in keys["flow"]] == [True, True]
+    flows = read_one(keys).described["flows"]
+    assert [flow.get("ect1", False) for flow in flows] == [True, False]
+    assert "ECN" in place.text()
+    assert "ECN" not in PLACE.text()
+    assert "ecn" not in keys_of(PLACE, prague, reno, "L4S", 1)["flow"][0]
+    with pytest.raises(ScenarioError, match='unknown word "maybe"'):
+        read_box({"ecn": "maybe"}, "box")
 
 
 def attacked(

@@ -139,6 +139,24 @@ def test_the_loss_of_the_background_is_of_its_packets() -> None:
     assert dynamics(replace(record(), flow_series=nothing))["background_loss_rate"] is None
 
 
+def test_the_flows_of_a_host_count_together() -> None:
+    # 3900 B of a and 2100 B of b in 6 s; the background does not count.
+    apart = SCENARIO | {"flows": [{**of} for of in SCENARIO["flows"]]}
+    assert dynamics(record())["hosts"] == {}
+    apart["flows"][0]["source_host"] = "one"
+    hosts = dynamics(record(apart))["hosts"]
+    assert list(hosts) == ["source"]
+    found = hosts["source"]
+    a, b = (sum(BYTES[name][2:]) * 8 / 6 for name in "ab")
+    assert found["goodput_bps"] == pytest.approx({"one": a, "b": b})
+    assert found["shares"] == pytest.approx({"one": a / (a + b), "b": b / (a + b)})
+    assert found["jain"] == pytest.approx((a + b) ** 2 / (2 * (a**2 + b**2)))
+    for of in apart["flows"][:2]:
+        of["source_host"] = "one"
+    (found,) = dynamics(record(apart))["hosts"].values()
+    assert found["shares"] == {"one": 1.0}
+
+
 def test_two_flows_of_one_controller_converge_in_a_run() -> None:
     path = {
         "rate": "20 Mbit/s",

@@ -12,10 +12,11 @@ import pytest
 import fairhaul
 from fairhaul import cli
 from fairhaul.scenario.own import Controller, Event, Round, Window
-from fairhaul.scenario.transport import Transport
+from fairhaul.scenario.profiles import TUNED
+from fairhaul.scenario.transport import Transport, read_transport
 from fairhaul.studies.scoring import Score, cases, geometric, parts
 from fairhaul.studies.scoring.figures import Figures, at_the_queue
-from fairhaul.studies.scoring.paths import PATHS, Path, drawn
+from fairhaul.studies.scoring.paths import PATHS, Path, drawn, read_queue
 from tools import scores
 
 FEW = 8
@@ -152,11 +153,15 @@ def test_a_pair_starts_one_after_the_other_and_is_measured_in_the_second_half() 
     reno, cubic = (Transport(controller={"kind": kind}) for kind in ("reno", "cubic"))
     transports = {"own": reno, "cubic": cubic}
     assert cases.cases_over(PATH)["beside cubic"] == ("own", "cubic")
-    read = json.loads(cases.scenario(PATH, ("own", "cubic"), transports).describe())
+    read = json.loads(
+        cases.scenario(PATH, ("own", "cubic"), transports, read_queue("droptail")).describe()
+    )
     assert [flow["controller"] for flow in read["flows"]] == ["reno", "cubic"]
     assert [flow["start"]["at_s"] for flow in read["flows"]] == [0, 10]
     assert (read["duration_s"], read["warmup_s"]) == (40, 20)
-    alone = json.loads(cases.scenario(PATH, ("own", None), transports).describe())
+    alone = json.loads(
+        cases.scenario(PATH, ("own", None), transports, read_queue("droptail")).describe()
+    )
     assert alone["warmup_s"] == 10
     assert alone["links"][0]["capacity_packets"] == 50
 
@@ -281,6 +286,8 @@ def test_the_command_prints_the_parts(scored: Scored, capsys: pytest.CaptureFixt
         (["cubic", "--paths", "4"], "--paths"),
         (["cubic", "--draw", "-1"], "--draw"),
         (["cubic", "--profile", "plane"], "--profile"),
+        (["cubic", "--queue", "dualpi"], 'did you mean "dualpi2"?'),
+        (["cubic", "--queue", "codel:capacity=9"], "the paths give the capacity"),
     ],
 )
 def test_mistakes_are_refused(
@@ -288,6 +295,21 @@ def test_mistakes_are_refused(
 ) -> None:
     assert cli.status_of(["score", *args]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_another_queue_judges_an_l4s_sender_where_its_marks_are() -> None:
+    """Through a dual queue Prague waits less than over the drop-tail paths of published scores."""
+    transports = {cases.OWN: read_transport("prague", TUNED)}
+    for queue, known in (("droptail", None), ("dualpi2:variant=linux", {"kind": "dualpi2"})):
+        of = cases.scenario(drawn()[0], (cases.OWN, None), transports, read_queue(queue))
+        described = of.described["links"][0].get("queue")
+        assert (described and {"kind": described["kind"]}) == known
+    dual = fairhaul.score("prague", paths=FEW, queue="dualpi2")
+    published = fairhaul.score("prague", paths=FEW)
+    assert (dual.queue, published.queue) == ("dualpi2", "droptail")
+    assert dual.parts["delay"].mean > published.parts["delay"].mean
+    assert "with the queue dualpi2" in dual.outcome().answer
+    assert "queue" not in published.outcome().answer
 
 
 def test_mistakes_in_python_name_the_argument() -> None:

@@ -8,12 +8,11 @@ import click
 
 from fairhaul.cli.options import jobs_option
 from fairhaul.cli.progress import progress
-from fairhaul.files import files
 from fairhaul.jobs.values import Running
 from tools import ROOT
 from tools.start import probe_rtt
-from tools.start.compared import Number, parts, ratios
-from tools.start.figures import draw
+from tools.start.compared import parts, ratios
+from tools.start.figures import write
 from tools.start.result import Started
 from tools.start.rules import LIMITED, RULES, STANDARD, Keys
 from tools.start.runs import Case, Runs, Sweep, is_short, runs_of
@@ -40,6 +39,7 @@ PACINGS: dict[str, Keys] = {
     "fq": {"flow.F.pacing": "fq"},
     "spread": {"flow.F.startup": "paced"},
 }
+TITLE = "Completion time, times that of the standard"
 # The flow is absent: what it sends then is nothing beside the others.
 ABSENT = "absent"
 SWEEPS = {
@@ -114,12 +114,7 @@ def _sized(name: str, runs: Runs) -> Iterator[str]:
     for axis, called in enumerate(("rate", "round trip", "buffer", "size")):
         yield ""
         yield from by_value(runs, axis, STANDARD, completion, called)
-    _draw(
-        name,
-        dict(parts(runs, 3)),
-        completion,
-        "Completion time, times that of the standard",
-    )
+    write(name, dict(parts(runs, 3)), STANDARD, completion, TITLE)
 
 
 def _transfers(name: str, runs: Runs) -> Iterator[str]:
@@ -128,7 +123,7 @@ def _transfers(name: str, runs: Runs) -> Iterator[str]:
     yield from sentences(ratios(runs, STANDARD, completion), STANDARD, "completion time")
     yield ""
     yield from by_value(runs, 0, STANDARD, completion, "case")
-    _draw(name, dict(parts(runs, 0)), completion, "Completion time, times that of the standard")
+    write(name, dict(parts(runs, 0)), STANDARD, completion, TITLE)
 
 
 def _cross(name: str, runs: Runs) -> Iterator[str]:
@@ -158,24 +153,33 @@ def _application(name: str, runs: Runs) -> Iterator[str]:
     yield from by_value(runs, 0, STANDARD, goodput, "written at first")
     yield ""
     yield from ends(runs, DEPTH_BDP)
-    _draw(name, dict(parts(runs, 0)), goodput, "Goodput from 4 to 6 s, times that of the standard")
+    title = "Goodput from 4 to 6 s, times that of the standard"
+    write(name, dict(parts(runs, 0)), STANDARD, goodput, title)
 
 
-def _depth(_: str, runs: Runs) -> Iterator[str]:
+def waiting(run: Started) -> float:
+    """Give the longest time in the queue."""
+    return max(run["delay_s"], 1e-6)
+
+
+def _depth(name: str, runs: Runs) -> Iterator[str]:
     for way, part in parts(runs, 0):
         yield f"{way}:"
         yield ""
         yield from ends({case[1:]: of for case, of in part.items()}, DEPTH_BDP)
         yield ""
+    title = "Longest time in the queue, times that of the standard"
+    write(name, dict(parts(runs, 1)), STANDARD, waiting, title)
 
 
-def _windows(_: str, runs: Runs) -> Iterator[str]:
+def _windows(name: str, runs: Runs) -> Iterator[str]:
     base = next(iter(PACINGS))
     yield from summary(runs, base, completion, "completion time")
     yield ""
     yield from sentences(ratios(runs, base, completion), base, "completion time")
     yield ""
     yield from by_value(_over_ten(runs), 2, "10", completion, "initial window")
+    write(name, dict(parts(runs, 2)), base, completion, f"Completion time, times that of {base}")
 
 
 def _over_ten(runs: Runs) -> Runs:
@@ -185,15 +189,6 @@ def _over_ten(runs: Runs) -> Runs:
         for rule, each in of.items():
             found.setdefault((buffer, size, rule), {})[window] = each
     return found
-
-
-def _draw(name: str, lanes: Mapping[str, Runs], number: Number, title: str) -> None:
-    from fairhaul.figures.look import painted, svg
-
-    drawn = draw({lane: ratios(part, STANDARD, number) for lane, part in lanes.items()}, title)
-    files.replace(
-        ROOT / "docs" / "images" / f"start-{name}.svg", f"{painted(svg(drawn))}\n".encode()
-    )
 
 
 REPORTS: Mapping[str, Callable[[str, Runs], Iterator[str]]] = {

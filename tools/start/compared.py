@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
 
 from fairhaul.statistics.estimate import Estimate, estimate
 from fairhaul.statistics.evidence import below, judge
-from tools.start.result import Started
-from tools.start.runs import Case, Runs
+from tools.start.runs import Case
 
-Number = Callable[[Started], float]
+Run = TypeVar("Run")
+Number = Callable[[Run], float]
+# The runs of each rule, by seed, for each case.
+Of = Mapping[Case, Mapping[str, Sequence[Run]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class Ratio:
     cases: int
 
 
-def ratios(runs: Runs, base: str, number: Number) -> dict[str, Ratio]:
+def ratios(runs: Of[Run], base: str, number: Number[Run]) -> dict[str, Ratio]:
     """Compare every rule with `base`."""
     rules = [rule for rule in next(iter(runs.values())) if rule != base]
     logs = {rule: _logs(runs, rule, base, number) for rule in rules}
@@ -47,13 +50,13 @@ def ratios(runs: Runs, base: str, number: Number) -> dict[str, Ratio]:
     }
 
 
-def parts(runs: Runs, axis: int) -> Iterator[tuple[str, Runs]]:
+def parts(runs: Of[Run], axis: int) -> Iterator[tuple[str, Of[Run]]]:
     """Divide cases by the value of one of their keys."""
     for value in dict.fromkeys(case[axis] for case in runs):
         yield value, {case: of for case, of in runs.items() if case[axis] == value}
 
 
-def _logs(runs: Runs, rule: str, base: str, number: Number) -> Mapping[Case, list[float]]:
+def _logs(runs: Of[Run], rule: str, base: str, number: Number[Run]) -> Mapping[Case, list[float]]:
     """Give the logarithm of the ratio for each seed; what is the same in both has 0."""
     return {
         case: [

@@ -1,4 +1,4 @@
-"""The figures of docs/start.md: each rule over the standard one, in a lane for each case."""
+"""The figures of docs/start.md: each rule over another one, in a lane for each case."""
 
 from __future__ import annotations
 
@@ -7,14 +7,29 @@ from collections.abc import Mapping, Sequence
 from fairhaul.figures.bins import tidy
 from fairhaul.figures.charts import Look, Scale, dots
 from fairhaul.figures.charts.vega import Row, Spec
-from fairhaul.figures.look import colour
-from tools.start.compared import Ratio
+from fairhaul.figures.look import colour, painted, svg
+from fairhaul.files import files
+from tools import ROOT
+from tools.start.compared import Number, Of, Ratio, Run, ratios
 
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
-def draw(lanes: Mapping[str, Mapping[str, Ratio]], title: str) -> Spec:
-    """Draw the ratios of each lane, with their intervals."""
+def write(
+    name: str,
+    lanes: Mapping[str, Of[Run]],
+    base: str,
+    number: Number[Run],
+    title: str,
+) -> None:
+    """Write docs/images/start-NAME.svg: `number` with each rule over that with `base`."""
+    found = {lane: ratios(part, base, number) for lane, part in lanes.items()}
+    drawn = painted(svg(draw(found, title, base)))
+    files.replace(ROOT / "docs" / "images" / f"start-{name}.svg", f"{drawn}\n".encode())
+
+
+def draw(lanes: Mapping[str, Mapping[str, Ratio]], title: str, base: str) -> Spec:
+    """Draw the ratios of each lane, with their intervals, and a line for `base`."""
     rules = list(next(iter(lanes.values())))
     looks = [Look(label=rule, colour=colour(number)) for number, rule in enumerate(rules)]
     rows: list[Row] = [
@@ -31,7 +46,7 @@ def draw(lanes: Mapping[str, Mapping[str, Ratio]], title: str) -> Spec:
     low, high = _ends([float(row["mean"]) for row in rows])
     ticks = [tick for tick in TICKS if low <= tick <= high]
     x = Scale(title=title, low=low, high=high, log=True, ticks=ticks)
-    return dots(looks, rows, list(lanes), x, marks=[(1, "standard")])
+    return dots(looks, rows, list(lanes), x, marks=[(1, base)])
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:

@@ -14,12 +14,16 @@ from fairhaul.statistics.evidence import below, judge, less
 from fairhaul.text.digits import Significant, percent
 from fairhaul.text.table import Table
 from tools import ROOT
+from tools.start.compared import Of
+from tools.start.figures import write
 from tools.start.probed import probed
 
 if TYPE_CHECKING:
     from tools.start.rules import Keys
 
 NAME = "probe-rtt"
+# The values of a run.
+Probed = Mapping[str, float]
 SCENARIO = ROOT / "scenarios" / "start" / f"{NAME}.toml"
 DRAFT = "5 s, 10 s"
 SETTINGS: dict[str, Mapping[str, Any]] = {
@@ -61,6 +65,22 @@ def report(seeds: int, running: Running) -> Iterator[str]:
         yield from _table({key[1:]: of for key, of in runs.items() if key[0] == situation})
         yield ""
     yield from _sentences(runs)
+    write(
+        NAME,
+        {situation: _of(situation, runs) for situation in SITUATIONS},
+        DRAFT,
+        lambda run: max(run["queue_s"], 1e-6),
+        f"Mean time in the queue, times that with {DRAFT}",
+    )
+
+
+def _of(situation: str, runs: Mapping[tuple[str, str, str], Sequence[Probed]]) -> Of[Probed]:
+    """Give the runs of a situation with each setting, by the number of flows."""
+    found: dict[tuple[str, ...], dict[str, Sequence[Probed]]] = {}
+    for (where, flows, setting), of in runs.items():
+        if where == situation:
+            found.setdefault((flows,), {})[setting] = of
+    return found
 
 
 def _table(runs: Mapping[tuple[str, str], Sequence[Mapping[str, float]]]) -> Iterator[str]:

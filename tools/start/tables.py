@@ -10,12 +10,13 @@ from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.text.digits import Significant, percent
 from fairhaul.text.table import Table
 from tools.start.compared import Number, Ratio, parts, ratios
+from tools.start.result import Started
 from tools.start.runs import Runs
 
 THREE = Significant(digits=3)
 
 
-def summary(runs: Runs, base: str, number: Number, called: str) -> Iterator[str]:
+def summary(runs: Runs, base: str, number: Number[Started], called: str) -> Iterator[str]:
     """Give a row for each rule: its ratio to `base`, where it is beyond chance, and losses."""
     found = ratios(runs, base, number)
     heads = [
@@ -46,7 +47,9 @@ def _ratio(of: Ratio | None) -> list[str]:
     ]
 
 
-def by_value(runs: Runs, axis: int, base: str, number: Number, called: str) -> Iterator[str]:
+def by_value(
+    runs: Runs, axis: int, base: str, number: Number[Started], called: str
+) -> Iterator[str]:
     """Give a row for each value of a key: the ratio of each rule."""
     rules = [rule for rule in next(iter(runs.values())) if rule != base]
     rows = []

@@ -6,11 +6,14 @@
 
 mod bounds;
 mod cycle;
+mod gains;
 mod gauges;
+mod marks;
 mod min_rtt;
 mod parameters;
 
 use fairhaul_units::{Bytes, Gauge, Parameter, Span, Time};
+use marks::Marks;
 use parameters::Bbr3Parameters;
 
 use crate::bbr_shared::{DeliveryRounds, PATH_GAUGES, Plateau, Spacing, flight_before};
@@ -97,6 +100,7 @@ struct Bbr3Model {
     loss_round_end: f64,
     loss_round_over: bool,
     losses: u32,
+    marks: Marks,
     /// Probing.
     acks: Acks,
     probes: bool,
@@ -161,6 +165,7 @@ impl Bbr3Model {
             loss_round_end: 0.0,
             loss_round_over: false,
             losses: 0,
+            marks: Marks::default(),
             acks: Acks::Other,
             probes: false,
             too_high: false,
@@ -175,25 +180,6 @@ impl Bbr3Model {
             excess_began: Time::ZERO,
             excess_packets: 0.0,
             delivered: 0.0,
-        }
-    }
-
-    fn pacing_gain(&self) -> f64 {
-        match self.state {
-            Bbr3State::Startup => 2.77,
-            // Differs from [LINUX]: the pacing gain of drain is the draft's; the kernel of its authors has 0.35.
-            Bbr3State::Drain => 0.5,
-            Bbr3State::Up => 1.25,
-            Bbr3State::Down => 0.9,
-            Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::ProbeRtt => 1.0,
-        }
-    }
-
-    fn cwnd_gain(&self) -> f64 {
-        match self.state {
-            Bbr3State::Up => 2.25,
-            Bbr3State::ProbeRtt => 0.5,
-            _ => 2.0,
         }
     }
 
@@ -237,6 +223,9 @@ impl Bbr3Model {
         if self.rounds.started {
             self.rounds_waited += 1;
         }
+        if self.is_proportional() {
+            self.note_marks(window, ack, sample, limited);
+        }
         if self.loss_round_over {
             self.adapt_short_bounds(window);
         }
@@ -250,7 +239,7 @@ impl Bbr3Model {
         }
         self.leave_start(ack, sample);
         if self.loss_round_over {
-            self.losses = 0;
+            (self.losses, self.marks.any) = (0, false);
         }
         if self.filled {
             self.go_round(window, ack, sample, limited);
@@ -381,8 +370,13 @@ impl Controller for Bbr3 {
         }
     }
 
+    fn on_ecn_feedback(&mut self, accurate: bool) {
+        self.model.marks.accurate = accurate;
+    }
+
     fn needs(&self) -> Needs {
-        Needs { rates: true, pacing: true, modes: true, ..Needs::default() }
+        let own = self.model.parameters.proportional;
+        Needs { exact_echo: own, own_marks: own, rates: true, pacing: true, modes: true, ..Needs::default() }
     }
 
     fn mode(&self) -> Option<u8> {

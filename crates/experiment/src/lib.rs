@@ -26,6 +26,7 @@ pub use record::{DelayRow, EventRow, FlowRow, Grid, Limit, LinkRow, Record, Tran
 pub use scenario::accecn::{AccEcnOption, EcnFeedback, Middlebox};
 pub use scenario::estimate::CostEstimate;
 pub use scenario::expectation::Expectation;
+pub use scenario::fq_horizon::FqHorizon;
 pub use scenario::host::{HostSettings, SharedSender};
 pub use scenario::kernel_only::RUNS_WITH;
 pub use scenario::kernel_release::KernelRelease;

@@ -57,6 +57,11 @@ own_controller_option = option(
     type=click.IntRange(8, 1024),
     default=64,
 )
+@option(
+    "--queue KIND[:KEY=VALUE,...]",
+    "The queue of all paths, e.g. dualpi2; the published scores are those of droptail.",
+    default="droptail",
+)
 @flows_profile_option
 @study("score")
 def score(given: str | None, named: tuple[str, ...], work: Work, **how: Any) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from fairhaul.measures.hosts import HostShares, host_shares
 from fairhaul.measures.measures import WINDOWS_S, bottlenecks_of, offered_bps
 from fairhaul.record.columns import columns_of
 from fairhaul.record.record import Record
@@ -69,6 +70,8 @@ class Dynamics(TypedDict):
     convergence_s: float | None
     rtt_exponent: float | None
     background_loss_rate: float | None
+    hosts: dict[str, HostShares]
+    """The shares of hosts, by side: `source`, `destination`, where flows name hosts."""
     flows: list[FlowDynamics]
     groups: list[GroupDynamics]
     transfers: list[Completions]
@@ -101,11 +104,13 @@ def dynamics(record: Record) -> Dynamics:
         for name, group in groups.items()
     }
     edges = [*whole.starts_s.tolist(), float(scenario["duration_s"])]
+    length_s = scenario["duration_s"] - scenario["warmup_s"]
     return {
         "window_s": window_s,
         "convergence_s": convergence_s(edges, goodputs, groups, window_s),
         "rtt_exponent": rtt_exponent(groups),
         "background_loss_rate": _background_loss_rate(measured, flows),
+        "hosts": host_shares(flows, measured.total("goodput_bytes") * 8 / length_s),
         "flows": [
             {
                 "name": flow["name"],

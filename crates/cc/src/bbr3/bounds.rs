@@ -72,14 +72,20 @@ impl Bbr3Model {
         self.path(1.0).min(window.cwnd)
     }
 
-    /// A round with losses while not probing lowers the second pair of bounds.
+    /// A round with losses while not probing lowers the second pair of bounds; one with marks may lower the second of them.
     pub(super) fn adapt_short_bounds(&mut self, window: &Window) {
-        if self.losses > 0 && !self.is_probing() {
-            let (rate, flight) = (self.short_rate, self.short_flight);
-            let rate = if rate.is_finite() { rate } else { self.rates.largest() };
-            let flight = if flight.is_finite() { flight } else { window.cwnd };
+        let is_marked = self.marks.any && self.is_proportional();
+        if !(self.losses > 0 || is_marked) || self.is_probing() {
+            return;
+        }
+        let flight = if self.short_flight.is_finite() { self.short_flight } else { window.cwnd };
+        if self.losses > 0 {
+            let rate = if self.short_rate.is_finite() { self.short_rate } else { self.rates.largest() };
             self.short_rate = self.latest_rate.max(self.parameters.kept * rate);
             self.short_flight = self.latest_volume.max(self.parameters.kept * flight);
+        }
+        if is_marked {
+            self.short_flight = self.short_flight.min(self.flight_after_marks(flight));
         }
     }
 

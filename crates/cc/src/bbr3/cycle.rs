@@ -70,7 +70,7 @@ impl Bbr3Model {
                 return true;
             }
         }
-        if !self.is_too_much(sample) && self.most.is_finite() {
+        if !self.is_too_much(sample) && !self.marks.many && self.most.is_finite() {
             self.most = self.most.max(sample.in_flight_then);
             if self.state == Bbr3State::Up {
                 self.raise(window, ack);
@@ -109,6 +109,7 @@ impl Bbr3Model {
 
     pub(super) fn begin_down(&mut self, now: Time) {
         (self.losses, self.latest_rate, self.latest_volume) = (0, 0.0, 0.0);
+        self.marks.any = false;
         self.up_every = f64::INFINITY;
         // Twice a number in [0, 1): its whole part is the one draw, the rest of it the other.
         let drawn = 2.0 * draw(now);

@@ -21,5 +21,15 @@ fairhaul_units::parameters! {
         single_filter: Switch = false,
             "a probe begins when the filter of min_rtt_window ends, as in version 1, and its window follows from the \
              minimum before that [BBRV3, issue 109]; probe_rtt_interval is then not used";
+        proportional: Switch = false,
+            "an extension: responds to marks by their share, sends ECT(1) and needs accurate feedback, as prague does \
+             [BBR-GOOGLE]";
+        mark_threshold: Number(0.01..=1.0) = 0.5,
+            "fraction of marked packets in a round from which a probe ends, if proportional [BBR-GOOGLE]";
+        mark_factor: Number(0.0..=1.0) = 0.3333,
+            "fraction of the average share of marked packets by which a round with marks lowers the packets in flight, if \
+             proportional [BBR-GOOGLE]";
+        marks_max_rtt: Milliseconds(0.0..=1000.0) = 0.0,
+            "largest minimum round-trip time at which marks count, if proportional; 0: every one [BBR-GOOGLE: 5 ms]";
     }
 }

@@ -51,7 +51,8 @@ pub(super) fn check(keys: &FlowKeys, notes: &mut Notes) {
     if keys.ect1.value == Some(true) && !reads {
         let text = format!(
             "ECT(1) says that the sender reduces in proportion to marks (RFC 9331, 4.3), and {name} reduces as for a loss: it \
-             would get less than its share in an L4S queue. Remove the key, or use \"prague\" or \"dctcp\""
+             would get less than its share in an L4S queue. Remove the key, or use \"prague\", \"dctcp\" or {{ kind = \"bbr3\", proportional = \
+             true }}"
         );
         return keys.ect1.key.note(text, notes);
     }

@@ -16,7 +16,7 @@ use super::quantities::{BurstSpec, RoundTrips};
 use super::stacked_flow::stacked;
 use super::starts::starts;
 use crate::scenario::plan::expected;
-use crate::{Flow, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic};
+use crate::{Flow, FqHorizon, Hold, HostPacing, OnTimeout, Profile, ReceiverClock, Recovery, Start, Traffic};
 
 /// The most packets at the start that Linux acknowledges one by one, where half of the receive
 /// buffer is not less; and the least.
@@ -24,9 +24,6 @@ const QUICK: (u64, u64) = (2, 16);
 
 /// The largest packet of most paths.
 const ETHERNET: Bytes = Bytes(1500);
-
-/// The queue discipline that paces.
-const FQ: &str = "fq";
 
 /// A `[[flow]]` with its route: `count` flows of the same values.
 pub(super) struct FlowSpec<'a> {
@@ -306,7 +303,7 @@ fn clock(keys: &FlowKeys) -> ReceiverClock {
 fn pacing(keys: &FlowKeys) -> HostPacing {
     let is_linux = keys.profile.value.is_some_and(Profile::is_linux);
     let bounded = keys.max_pacing_rate.value.is_some() && is_linux;
-    let has_fq = || keys.host.value.as_ref()?.qdisc.value.as_deref().filter(|qdisc| *qdisc == FQ);
+    let has_fq = || keys.host.value.as_ref()?.qdisc.value.as_deref().filter(|qdisc| FqHorizon::is_fq(qdisc));
     match keys.pacing.value {
         HostPacing::None if bounded || has_fq().is_some() => HostPacing::Linux,
         pacing => pacing,

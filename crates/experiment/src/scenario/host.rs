@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fq_horizon::FqHorizon;
 use super::kernel_release::KernelRelease;
 use fairhaul_path::card::{Moderation, Noise, Processor, SendCard};
 use fairhaul_units::Rate;
@@ -66,6 +67,16 @@ impl HostSettings {
     /// The card of the sender.
     pub fn send_card(&self) -> SendCard {
         SendCard::new(self.line_rate, self.processor).bonded(self.links())
+    }
+
+    /// Whether the queue discipline of the sender is `fq`.
+    pub fn has_fq(&self) -> bool {
+        self.qdisc.as_deref().is_some_and(FqHorizon::is_fq)
+    }
+
+    /// The horizon of the sender's `fq`, where it has one.
+    pub fn horizon(&self) -> FqHorizon {
+        self.qdisc.as_deref().and_then(FqHorizon::of).unwrap_or_default()
     }
 
     /// The kernel that is simulated.

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::host::{TCP_RMEM, TCP_WMEM, TSO_RTT_LOG};
-use crate::{Flow, Hold, HostPacing, HostSettings, Scenario};
+use crate::{Flow, FqHorizon, Hold, HostPacing, HostSettings, Scenario};
 
 /// How to run a scenario that only kernels can run, as the end of a sentence.
 pub const RUNS_WITH: &str = "runs with --engine linux";
 
 /// The queue disciplines of a sender that the simulator has: `fq` paces, the others only hold packets.
-const SIMULATED_QDISCS: [&str; 3] = ["fq", "fq_codel", "pfifo_fast"];
+const SIMULATED_QDISCS: [&str; 2] = ["fq_codel", "pfifo_fast"];
 /// The settings of a kernel that the simulator's hosts follow.
 const SIMULATED_SYSCTLS: [&str; 3] = [TCP_RMEM, TSO_RTT_LOG, TCP_WMEM];
 
@@ -25,7 +25,7 @@ impl Flow {
             (host.links.is_some(), "host.links"),
             (!host.noise.is_none(), "host.noise"),
             (host.processor.is_some(), "host.processor"),
-            (host.has_unknown_qdisc(), "host.qdisc"),
+            (host.has_unknown_qdisc() || host.horizon() != FqHorizon::default(), "host.qdisc"),
             (!host.sysctls.is_empty(), "host.sysctl"),
         ];
         keys.into_iter().filter_map(|(is_set, key)| is_set.then_some(key)).collect()
@@ -46,7 +46,7 @@ impl Flow {
         });
         let qdisc = host.has_unknown_qdisc().then(|| {
             let known = SIMULATED_QDISCS.join(", ");
-            format!("host.qdisc: the simulator's hosts have {known}; this {RUNS_WITH}")
+            format!("host.qdisc: the simulator's hosts have fq (horizon, horizon_cap, horizon_drop), {known}; this {RUNS_WITH}")
         });
         let unknown = host.sysctls.keys().filter(|name| !SIMULATED_SYSCTLS.contains(&name.as_str()));
         let unknown: Vec<&str> = unknown.map(String::as_str).collect();
@@ -55,8 +55,7 @@ impl Flow {
             let unknown = unknown.join(", ");
             format!("host.sysctl: the simulator knows {known}, not {unknown}; this {RUNS_WITH}")
         });
-        let by_fq = self.pacing == HostPacing::Linux
-            && (self.max_pacing_rate.is_none() || host.qdisc.as_deref() == Some("fq"));
+        let by_fq = self.pacing == HostPacing::Linux && (self.max_pacing_rate.is_none() || host.has_fq());
         let shares = (host.sender.is_some() && by_fq).then(|| {
             format!("host.sender: the simulator's senders with the queue discipline fq share no card; this {RUNS_WITH}")
         });
@@ -68,7 +67,8 @@ impl Flow {
 impl HostSettings {
     /// Whether the queue discipline of the sender is none that only holds packets, or paces.
     fn has_unknown_qdisc(&self) -> bool {
-        self.qdisc.as_ref().is_some_and(|qdisc| !SIMULATED_QDISCS.contains(&qdisc.as_str()))
+        let is_known = |qdisc: &str| SIMULATED_QDISCS.contains(&qdisc) || FqHorizon::of(qdisc).is_some();
+        self.qdisc.as_deref().is_some_and(|qdisc| !is_known(qdisc))
     }
 }
 

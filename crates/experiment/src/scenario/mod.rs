@@ -6,6 +6,7 @@
 pub(crate) mod accecn;
 pub(crate) mod estimate;
 pub(crate) mod expectation;
+pub(crate) mod fq_horizon;
 pub(crate) mod grain;
 pub(crate) mod host;
 pub(crate) mod kernel_only;

@@ -462,7 +462,7 @@ fn what_only_kernels_can_do_is_listed_with_the_engine_that_does_it() {
         requests,
         [
             "flow \"F1\": host.gro: in the simulator a receiver that merges packets needs delayed_ack = \"adaptive\"",
-            "flow \"F1\": host.qdisc: the simulator's hosts have fq, fq_codel, pfifo_fast; this runs with --engine linux",
+            "flow \"F1\": host.qdisc: the simulator's hosts have fq (horizon, horizon_cap, horizon_drop), fq_codel, pfifo_fast; this runs with --engine linux",
             "flow \"F1\": host.sysctl: net.ipv4.tcp_rmem must be three numbers of bytes, such as \"4096 131072 6291456\"",
             "flow \"F1\": host.sysctl: the simulator knows net.ipv4.tcp_rmem, net.ipv4.tcp_tso_rtt_log, \
              net.ipv4.tcp_wmem, not net.ipv4.tcp_ecn; this runs with --engine linux",

@@ -1,11 +1,14 @@
 //! The queue discipline `fq` of a sender's host. A burst is made as soon as the window allows it, with the earliest time at
-//! which it may depart, and waits here until then [LINUX, tcp_update_skb_after_send, fq_dequeue].
+//! which it may depart, and waits here until then [LINUX, tcp_update_skb_after_send, fq_dequeue]. One that may depart only beyond a
+//! horizon is dropped, or departs at the horizon [LINUX, fq_packet_beyond_horizon].
 //
 // Differs from [LINUX]: a burst that is due waits for the timer even if another burst is handed over before, which takes
 // it along in the kernel.
+// Differs from [LINUX]: a burst beyond the horizon is offered again when it would be taken, and not when a probe timer expires.
 
 use std::collections::VecDeque;
 
+use fairhaul_experiment::FqHorizon;
 use fairhaul_units::{Span, Time};
 
 /// By how much the timer of the queue may be late, and is where nothing else wakes the processor (timer_slack).
@@ -26,6 +29,7 @@ struct Waiting {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Fq {
+    horizon: FqHorizon,
     /// The earliest departure of the next burst (tcp_wstamp_ns).
     next: Time,
     /// Of the burst that was handed over last: its earliest departure, when it departs, how much later it was made than it
@@ -43,14 +47,22 @@ pub struct Fq {
 }
 
 impl Fq {
+    /// An empty one.
+    pub fn new(horizon: FqHorizon) -> Fq {
+        Fq { horizon, ..Fq::default() }
+    }
+
     /// The earliest departure of the next burst.
     pub fn next_departure(&self) -> Time {
         self.next
     }
 
     /// The earliest departure of the burst that was handed over last, which its packets carry as their time stamp.
+    //
+    // Differs from [LINUX]: a burst that departs at the horizon has the time stamp of its departure, and in the kernel that of
+    // when it would have been due, which is later than its departure.
     pub fn stamp(&self) -> Time {
-        self.earliest
+        self.earliest.min(self.departs)
     }
 
     /// When the burst that was handed over last departs.
@@ -76,15 +88,26 @@ impl Fq {
         }
     }
 
-    /// Whether as many bursts wait at `now` as may: another one would be dropped, and is not requested before all of them have
-    /// left, or something else happens.
+    /// Whether another burst would be dropped at `now`: as many wait as may, and it is not requested before all of them have
+    /// left; or it may depart only beyond the horizon, and is not requested before it may within. Both end if something else
+    /// happens.
     pub fn drops(&mut self, now: Time) -> bool {
         self.forget_departed(now);
-        let is_full = self.waiting.len() >= FLOW_LIMIT;
-        if is_full && let Some(last) = self.waiting.back() {
+        if self.waiting.len() >= FLOW_LIMIT
+            && let Some(last) = self.waiting.back()
+        {
             self.full_until = last.leaves;
+            return true;
         }
-        is_full
+        let beyond = self.beyond_horizon(now);
+        self.full_until = beyond.unwrap_or(self.full_until);
+        beyond.is_some()
+    }
+
+    /// From when on a burst is within the horizon that is beyond it at `now`, and dropped.
+    pub fn beyond_horizon(&self, now: Time) -> Option<Time> {
+        let is_beyond = !self.horizon.caps && self.next > now + self.horizon.length;
+        is_beyond.then(|| now + (self.next.since(now) - self.horizon.length))
     }
 
     fn forget_departed(&mut self, now: Time) {
@@ -111,9 +134,11 @@ impl Fq {
         self.credit = self.earliest.since(self.next);
         self.packets = packets;
         self.space(gap);
+        let due =
+            if self.horizon.caps { self.earliest.min(now + self.horizon.length) } else { self.earliest };
         // The timer takes along what is due when it expires.
-        if self.earliest > now && self.earliest > self.expires {
-            self.expires = self.earliest + SLACK;
+        if due > now && due > self.expires {
+            self.expires = due + SLACK;
         }
         self.departs = self.expires.max(now);
         self.waiting.push_back(Waiting { leaves: self.departs, memory });
@@ -225,6 +250,33 @@ mod tests {
             self::handed_over(&mut fq, 1000 * n);
             !fq.drops(at(1000 * n))
         }));
+    }
+
+    /// At 1 s a packet each, ten bursts of one packet are due up to 10 s ahead; the eleventh is due at 11 s, is dropped, and is
+    /// taken one second later. With a cap it departs after 10 s, and the one after it is due at 12 s all the same.
+    #[test]
+    fn what_is_due_beyond_the_horizon_is_dropped_or_departs_at_the_horizon() {
+        let second = Span::from_s(1);
+        let mut fq = Fq::new(FqHorizon::default());
+        for n in 0..=10 {
+            assert!(!fq.drops(Time::ZERO), "{n}");
+            fq.hand_over(1, 2_000, second, Time::ZERO);
+            assert_eq!(fq.stamp(), Time::ZERO + second * n);
+        }
+        assert!(fq.drops(Time::ZERO));
+        assert_eq!(fq.is_full(Time::ZERO), Some(Time::ZERO + second));
+        assert!(!fq.drops(Time::ZERO + second));
+
+        let mut fq = Fq::new(FqHorizon { caps: true, ..FqHorizon::default() });
+        let departures = [0; 13].map(|_| {
+            assert!(!fq.drops(Time::ZERO));
+            fq.hand_over(1, 2_000, second, Time::ZERO);
+            (fq.stamp(), fq.departs())
+        });
+        let at = |s: u64| Time::ZERO + Span::from_s(s);
+        assert_eq!(departures[9], (at(9), at(9) + SLACK));
+        assert_eq!(departures[12], (at(10) + SLACK, at(10) + SLACK));
+        assert_eq!(fq.next_departure(), at(13));
     }
 
     /// Five packets one after the other are one burst: 50 us, and five times the memory.

@@ -1,6 +1,6 @@
 //! How large Linux makes the bursts of segmentation offload [LINUX, tcp_tso_autosize].
 
-use fairhaul_experiment::{Flow, HostPacing, HostSettings};
+use fairhaul_experiment::{Flow, FqHorizon, HostPacing, HostSettings};
 use fairhaul_units::Span;
 
 use super::time_stamps::TIME_STAMPS;
@@ -85,8 +85,8 @@ pub struct Segmentation {
     single_if_slow: bool,
     /// The blocks that bursts are taken from.
     pub blocks: Blocks,
-    /// Whether bursts wait in `fq` for their departure.
-    pub by_fq: bool,
+    /// The horizon of `fq`, where bursts wait in it for their departure.
+    pub fq: Option<FqHorizon>,
 }
 
 impl Segmentation {
@@ -100,8 +100,8 @@ impl Segmentation {
             single_if_slow: flow.controller.name() == "bbr",
             blocks: Blocks::of(flow),
             // A bound of the rate alone makes TCP pace by itself (SO_MAX_PACING_RATE).
-            by_fq: flow.pacing == HostPacing::Linux
-                && (flow.max_pacing_rate.is_none() || host.qdisc.as_deref() == Some("fq")),
+            fq: (flow.pacing == HostPacing::Linux && (flow.max_pacing_rate.is_none() || host.has_fq()))
+                .then(|| host.horizon()),
         })
     }
 
@@ -145,7 +145,7 @@ mod tests {
             rtt_step: Span::from_us(512),
             single_if_slow: true,
             blocks: BLOCKS,
-            by_fq: false,
+            fq: None,
         };
         let of = |mbps: f64, rtt_us| segmentation.largest(mbps * 1e6 / 8.0 / 1448.0, Span::from_us(rtt_us));
         assert_eq!([of(1.0, 40_000), of(20.0, 40_000), of(116.0, 40_000), of(349.0, 40_000)], [1, 2, 9, 29]);

@@ -162,7 +162,7 @@ impl<C: Controller + Clone> Sender<C> {
     pub fn new(config: SenderConfig, mut controller: C) -> Sender<C> {
         controller.on_start(config.payload());
         let needs = controller.needs();
-        let by_fq = config.segmentation.is_some_and(|segmentation| segmentation.by_fq);
+        let fq = config.segmentation.and_then(|segmentation| segmentation.fq);
         Sender {
             is_unpaced: config.is_unpaced(needs.pacing),
             needs,
@@ -178,11 +178,11 @@ impl<C: Controller + Clone> Sender<C> {
             delay_exit: DelayExit::new(config.slow_start),
             first: None,
             flight_limit: config.rate_limited_increase.then(|| FlightLimit::new(config.window().cwnd)),
-            fq: by_fq.then(Box::default),
+            fq: fq.map(|horizon| Fq::new(horizon).into()),
             at_card: AtCard::default(),
             retransmitted: RetransmittedBurst::NONE,
             pacer: Pacer::new(
-                config.max_pacing_rate.filter(|_| !by_fq),
+                config.max_pacing_rate.filter(|_| fq.is_none()),
                 host_pacing::depth(config.pacing, config.rto == Rto::Linux),
             ),
             defers: false,

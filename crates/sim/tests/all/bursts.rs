@@ -269,3 +269,63 @@ fn fq_lets_bursts_go_one_after_the_other_and_ten_microseconds_late() {
     assert_eq!(late[0], in_time[0]);
     within(1e-3, 10e-6, late[1] - in_time[1], "timer");
 }
+
+/// Three flows of a host of 30 Mbit/s, whose card is a link with `fq`: they take turns by bytes, whatever their windows and
+/// rates are. One whose pacing is bounded to 4 Mbit/s is sent when it is due, and the others share what it leaves.
+#[test]
+fn flows_of_a_host_take_turns_and_one_that_is_paced_leaves_its_turns() {
+    let shares = |bound: &str| {
+        let flow = |name: &str, controller: &str, keys: &str| {
+            format!(
+                "[[flow]]\nname = \"{name}\"\nfrom = \"host\"\nto = \"far\"\nrtt = \"40 ms\"\ncontroller = \"{controller}\"\n\
+                 host = {{ qdisc = \"fq\" }}\n{keys}\n"
+            )
+        };
+        let link = |from: &str, to: &str, rate: &str, queue: &str| {
+            format!(
+                "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\ndelay = \"5 ms\"\nqueue = {queue}\n"
+            )
+        };
+        let nodes: String =
+            ["host", "card", "far"].iter().map(|name| format!("[[node]]\nname = \"{name}\"\n")).collect();
+        let run = run_text(&format!(
+            "duration = \"20 s\"\nwarmup = \"5 s\"\nprofile = \"linux\"\n{nodes}{}{}{}{}{}",
+            link("host", "card", "30 Mbit/s", "{ kind = \"fq\", capacity = \"10000 packets\" }"),
+            link("card", "far", "100 Mbit/s", "{ kind = \"droptail\", capacity = \"1 bdp\" }"),
+            flow("a", "cubic", bound),
+            flow("b", "reno", ""),
+            flow("c", "bbr", ""),
+        ));
+        [0, 1, 2].map(|flow| run.goodput_bps(flow) / 1e6)
+    };
+    let equal = shares("");
+    println!("{equal:?}");
+    assert!(equal.iter().all(|share| (share / 9.6 - 1.0).abs() < 0.06), "{equal:?}");
+    let [paced, b, c] = shares("max_pacing_rate = \"4 Mbit/s\"");
+    println!("{paced} {b} {c}");
+    assert!((3.6..4.0).contains(&paced), "{paced}");
+    assert!((b / 12.5 - 1.0).abs() < 0.08 && (c / 12.5 - 1.0).abs() < 0.08, "{b} {c}");
+}
+
+/// At 8 kbit/s a packet of 1000 B takes a second. The initial window leaves at 40 ms, and the burst of two that follows is due two
+/// seconds later. With a cap of half a second it departs that long after it is made, at 80 ms; without one it is dropped until it
+/// is due within the horizon, and departs when it is due.
+#[test]
+fn with_a_cap_a_burst_departs_at_the_horizon_and_not_when_it_is_due() {
+    let twelfth = |qdisc: &str| {
+        let text = format!(
+            "duration = \"4 s\"\nprofile = \"linux\"\n[bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"2 bdp\" }}\n[[flow]]\nname = \"F\"\nrtt = \"40 ms\"\n\
+             controller = \"reno\"\noverhead = \"0 s\"\noffload = \"auto\"\nmax_pacing_rate = \"8 kbit/s\"\n\
+             host = {{ qdisc = \"{qdisc}\" }}"
+        );
+        let scenario =
+            read(&text, "test.toml", &senders(&text)).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+        let (_, evidence) = run_traced(&scenario, 0, &Control::default()).expect("it runs");
+        let mut rows = evidence.rows.iter().filter(|row| row.what == PacketWhat::Sent);
+        rows.nth(11).expect("it sends").t_s
+    };
+    within(1e-4, 2.04, twelfth("fq"), "horizon of 10 s");
+    within(1e-4, 2.04, twelfth("fq horizon 500ms"), "horizon of 0.5 s");
+    within(1e-3, 0.58, twelfth("fq horizon 500ms horizon_cap"), "cap");
+}

@@ -51,6 +51,10 @@ fn a_middlebox_that_clears_the_bits_of_acknowledgements_ends_ect() {
 }
 
 fn dual(queue: &str, controllers: [&str; 2], keys: &str) -> Run {
+    dual_of(queue, &format!("controller = \"{}\"", controllers[0]), controllers[1], keys)
+}
+
+fn dual_of(queue: &str, controller: &str, second: &str, keys: &str) -> Run {
     run_text(&format!(
         r#"
         duration = "30 s"
@@ -64,14 +68,13 @@ fn dual(queue: &str, controllers: [&str; 2], keys: &str) -> Run {
         [[flow]]
         name = "first"
         rtt = "20 ms"
-        controller = "{}"
+        {controller}
         {keys}
         [[flow]]
         name = "second"
         rtt = "20 ms"
-        controller = "{}"
-        "#,
-        controllers[0], controllers[1]
+        controller = "{second}"
+        "#
     ))
 }
 
@@ -95,9 +98,33 @@ fn prague_falls_back_to_reno_where_a_middlebox_clears_the_request() {
     let queue = r#"kind = "dualpi2", capacity = "10000 packets""#;
     let of = |middlebox: &str| dual(queue, ["prague", "reno"], &format!("middlebox = \"{middlebox}\""));
     let run = of("clears request");
-    let gauges = run.scenario.links[0].queue.entry.gauges.len();
-    let l4s: f64 = run.record.gauges[0].chunks_exact(gauges).map(|shown| shown[3]).sum();
-    assert_eq!(l4s, 0.0);
+    assert_eq!(in_l4s_queue(&run), 0.0);
     let [prague, reno] = [0, 1].map(|flow| run.goodput_bps(flow) / 1e6);
     assert!((0.7..1.4).contains(&(prague / reno)), "{prague} {reno}");
+}
+
+/// How many packets of the run were in the queue for L4S, summed over the looks at it.
+fn in_l4s_queue(run: &Run) -> f64 {
+    let gauges = run.scenario.links[0].queue.entry.gauges.len();
+    run.record.gauges[0].chunks_exact(gauges).map(|shown| shown[3]).sum()
+}
+
+/// As extensions `dctcp` and `bbr3` send ECT(1) and are taken by the L4S queue; without it both are in the other one.
+#[test]
+fn dctcp_and_bbr3_are_in_the_l4s_queue_as_extensions() {
+    let queue = r#"kind = "dualpi2", capacity = "10000 packets""#;
+    for (keys, extension) in [
+        ("controller = \"dctcp\"", "ect1 = true"),
+        ("controller = { kind = \"bbr3\" }", ""),
+        ("controller = { kind = \"bbr3\", proportional = true }", ""),
+    ] {
+        let is_l4s = !extension.is_empty() || keys.contains("proportional");
+        let run = dual_of(queue, keys, "cubic", extension);
+        let [first, cubic] = [0, 1].map(|flow| run.goodput_bps(flow) / 1e6);
+        println!("{keys}: {first:.1} beside {cubic:.1} Mbit/s");
+        assert_eq!(in_l4s_queue(&run) > 0.0, is_l4s, "{keys}");
+        assert!(first + cubic > 34.0, "{keys}: {first} {cubic}");
+        assert!(!is_l4s || first > 4.0 && cubic > 4.0, "{keys}: {first} {cubic}");
+    }
+    assert_eq!(in_l4s_queue(&dual_of(queue, "controller = \"dctcp\"", "cubic", "")), 0.0);
 }

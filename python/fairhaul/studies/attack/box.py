@@ -120,6 +120,7 @@ class Box:
     rival: Choice
     impairment: Choice
     offload: Choice
+    ecn: Choice
     round_trips: float
     least_s: float
 
@@ -160,6 +161,7 @@ class Box:
             impairment=impairment,
             strength=at("strength") if impairment != NONE else 0.0,
             offload="on" if is_fast else at("offload"),
+            ecn=at("ecn"),
         )
 
     @property
@@ -206,6 +208,7 @@ LISTS = {
     "rival": (),
     "impairment": (NONE, *IMPAIRMENTS),
     "offload": ("on", "off"),
+    "ecn": ("off", "on"),
 }
 """The lists of alternatives, with the words of which they are; any other text is checked."""
 # From this rate on, hosts without offload would cost a kernel too much.

@@ -42,7 +42,7 @@ class Place:
     earlier if it is negative. `dip` is the part of the rate that is left from 60 % to 80 % of the
     run. `queue` is a queue of a scenario without its capacity, as TOML. `size_bdp` is the size of
     the attacked transfers, 0 for data without end. `offload` is `"off"` for hosts that send and
-    receive packet by packet.
+    receive packet by packet. `ecn` is `"on"` if all data are ECN-capable.
     """
 
     rate_mbps: float
@@ -62,6 +62,7 @@ class Place:
     impairment: str = NONE
     strength: float = 0.0
     offload: str = "on"
+    ecn: str = "off"
 
     @property
     def bdp_packets(self) -> float:
@@ -114,6 +115,7 @@ class Place:
         parts += [f"a dip to {self.dip:.0%} of the rate"] if self.dip < 1 else []
         parts += [self._impairment.described(self)] if self._impairment else []
         parts += [f"transfers of {quantity(self.size_bytes, 'B')}"] if self.size_bdp else []
+        parts += ["ECN"] if self.ecn == "on" else []
         parts += ["hosts without offload"] if self.offload == "off" else []
         return ", ".join(parts)
 
@@ -147,6 +149,8 @@ def keys(
     if place.rivals:
         start_s = max(0.0, place.rivals_start) * length_s
         flows.append(_flow(RIVAL, place.rivals, place.rivals_rtt_ms, start_s, rival or own))
+    if place.ecn == "on":
+        flows = [{**flow, "ecn": True} for flow in flows]
     if place.offload == "off":
         flows = [{**flow, "profile": BY_PACKET} for flow in flows]
     return {

@@ -24,7 +24,7 @@ from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
 from fairhaul.studies.scoring.cases import RIVALS, run_cases
 from fairhaul.studies.scoring.figures import Figures
 from fairhaul.studies.scoring.parts import PARTS, parts_of
-from fairhaul.studies.scoring.paths import PATHS, PUBLIC_DRAW, Path, drawn
+from fairhaul.studies.scoring.paths import DROPTAIL, PATHS, PUBLIC_DRAW, Path, drawn, read_queue
 from fairhaul.studies.scoring.words import outcome_of
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class Score(StudyResult):
     controller: str
     draw: int
     profile: str
+    queue: str
     estimate: Estimate
     parts: Mapping[str, Estimate]
     paths: Sequence[PathScore]
@@ -113,6 +114,7 @@ class Score(StudyResult):
             "parts": parts,
             "draw": self.draw,
             "profile": self.profile,
+            "queue": self.queue,
             "paths": [of.to_dict() for of in self.paths],
             "engine": "sim",
             "packets": self.packets,
@@ -128,6 +130,7 @@ def score(
     draw: int = PUBLIC_DRAW,
     paths: int = PATHS,
     profile: str = TUNED,
+    queue: str = DROPTAIL,
     **options: Unpack[RunOptions],
 ) -> Score:
     """Score a controller over drawn paths: alone, beside itself, beside CUBIC, and beside Reno.
@@ -139,6 +142,8 @@ def score(
         draw: the seed of the draw of paths; 1 is the public one.
         paths: the number of paths.
         profile: that of all flows, by default hosts with Linux whose buffers limit nothing.
+        queue: that of all paths, as `"dualpi2"` or `"codel:target=10"`; the published scores are
+            those of `"droptail"`.
         options: how the runs are run, as `fairhaul.jobs.values.Running` has it.
 
     Returns:
@@ -153,26 +158,35 @@ def score(
     """
     over = drawn(whole(draw), whole(paths))
     checked(profile, "profile")
+    kind = read_queue(queue)
     with own.named([controller]) as (name,):
         transport = read_transport(name, profile)
-        found = run_cases(over, transport, Running.of(options))
-    return combined(name, draw, profile, list(zip(over, found, strict=True)))
+        found = run_cases(over, transport, Running.of(options), kind)
+    return combined(name, draw, (profile, queue), list(zip(over, found, strict=True)))
 
 
 def combined(
-    name: str, draw: int, profile: str, runs: Sequence[tuple[Path, Mapping[str, Figures]]]
+    name: str,
+    draw: int,
+    of_all: tuple[str, str],
+    runs: Sequence[tuple[Path, Mapping[str, Figures]]],
 ) -> Score:
-    """Compute the parts of each path, their means over the paths, and the score of the means."""
+    """Compute the parts of each path, their means over the paths, and the score of the means.
+
+    `of_all` are the profile of all flows and the queue of all paths.
+    """
     each = [
         PathScore(path=path, parts=parts_of(path, figures), figures=figures)
         for path, figures in runs
     ]
     parts = {part: estimate([of.parts[part] for of in each], FRACTION) for part in PARTS}
+    profile, queue = of_all
     figures = [run for _, of_path in runs for run in of_path.values()]
     return Score(
         controller=name,
         draw=draw,
         profile=profile,
+        queue=queue,
         estimate=geometric([list(of.parts.values()) for of in each]),
         parts=parts,
         paths=each,

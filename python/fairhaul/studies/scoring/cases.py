@@ -43,7 +43,7 @@ def cases_over(path: Path) -> dict[str, Case]:
 
 
 def run_cases(
-    paths: Sequence[Path], transport: Transport, running: Running
+    paths: Sequence[Path], transport: Transport, running: Running, queue: Mapping[str, Any]
 ) -> list[dict[str, Figures]]:
     """Run all cases over all paths; give the figures of each path by the names of the cases.
 
@@ -54,7 +54,7 @@ def run_cases(
     }
     transports, by = {OWN: transport, **rivals}, build_of(figures_of)
     plan = [
-        jobs_of(scenario(path, case, transports), 1, "sim", "score figures", by)[0]
+        jobs_of(scenario(path, case, transports, queue), 1, "sim", "score figures", by)[0]
         for path in paths
         for case in cases_over(path).values()
     ]
@@ -62,7 +62,9 @@ def run_cases(
     return [{name: Figures(**next(done)) for name in cases_over(path)} for path in paths]
 
 
-def scenario(path: Path, case: Case, transports: Mapping[str, Transport]) -> Scenario:
+def scenario(
+    path: Path, case: Case, transports: Mapping[str, Transport], queue: Mapping[str, Any]
+) -> Scenario:
     """Write the scenario of a run and read it."""
     rtt_ps = round(path.rtt_s * 1e12)
     first, second = case
@@ -79,7 +81,7 @@ def scenario(path: Path, case: Case, transports: Mapping[str, Transport]) -> Sce
         "bottleneck": {
             "rate": f"{path.rate_bps} bit/s",
             "delay": f"{rtt_ps // 4} ps",
-            "queue": {"kind": "droptail", "capacity": f"{path.buffer_packets} packets"},
+            "queue": {**queue, "capacity": f"{path.buffer_packets} packets"},
             "loss": path.loss,
         },
         "flow": [

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairhaul.scenario.packets import HEADER_BYTES, LEAST_BUFFER_PACKETS, PACKET_BYTES
-from fairhaul.scenario.read import Scenario, ScenarioError, read, variant
+from fairhaul.scenario.read import Scenario, ScenarioError, read, toml, variant
+from fairhaul.scenario.transport import keyed, with_key
 
 # What is drawn: rate, round-trip time and buffer evenly over the logarithm, one loss of the list.
 RATES = ("5 Mbit/s", "500 Mbit/s")
@@ -17,6 +18,9 @@ LOSSES = (0.0, 0.0, 0.0, 0.0, 0.0, 1e-5, 1e-4, 1e-3)
 PATHS, LEAST_PATHS, MOST_PATHS = 64, 8, 1024
 PUBLIC_DRAW = 1
 LARGEST_DRAW = 2**63 - 1
+
+DROPTAIL = "droptail"
+"""The queue of the published scores."""
 
 # The runs last this many round trips, and at least this many seconds.
 ROUND_TRIPS, LEAST_S = 400, 20.0
@@ -99,6 +103,26 @@ def drawn(draw: int = PUBLIC_DRAW, paths: int = PATHS) -> list[Path]:
         },
     }
     return [_path(index + 1, scenario) for index, scenario in enumerate(read(settings))]
+
+
+def read_queue(given: str) -> dict[str, Any]:
+    """Read the queue of all paths, `KIND` or `KIND:key=value,key=value`; give its keys.
+
+    Raises:
+        ScenarioError: it is no queue, or has a capacity, which belongs to the paths.
+    """
+    queue, wrong = keyed(given)
+    if "capacity" in queue:
+        wrong.append("the paths give the capacity")
+    try:
+        if wrong:
+            raise ScenarioError(*wrong)
+        sized = toml({**queue, "capacity": f"{LEAST_BUFFER_PACKETS} packets"})
+        with_key("bottleneck.queue", sized, link={"rate": "10 Mbit/s"})
+    except ScenarioError as error:
+        mistakes = (f"queue {given}: {mistake}" for mistake in error.args)
+        raise ScenarioError(*mistakes) from None
+    return dict(queue)
 
 
 def _range(ends: tuple[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.profiles import line as profile_line
 from fairhaul.statistics.estimate import Estimate, legend, text
 from fairhaul.studies.scoring.parts import PARTS
-from fairhaul.studies.scoring.paths import PUBLIC_DRAW
+from fairhaul.studies.scoring.paths import DROPTAIL, PUBLIC_DRAW
 from fairhaul.text.digits import Decimals
 from fairhaul.text.table import Table
 
@@ -28,7 +28,8 @@ def number(of: Estimate) -> str:
 def outcome_of(of: Score) -> Outcome:
     """Put a score into words and tables."""
     which = "public draw" if of.draw == PUBLIC_DRAW else f"draw {of.draw}"
-    over = f"over {len(of.paths)} paths ({which})"
+    queue = "" if of.queue == DROPTAIL else f" with the queue {of.queue}"
+    over = f"over {len(of.paths)} paths ({which}){queue}"
     return Outcome(
         study="score",
         title=f"Score of {of.controller}",

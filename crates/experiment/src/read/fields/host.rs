@@ -127,7 +127,8 @@ table! {
     kernel: KernelRelease = in_words("\"6.12\" in the simulator, and in a kernel the one that runs"),
         "The Linux of both hosts. With the engine `linux` it must be that of `--kernel`.";
     qdisc: Qdisc = in_words("`pfifo_fast`, the kernel's own default"),
-        "Queue discipline of the sender, as `tc qdisc add dev … root` takes it: `fq`, `fq_codel`, `pfifo_fast`, …";
+        "Queue discipline of the sender, as `tc qdisc add dev … root` takes it: `fq`, `fq_codel`, `pfifo_fast`, … \
+         In the simulator `fq` has the options `horizon`, `horizon_cap` and `horizon_drop`.";
     sysctl: Sysctls = in_words("those of the kernel"),
         "Settings of the kernel at both hosts, which begin with `net.`, and their values.";
 }

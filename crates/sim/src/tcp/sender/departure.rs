@@ -124,7 +124,10 @@ impl<C: Controller + Clone> Sender<C> {
                 fq.join(segmentation.memory_of_packet(), self.gap_in_fq());
                 Ok(())
             } else {
-                let room = self.room_in_fq(&mut fq, segmentation, 1, OF_RETRANSMISSIONS, now);
+                let room = match fq.beyond_horizon(now) {
+                    Some(until) => Err(until),
+                    None => self.room_in_fq(&mut fq, segmentation, 1, OF_RETRANSMISSIONS, now),
+                };
                 if room.is_ok() {
                     fq.hand_over(1, segmentation.memory(1), self.gap_in_fq(), now);
                 }
