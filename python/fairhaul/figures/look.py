@@ -126,6 +126,18 @@ def painted(text: str, colours: Mapping[str, str] = LIGHT) -> str:
     return re.sub(r"var\(--(\w+)\)", lambda name: colours[name[1]], text)
 
 
+def on_any_page(named: str) -> str:
+    """Paint what `svg` drew for a light page; where the reader prefers a dark one, it is dark."""
+    names = sorted(set(re.findall(r"var\(--(\w+)\)", named)))
+    rules = [
+        f'[{what}="{LIGHT[name]}"]{{{what}:{DARK[name]}}}'
+        for name in names
+        for what in ("fill", "stroke")
+    ]
+    style = f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
+    return painted(named).replace("</svg>", f"{style}</svg>")
+
+
 def files(named: str, colours: Mapping[str, str] = LIGHT) -> dict[str, bytes]:
     """Make the files for a paper or a slide of what `svg` drew: their bytes by ending."""
     import vl_convert
