@@ -57,6 +57,9 @@ STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock scripts/rustflags \
     $(shell find stacks/quic stacks/quinn stacks/noq stacks/smoltcp crates/units crates/cc crates/stack \( -path '*/src/*' -o -name Cargo.toml -o -path 'stacks/quic/*' \) -type f)
 STACKS := python/fairhaul/stacks
 
+# The environment with all tools of developers, and the extension in it. `make demo` needs the extension alone.
+READY := $(VENV)/.packages $(VENV)/.extension
+
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
@@ -70,14 +73,16 @@ help: ## this text
 	@echo 'Needs Rust, Python 3.11 or later (another one: make PYTHON=python3.12 demo), cc and make.'
 	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
 
-demo: $(VENV)/.extension host studio ## the figures of the XCP-TCP paper in the short form, its claims judged, and a report in out/demo
-	$(VENV)/bin/fairhaul reproduce xcp-tcp --quick --only figures --out out/demo --markdown
+demo: $(VENV)/.extension ## build the engine, and judge two claims of a paper by 60 runs: the answer, a figure and a report in out/demo
+	@echo 'Reproducing an experiment of the paper on CUBIC fairness: 60 runs, 13 s of processor time'
+	@$(VENV)/bin/fairhaul reproduce cubic-fairness --quick --only short-path --out out/demo --markdown >/dev/null
 	@sed -n 's/^\*\*.*\*\* /\n/p' out/demo/report.md | fold -s
-	@echo 'Its Figure 4, the shares of XCP and TCP over time: out/demo/figures/figure4.png'
-	@echo 'Next, Table 1 of the FHSTCP paper beside its own numbers, some of which differ here:'
-	@echo '  $(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1 --out out/table1'
+	@echo
+	@echo 'Its figure, shares beside NewReno: out/demo/figures/short-path.png'
+	@echo 'The command: source $(VENV)/bin/activate, then fairhaul --help. For the kernel and the lab: make host; the studio: make studio'
 
-test: tools $(VENV)/.extension host studio stacks ## everything that has to pass before a commit
+test: tools $(READY) host studio stacks ## everything that has to pass before a commit
+	@echo 'make test: formats and lints, builds all tests, then runs those of Rust and Python beside those of the lab and the kernel: about 20 minutes from a fresh clone on two quiet cores'
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
 	@scripts/linux
@@ -92,7 +97,7 @@ $(STACKS)/.built: $(STACK_SOURCES)
 	cp stacks/target/release/libfairhaul_{quinn,noq,smoltcp}.so $(STACKS)
 	touch $@
 
-stacks-repeat: $(VENV)/.extension stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
+stacks-repeat: $(READY) stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
 	$(VENV)/bin/python -m tools.stacks
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
@@ -113,53 +118,53 @@ tidy: $(VENV)/.packages ## the rules of style and structure alone, in seconds
 choices: $(VENV)/.packages ## write docs/choices.md from the marks in comments, and docs/requirements.md from the statements and their tests
 	$(VENV)/bin/python -m tools.tidy choices
 
-fuzz: tools $(VENV)/.extension ## random scenarios and damaged files, for ten minutes or longer: make fuzz TIME=8h SEED=7
+fuzz: tools $(READY) ## random scenarios and damaged files, for ten minutes or longer: make fuzz TIME=8h SEED=7
 	@scripts/fuzz $(TIME) $(SEED)
 
-soak: tools $(VENV)/.extension ## the same with other seeds, and scenarios in both engines, paused and copied, for a time; the ledger is in docs/search.md: make soak TIME=8h
+soak: tools $(READY) ## the same with other seeds, and scenarios in both engines, paused and copied, for a time; the ledger is in docs/search.md: make soak TIME=8h
 	$(VENV)/bin/python -m tools.soak --time $(TIME)
 
-mutants: $(VENV)/.extension ## change the rules of cc, path and the senders, and record which changes the tests find, for a time; goes on where it ended: make mutants TIME=8h DIFF=change.diff
+mutants: $(READY) ## change the rules of cc, path and the senders, and record which changes the tests find, for a time; goes on where it ended: make mutants TIME=8h DIFF=change.diff
 	@command -v cargo-mutants >/dev/null || cargo install --quiet --locked --root target/tools --target-dir target/tools/build cargo-mutants@27.1.0
 	$(VENV)/bin/python -m tools.mutants run --time $(TIME) $(if $(DIFF),--in-diff '$(DIFF)')
 
-coverage: $(VENV)/.extension ## the lines and branches of cc, path and sim that the tests of each reach; needs LLVM's tools of the compiler's version
+coverage: $(READY) ## the lines and branches of cc, path and sim that the tests of each reach; needs LLVM's tools of the compiler's version
 	@rustup component add llvm-tools 2>/dev/null || true
 	$(VENV)/bin/python -m tools.coverage
 
-bench: $(VENV)/.extension host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 9 to 11 minutes; parts: make bench ONLY=workloads,queues
+bench: $(READY) host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 9 to 11 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian
 	$(VENV)/bin/python -m tools.bench run --only '$(ONLY)'
 
-bench-peers: $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it installs, and in htsim: make bench-peers HTSIM=../csg-htsim
+bench-peers: $(READY) ## the same workloads in ns-2 and ns-3, which it installs, and in htsim: make bench-peers HTSIM=../csg-htsim
 	@scripts/peers/install
 	$(VENV)/bin/python -m tools.bench peers --htsim '$(HTSIM)'
 
-instructions: $(VENV)/.extension ## record the instructions per packet of small workloads, which a test compares
+instructions: $(READY) ## record the instructions per packet of small workloads, which a test compares
 	@scripts/debian
 	$(VENV)/bin/python -m tools.bench instructions
 
-papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
+papers: $(READY) ## every paper in full, reports in out/papers, and the checks too slow for `make test`
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
-grain: $(VENV)/.extension ## compare bursts that are simulated as one with single packets in 60 scenarios, in 20 minutes of processor time
+grain: $(READY) ## compare bursts that are simulated as one with single packets in 60 scenarios, in 20 minutes of processor time
 	$(VENV)/bin/python -m tools.grain
 
-queues: $(VENV)/.extension ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv
+queues: $(READY) ## compare the simulator and Linux with depths of a queue at hardware (docs/queues-10g.md): make queues FILE=queues.csv
 	$(VENV)/bin/python -m tools.queues $(FILE)
 
 explain-table: explain-simulated explain-controllers explain-limits ## all comparisons of fairhaul explain with the truth (docs/explain-compared.md); with captures of known policers, too: make explain-table FOLDER=policing
 	@[ -z '$(FOLDER)' ] || $(VENV)/bin/python -m tools.explanation '$(FOLDER)'
 
-explain-simulated: $(VENV)/.extension ## those of 300 simulated captures, in ten minutes of processor time
+explain-simulated: $(READY) ## those of 300 simulated captures, in ten minutes of processor time
 	$(VENV)/bin/python -m tools.explanation.simulated
 
-explain-controllers: $(VENV)/.extension host ## those of the controllers and of the second halves of 67 captures of Linux, in seven minutes; an interrupted call goes on
+explain-controllers: $(READY) host ## those of the controllers and of the second halves of 67 captures of Linux, in seven minutes; an interrupted call goes on
 	$(VENV)/bin/python -m tools.explanation.controllers
 	$(VENV)/bin/python -m tools.explanation.predicted
 
-explain-limits: $(VENV)/.extension host ## those of the limits of 60 captures of Linux, in six minutes; an interrupted call goes on
+explain-limits: $(READY) host ## those of the limits of 60 captures of Linux, in six minutes; an interrupted call goes on
 	$(VENV)/bin/python -m tools.explanation.limited
 
 arithmetic: $(VENV)/.packages ## compare the integer arithmetic of the eBPF ports with exact arithmetic (docs/arithmetic.md), in half an hour; installs z3
@@ -167,22 +172,22 @@ arithmetic: $(VENV)/.packages ## compare the integer arithmetic of the eBPF port
 	$(VENV)/bin/python -m pip install -q --disable-pip-version-check z3-solver==5.4.1
 	$(VENV)/bin/python -m tools.arithmetic
 
-hosts: $(VENV)/.extension host ## compare the hosts of the simulator with Linux in 100 drawn cells, in many hours; an interrupted call goes on
+hosts: $(READY) host ## compare the hosts of the simulator with Linux in 100 drawn cells, in many hours; an interrupted call goes on
 	$(VENV)/bin/python -m tools.hosts
 
-gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
+gallery: tools $(READY) ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery
 
-scores: $(VENV)/.extension ## compute the table of scores of docs/score.md, in about 17 minutes of processor time
+scores: $(READY) ## compute the table of scores of docs/score.md, in about 17 minutes of processor time
 	$(VENV)/bin/python -m tools.scores
 
-site: $(VENV)/.extension studio ## the documentation as a site in out/site, which opens from the disk
+site: $(READY) studio ## the documentation as a site in out/site, which opens from the disk
 	$(VENV)/bin/python -m tools.site
 
-man: $(VENV)/.extension ## the man pages in out/man: man -M out/man fairhaul-run
+man: $(READY) ## the man pages in out/man: man -M out/man fairhaul-run
 	$(VENV)/bin/python -m tools.site man
 
-dist: tools $(VENV)/.extension ## a release in out/dist: source distribution, wheels, Debian packages, checksums; half an hour or more
+dist: tools $(READY) ## a release in out/dist: source distribution, wheels, Debian packages, checksums; half an hour or more
 	$(VENV)/bin/python -m tools.dist build
 
 dist-check: dist ## build the release a second time in another folder, and compare the bytes
@@ -191,10 +196,10 @@ dist-check: dist ## build the release a second time in another folder, and compa
 trial: ## as root on Debian: install the Debian package of out/dist in a fresh system, use it and remove it
 	scripts/dist/trial
 
-install: $(VENV)/.extension host studio ## install below PREFIX (and DESTDIR), with the layout of the Debian package
+install: $(READY) host studio ## install below PREFIX (and DESTDIR), with the layout of the Debian package
 	$(VENV)/bin/python -m tools.dist install --prefix '$(PREFIX)' --destination '$(DESTDIR)/'
 
-uninstall: $(VENV)/.extension ## remove what `make install` installed below PREFIX (and DESTDIR)
+uninstall: $(READY) ## remove what `make install` installed below PREFIX (and DESTDIR)
 	$(VENV)/bin/python -m tools.dist uninstall --prefix '$(PREFIX)' --destination '$(DESTDIR)/'
 
 audit: tools $(VENV)/.packages ## the licences, origins and known vulnerabilities of all dependencies; installs cargo-deny
@@ -221,23 +226,29 @@ tools:
 	@FAIRHAUL_FOR=tests scripts/require $(PYTHON)
 	@scripts/debian
 
-$(VENV)/.packages: requirements.lock
+# What the package needs to run, and maturin, which builds the extension: the versions are those of requirements.lock.
+$(VENV)/.runtime: requirements.lock pyproject.toml
 	@scripts/require $(PYTHON)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c requirements.lock maturin \
+	    $$($(VENV)/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])')
+	@touch $@
+
+$(VENV)/.packages: $(VENV)/.runtime
 	$(VENV)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements.lock
 	@touch $@
 
-$(VENV)/.extension: $(VENV)/.packages $(SOURCES)
+$(VENV)/.extension: $(VENV)/.runtime $(SOURCES)
 	@scripts/require $(PYTHON)
 	RUSTFLAGS="$$(scripts/rustflags)" $(VENV)/bin/maturin develop --release --locked
 	@touch $@
 
-$(VENV)/.host: $(VENV)/.packages $(HOST_SOURCES)
+$(VENV)/.host: $(VENV)/.runtime $(HOST_SOURCES)
 	@scripts/debian
 	scripts/host build
 	@if [ -x python/fairhaul/bin/fairhaul-host ]; then touch $@; fi
 
-$(VENV)/.studio: $(VENV)/.packages $(STUDIO_SOURCES)
+$(VENV)/.studio: $(VENV)/.runtime $(STUDIO_SOURCES)
 	@scripts/require $(PYTHON)
 	scripts/studio
 	@if [ -e python/fairhaul/studio/engine.wasm.gz ]; then touch $@; fi

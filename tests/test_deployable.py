@@ -19,8 +19,8 @@ from tests.kernel_host import needs_ports
 
 SOURCES = Path(__file__).parents[1] / "crates" / "ports" / "bpf"
 
-# The first result of README, at a quarter of its rate.
-README = {
+# Two flows of unequal round-trip times.
+UNEQUAL = {
     "duration": "120 s",
     "warmup": "40 s",
     "profile": "plain",
@@ -47,7 +47,7 @@ def test_the_object_of_fhstcp_shares_a_link_as_the_controller_does() -> None:
             {"name": name, "rtt": rtt, "controller": controller, "profile": "linux-tcp"}
             for name, rtt in (("near", "40 ms"), ("far", "120 ms"))
         ]
-        answer = package.run({**README, "flow": flows}, seeds=3)
+        answer = package.run({**UNEQUAL, "flow": flows}, seeds=3)
         indices.append(fmean(run["fairness"]["jain"] or 0 for run in answer.measures))
     # Seeds differ by 0.1. With a factor of at least one, it would have 0.55 as HighSpeed TCP.
     assert min(indices) > 0.8

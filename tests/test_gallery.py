@@ -13,7 +13,7 @@ from fairhaul.figures.charts import Curve, Look, Scale
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.listings import catalogue
 from tools import ROOT, names
-from tools.gallery import FOLDER, OF_ALL, counting, examples, queues, scenario
+from tools.gallery import FOLDER, OF_ALL, counting, examples, queues, scenario, sharing
 from tools.gallery.friendliness import QUICK, read
 from tools.gallery.grid import COLUMNS, Panel, grid
 from tools.gallery.staircases import SNAPSHOTS
@@ -125,7 +125,7 @@ def test_there_are_no_figures_of_removed_controllers() -> None:
     there = {path.stem for path in (ROOT / FOLDER).iterdir()}
     ours = {f"queue-{name}" for name in names("queues")}
     ours |= {examples.PREFIX + name for name in examples.names()}
-    assert there == {*names(), *OF_ALL, *ours, "queues", counting.FIGURE}
+    assert there == {*names(), *OF_ALL, *ours, "queues", counting.FIGURE, sharing.FIGURE}
 
 
 def test_figures_are_plain_pictures_with_a_ground_of_their_own() -> None:
@@ -135,6 +135,13 @@ def test_figures_are_plain_pictures_with_a_ground_of_their_own() -> None:
         assert 'fill="#ffffff"' in drawn[:400]
         assert "var(--" not in drawn
         assert "<script" not in drawn
+
+
+def test_the_picture_of_the_readme_shows_capacity_and_fair_share_on_any_page() -> None:
+    drawn = svg(sharing.FIGURE)
+    assert {"link: 100", "fair share: 50", "cubic", "bbr3"} <= set(words(drawn))
+    assert "prefers-color-scheme:dark" in drawn
+    assert f"](docs/images/gallery/{sharing.FIGURE}.svg)" in (ROOT / "README.md").read_text()
 
 
 def test_a_staircase_is_read_from_its_snapshot() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,12 @@ import pytest
 from tests.conftest import Fairhaul
 from tools import ROOT
 
-README, CHECK, LAB = "README.md", "docs/check.md", "docs/lab.md"
+README, FIRST, CHECK, LAB = "README.md", "docs/first-scenario.md", "docs/check.md", "docs/lab.md"
 
 
 @pytest.mark.parametrize(
     ("page", "file", "command"),
-    [(README, "first.toml", "run first.toml"), (CHECK, "my-test.toml", "check my-test.toml")],
+    [(FIRST, "first.toml", "run first.toml"), (CHECK, "my-test.toml", "check my-test.toml")],
 )
 def test_a_page_shows_the_output_of_its_command(
     page: str, file: str, command: str, fairhaul: Fairhaul, tmp_path: Path
@@ -32,6 +33,35 @@ def test_a_page_shows_the_output_of_its_command(
     printed = [line.rstrip() for line in done.stdout.splitlines()]
     # The dots stand for lines that the page omits.
     assert [line for line in shown[1].splitlines() if line != "..." and line not in printed] == []
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("command", ["explain", "score", "reproduce"])
+def test_the_readme_shows_the_output_of_its_commands(
+    command: str, fairhaul: Fairhaul, tmp_path: Path
+) -> None:
+    text = (ROOT / README).read_text(encoding="utf-8")
+    found = re.search(rf"^\$ fairhaul ({command} .+)\n((?:.+\n)+?)```", text, re.MULTILINE)
+    assert found is not None
+    if command == "explain":
+        scenario = ROOT / "scenarios/questions/policer.toml"
+        fairhaul("run", scenario, "--trace", "transfer", "--out", "out")
+        (tmp_path / "out/transfer.pcapng").rename(tmp_path / "transfer.pcapng")
+    done = fairhaul(*shlex.split(found[1]))
+    assert done.returncode == 0, done.stderr
+    # The dots stand for lines that the page omits; lines are folded at another width.
+    for shown in re.split(r"^\.\.\.$", found[2], flags=re.MULTILINE):
+        assert words(shown) in words(done.stdout)
+
+
+def test_the_readme_is_short() -> None:
+    text = (ROOT / README).read_text(encoding="utf-8")
+    assert len(text.split()) <= 750
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= 500
 
 
 def test_the_page_of_ideas_has_the_numbers_of_its_comparison(
@@ -62,13 +92,13 @@ def test_the_readme_keeps_the_exceptions_of_the_comparison_with_the_kernel() -> 
     assert "within 2.1 %, except for `bbr` and `bbr3`" in summary
 
 
-def test_the_readme_counts_what_there_is(fairhaul: Fairhaul) -> None:
-    page = (ROOT / "README.md").read_text()
-    words = {5: "five", 8: "eight", 9: "nine", 10: "ten"}
+def test_the_index_counts_what_there_is(fairhaul: Fairhaul) -> None:
+    page = (ROOT / "docs/index.md").read_text()
+    numbers = {5: "five", 8: "eight", 9: "nine", 10: "ten"}
 
     def listed(*command: str) -> str:
         lines = [line for line in fairhaul(*command).stdout.splitlines() if line[:1].isalnum()]
-        return words.get(len(lines), str(len(lines)))
+        return numbers.get(len(lines), str(len(lines)))
 
     assert f"- **Controllers**: [{listed('list', 'controllers')} of them]" in page
     assert f"- **Queues**: [{listed('list', 'queues')}]" in page

@@ -362,6 +362,22 @@ def test_both_palettes_have_the_same_names() -> None:
     assert look.LIGHT.keys() == look.DARK.keys()
 
 
+def luminance(colour: str) -> float:
+    """Give the relative luminance of a colour, as WCAG 2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("palette", [look.LIGHT, look.DARK], ids=["light", "dark"])
+def test_words_in_every_colour_have_the_contrast_of_text(palette: dict[str, str]) -> None:
+    # Lines are named in their colours, so each of them has to do as a colour of text: 4.5 to 1.
+    paper = luminance(palette["paper"])
+    for name in ("ink", "soft", "quiet", *(f"{of}{i}" for of in "ck" for i in range(1, 9))):
+        low, high = sorted((luminance(palette[name]), paper))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, name
+
+
 @pytest.mark.parametrize("amid", ["a line", "an answer"])
 def test_the_renderer_ends_silently_when_its_parent_is_killed(amid: str) -> None:
     chart = {"data": {"values": []}, "mark": "point"}

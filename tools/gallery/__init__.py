@@ -28,7 +28,7 @@ Spec = Mapping[str, Any]
 
 # The figures of all controllers; each controller has one of its own name besides.
 OF_ALL = ("staircases", "round-trips", "friendliness")
-PARTS = (*OF_ALL, "windows", "queues", "counting", "examples")
+PARTS = (*OF_ALL, "windows", "queues", "counting", "examples", "sharing")
 
 
 def write(
@@ -44,14 +44,14 @@ def write(
     `only` names the parts that are drawn; `quick` has shorter runs, for a preview; `jobs` is
     how many run at a time.
     """
-    from fairhaul.figures.look import painted, svg
+    from fairhaul.figures.look import on_any_page, svg
 
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, chart in _figures(only, quick, jobs, on_progress).items():
         path = folder / f"{name}.svg"
-        path.write_text(painted(svg(chart)) + "\n", encoding="utf-8")
+        path.write_text(on_any_page(svg(chart)) + "\n", encoding="utf-8")
         written.append(path)
     return written
 
@@ -65,6 +65,7 @@ def _figures(
         friendliness,
         queues,
         round_trips,
+        sharing,
         staircases,
         windows,
     )
@@ -75,8 +76,9 @@ def _figures(
         "friendliness": friendliness,
         "queues": queues,
         "examples": examples,
+        "sharing": sharing,
     }
-    subjects = {"queues": names("queues"), "examples": examples.names()}
+    subjects = {"queues": names("queues"), "examples": examples.names(), "sharing": sharing.names()}
     parts = {part: module for part, module in all_parts.items() if part in only}
     known = {part: subjects.get(part, names()) for part in parts}
     plan: dict[Key, Scenario] = {

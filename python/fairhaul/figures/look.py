@@ -16,10 +16,10 @@ from typing import Any
 # Light: as dark on white as a label needs to be. Dark: the same hues on a dark page.
 LIGHT = {
     **{"c1": "#0067a5", "c2": "#c44f00", "c3": "#00805c", "c4": "#a8377f"},
-    **{"c5": "#8a6100", "c6": "#3a8fc4", "c7": "#7a5fc0", "c8": "#5f5f1f"},
+    **{"c5": "#8a6100", "c6": "#2b7bae", "c7": "#7a5fc0", "c8": "#5f5f1f"},
     **{"k1": "#3d4451", "k2": "#b3253b", "k3": "#00757d", "k4": "#7a4b2a"},
     **{"k5": "#4b4fb0", "k6": "#587b2e", "k7": "#9a4f63", "k8": "#2f5d8a"},
-    **{"ink": "#1b1f24", "soft": "#5c6670", "quiet": "#7d8791", "line": "#c9ced4"},
+    **{"ink": "#1b1f24", "soft": "#5c6670", "quiet": "#6b7580", "line": "#c9ced4"},
     **{"grid": "#eaedf0", "shade": "#f1f3f5", "paper": "#ffffff"},
     **{"start": "#d9ecd6", "repair": "#f8d7c3"},
 }
@@ -124,6 +124,18 @@ def svg(chart: Mapping[str, Any]) -> str:
 def painted(text: str, colours: Mapping[str, str] = LIGHT) -> str:
     """Replace the names of colours by the colours."""
     return re.sub(r"var\(--(\w+)\)", lambda name: colours[name[1]], text)
+
+
+def on_any_page(named: str) -> str:
+    """Paint what `svg` drew for a light page; where the reader prefers a dark one, it is dark."""
+    names = sorted(set(re.findall(r"var\(--(\w+)\)", named)))
+    rules = [
+        f'[{what}="{LIGHT[name]}"]{{{what}:{DARK[name]}}}'
+        for name in names
+        for what in ("fill", "stroke")
+    ]
+    style = f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
+    return painted(named).replace("</svg>", f"{style}</svg>")
 
 
 def files(named: str, colours: Mapping[str, str] = LIGHT) -> dict[str, bytes]:
