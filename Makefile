@@ -38,7 +38,7 @@ SEED ?= $(shell date +%Y%m%d)
 
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
-    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/ports \) -prune -o \
+    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/ports -o -path crates/tcp-stack \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs \) -type f -print)
 
 # What fairhaul-host is built from.
@@ -57,7 +57,7 @@ STACKS := python/fairhaul/stacks
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat stacks-fidelity
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -88,6 +88,9 @@ $(STACKS)/.built: $(STACK_SOURCES)
 	mkdir -p $(STACKS)
 	cp stacks/target/release/libfairhaul_{quinn,noq,smoltcp}.so $(STACKS)
 	touch $@
+
+stacks-fidelity: ## compare Fairhaul's TCP behind the interface of stacks with the built-in one in 500 random scenarios
+	cargo test --locked -p fairhaul-tcp-stack --features slow
 
 stacks-repeat: $(VENV)/.extension stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
 	$(VENV)/bin/python -m tools.stacks
