@@ -50,14 +50,16 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
     $(shell find crates/units crates/cc crates/path crates/experiment crates/sim crates/web \( -path '*/src/*' -o -name Cargo.toml \) -type f)
 
 # What the transport stacks are built from.
-STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock scripts/rustflags \
+STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock scripts/rustflags scripts/stack-releases \
     $(shell find stacks/quic stacks/quinn stacks/noq stacks/smoltcp crates/units crates/cc crates/stack \( -path '*/src/*' -o -name Cargo.toml -o -path 'stacks/quic/*' \) -type f)
 STACKS := python/fairhaul/stacks
+# The old release that a test compares with the present one.
+FAULTY := smoltcp-0.13.1
 
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat stacks-fidelity
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat stacks-fidelity stack-faults
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -87,6 +89,7 @@ $(STACKS)/.built: $(STACK_SOURCES)
 	cd stacks && RUSTFLAGS="$$(../scripts/rustflags) --cfg getrandom_backend=\"custom\"" cargo build --release --locked --quiet
 	mkdir -p $(STACKS)
 	cp stacks/target/release/libfairhaul_{quinn,noq,smoltcp}.so $(STACKS)
+	scripts/stack-releases $(FAULTY)
 	touch $@
 
 stacks-fidelity: ## compare Fairhaul's TCP behind the interface of stacks with the built-in one in 500 random scenarios
@@ -94,6 +97,10 @@ stacks-fidelity: ## compare Fairhaul's TCP behind the interface of stacks with t
 
 stacks-repeat: $(VENV)/.extension stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
 	$(VENV)/bin/python -m tools.stacks
+
+stack-faults: $(VENV)/.extension stacks ## build old releases of the transport stacks, and tell those with a known fault from others
+	scripts/stack-releases
+	$(VENV)/bin/python -m tools.stacks.faults
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
 	cargo fmt --all --check
