@@ -41,7 +41,7 @@ DIFF ?=
 
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
-    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/ports \) -prune -o \
+    $(shell find crates \( -path crates/fuzz -o -path crates/web -o -path crates/host -o -path crates/linux -o -path crates/ports -o -path crates/tcp-stack \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs \) -type f -print)
 
 # What fairhaul-host is built from.
@@ -53,9 +53,11 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
     $(shell find crates/units crates/cc crates/path crates/experiment crates/sim crates/web \( -path '*/src/*' -o -name Cargo.toml \) -type f)
 
 # What the transport stacks are built from.
-STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock scripts/rustflags \
+STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock scripts/rustflags scripts/stack-releases \
     $(shell find stacks/quic stacks/quinn stacks/noq stacks/smoltcp crates/units crates/cc crates/stack \( -path '*/src/*' -o -name Cargo.toml -o -path 'stacks/quic/*' \) -type f)
 STACKS := python/fairhaul/stacks
+# The old release that a test compares with the present one.
+FAULTY := smoltcp-0.13.1
 
 # The environment with all tools of developers, and the extension in it. `make demo` needs the extension alone.
 READY := $(VENV)/.packages $(VENV)/.extension
@@ -63,7 +65,7 @@ READY := $(VENV)/.packages $(VENV)/.extension
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits mutants coverage soak gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits mutants coverage soak gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat stacks-fidelity stack-faults
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -95,10 +97,22 @@ $(STACKS)/.built: $(STACK_SOURCES)
 	cd stacks && RUSTFLAGS="$$(../scripts/rustflags) --cfg getrandom_backend=\"custom\"" cargo build --release --locked --quiet
 	mkdir -p $(STACKS)
 	cp stacks/target/release/libfairhaul_{quinn,noq,smoltcp}.so $(STACKS)
+	scripts/stack-releases $(FAULTY)
 	touch $@
 
+<<<<<<< HEAD
 stacks-repeat: $(READY) stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
+=======
+stacks-fidelity: ## compare Fairhaul's TCP behind the interface of stacks with the built-in one in 500 random scenarios
+	cargo test --locked -p fairhaul-tcp-stack --features slow
+
+stacks-repeat: $(VENV)/.extension stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
+>>>>>>> wt-stacks
 	$(VENV)/bin/python -m tools.stacks
+
+stack-faults: $(VENV)/.extension stacks ## build old releases of the transport stacks, and tell those with a known fault from others
+	scripts/stack-releases
+	$(VENV)/bin/python -m tools.stacks.faults
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
 	cargo fmt --all --check

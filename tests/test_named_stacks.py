@@ -9,6 +9,7 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError
 from fairhaul.scenario.read import read_one
+from tools.stacks.faults import rows
 from tools.stacks.repeat import BASE, STACKS, Case, differences
 
 LIBRARIES = Path(fairhaul.__file__).parent / "stacks"
@@ -75,3 +76,9 @@ def test_streams_share_a_transfer(scenario: Path) -> None:
     (transfer,) = record.transfer.iter_rows(named=True)
     assert transfer["bytes"] == 1_000_000
     assert transfer["end_s"] > 0.4
+
+
+def test_the_verdict_on_a_known_fault_flips_with_the_release_that_repaired_it() -> None:
+    found = list(rows("bounds a segment"))
+    assert [row.release for row in found] == ["smoltcp-0.13.1", "smoltcp", "quinn"]
+    assert not any(row.has_flipped() for row in found)

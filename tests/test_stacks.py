@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +14,7 @@ import fairhaul
 from fairhaul import RunError, ScenarioError, cli
 from fairhaul.scenario.read import read_one
 from fairhaul.scenario.template import new_stack
+from fairhaul.studies.evaluation import SCENARIOS, evaluate
 from tools.stacks.repeat import Case, differences
 
 SHORT: dict[str, str | float] = {"duration": "10 s", "warmup": "1 s"}
@@ -132,10 +135,73 @@ def test_the_keys_of_a_stack(made: Path) -> None:
             read_one(made / "first.toml", overrides)
         return "\n".join(error.value.args)
 
-    assert "not possible with a" in mistakes(flow__mine__controller="cubic")
+    assert "not possible with a" in mistakes(flow__mine__recovery="sack")
     assert 'unknown setting "window"' in mistakes(flow__mine__stack__window=3)
     assert "from 1 to 100" in mistakes(flow__mine__stack__streams=0)
     assert "No such file" in mistakes(flow__mine__stack="./other.so")
+
+
+def test_a_setting_replaces_a_stack_by_a_controller_and_a_controller_by_a_stack(made: Path) -> None:
+    first = made / "first.toml"
+    (mine, _) = json.loads(read_one(first, {"flow.mine.controller": "reno"}).describe())["flows"]
+    assert "stack" not in mine
+    library = str(made / "libarq.so")
+    (_, other) = json.loads(read_one(first, {"flow.other.stack": library}).describe())["flows"]
+    assert other["stack"].startswith("arq ")
+
+
+EXPECTED = """
+[[expect]]
+what     = "the link is used twice, which is not possible"
+number   = "links.bottleneck.utilization"
+at_least = 2
+source   = "RFC 9743, 6.1"
+"""
+
+
+def test_what_is_not_met_leaves_a_folder(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (made / "first.toml").read_text()
+    (tmp_path / "twice.toml").write_text(text + EXPECTED)
+    short = ["--set", "duration=3 s", "--set", "warmup=1 s"]
+    library = f"{made}/libarq.so:initial_window=4"
+    assert cli.status_of(["check", "twice.toml", "--stack", library, *short]) == 1
+    assert "not-met/twice has a run" in capsys.readouterr().err
+    folder = tmp_path / "not-met" / "twice"
+    assert "expected >= 2" in (folder / "not-met.txt").read_text()
+    # An IPv4 header with UDP, to the receiver and back.
+    capture = (folder / "packets.pcapng").read_bytes()
+    assert bytes([192, 0, 2, 1, 198, 51, 100, 1]) in capture
+    assert bytes([198, 51, 100, 1, 192, 0, 2, 1]) in capture
+    command = (folder / "command.sh").read_text().splitlines()[-1]
+    monkeypatch.chdir(folder)
+    assert cli.status_of(shlex.split(command)[1:]) == 0
+    (again,) = (folder / "run").rglob("mine.pcapng")
+    assert again.read_bytes() == capture
+
+
+def test_a_stack_is_judged_by_rfc_9743(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scenario with keys of Fairhaul's sender, and a number that is relative to its CUBIC."""
+    for name in ("incast", "deep-buffer"):
+        shutil.copy(SCENARIOS / f"{name}.toml", tmp_path)
+    text = (tmp_path / "deep-buffer.toml").read_text()
+    (tmp_path / "deep-buffer.toml").write_text(
+        text.replace('"60 s"', '"10 s"').replace('"20 s"', '"2 s"')
+    )
+    monkeypatch.setattr("fairhaul.studies.evaluation.SCENARIOS", tmp_path)
+    library = str(made / "libarq.so")
+    done = evaluate(["cubic"], stacks=[library], quick=True)
+    assert done.controllers == ("cubic", library)
+    assert {row.file for row in done.rows} == {"incast.toml", "deep-buffer.toml"}
+    for row in done.rows:
+        assert row.found[library].worst.by["sim"].values
+    (relative,) = (row for row in done.rows if row.expectation.relative_to)
+    assert set(relative.found["cubic"].worst.by["sim"].values) == {1.0}
+    assert set(relative.found[library].worst.by["sim"].values) != {1.0}
 
 
 def test_a_stack_that_reads_a_clock_is_found(made: Path, tmp_path: Path) -> None:

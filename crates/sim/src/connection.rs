@@ -357,7 +357,7 @@ impl Connection {
     fn acknowledge(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
         self.acks.arrived += 1;
         if self.end.is_some() {
-            return;
+            return self.arrives_late(ack);
         }
         if ack.datagram.is_some() {
             return self.answer_for_stack(ack, now, route, network);

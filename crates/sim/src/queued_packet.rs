@@ -32,12 +32,15 @@ impl Packet for QueuedPacket {
         }
     }
 
-    /// What reports a gap, or counts marks in an option, says something of its own [LINUX, cake_ack_filter].
+    /// What reports a gap, counts marks in an option, or is a datagram of another stack says something of its own [LINUX,
+    /// cake_ack_filter].
     fn covers(&self, other: &QueuedPacket) -> bool {
         let (DataOrAck::Ack(ack), DataOrAck::Ack(other_ack)) = (&self.content, &other.content) else {
             return false;
         };
-        let is_plain = other_ack.blocks == 0 && !other_ack.accurate.has_counters() && !other_ack.opens;
+        let carries_more =
+            other_ack.blocks > 0 || other_ack.accurate.has_counters() || other_ack.datagram.is_some();
+        let is_plain = !carries_more && !other_ack.opens;
         let same =
             self.serial == other.serial && ack.ece == other_ack.ece && ack.accurate == other_ack.accurate;
         is_plain && same && ack.next >= other_ack.next

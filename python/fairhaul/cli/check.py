@@ -11,20 +11,22 @@ from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import Overrides, controller_option, profile_option, set_option
-from fairhaul.cli.study import Work, study
+from fairhaul.cli.study import Work, say, study
 
 if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
 
 FAILED = 1
+NOT_MET = "not-met"
 
 
 @click.command(cls=Command, example="fairhaul check my-test.toml")
 @click.argument("files", nargs=-1, metavar="FILE|FOLDER...", shell_complete=words.files)
 @option(
     "--stack NAME|FILE",
-    "The transport stack of the flow `mine`: a name, or a library; without files the scenarios for "
-    "stacks are run.",
+    "The transport stack of the flow `mine`: a name, or a library, perhaps with settings "
+    "(quinn:controller=bbr); without files the scenarios for stacks are run. What is not met "
+    f"leaves a folder in {NOT_MET}, or in DIR/{NOT_MET} with --out DIR.",
 )
 @engines_option("With several, their verdicts are shown side by side.")
 @kernel_option
@@ -86,5 +88,12 @@ def check(  # noqa: PLR0913, PLR0917
 
         write_junit(done, junit)
     work.tell(done)
+    if stack is not None and "sim" in engines:
+        from fairhaul.studies.expectations.evidence import write_evidence
+        from fairhaul.studies.expectations.stack_cases import MINE
+
+        into = (work.out or Path()) / NOT_MET
+        for folder in write_evidence(done, overrides, MINE, into):
+            say(f"{folder} has a run in which something is not met")
     if not done.passed():
         context.exit(FAILED)

@@ -1,4 +1,4 @@
-"""The command `evaluate`: controllers by the criteria of RFC 9743, or by another suite."""
+"""The command `evaluate`: controllers or stacks by RFC 9743, or controllers by another suite."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ TCPEVAL = "tcpeval"
 
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --report")
-@click.argument(
-    "controllers", nargs=-1, required=True, metavar="CC...", shell_complete=words.controllers
+@click.argument("controllers", nargs=-1, metavar="[CC]...", shell_complete=words.controllers)
+@option(
+    "--stack NAME|FILE",
+    "A transport stack that is judged as well, perhaps with settings (quinn:controller=bbr); may "
+    "be repeated.",
+    name="stacks",
+    multiple=True,
 )
 @option(
     "--suite",
@@ -54,6 +59,7 @@ TCPEVAL = "tcpeval"
 @study("evaluate")
 def evaluate(  # noqa: PLR0913, PLR0917
     controllers: tuple[str, ...],
+    stacks: tuple[str, ...],
     suite: str,
     quick: bool,
     seeds: int | None,
@@ -65,19 +71,26 @@ def evaluate(  # noqa: PLR0913, PLR0917
     """Evaluate controllers by the criteria of RFC 9743 (BCP 133), sections 5 to 7.
 
     Each criterion is met, not met or undecided, by scenarios with expectations, or not evidenced
-    here, with the reason. CC is a controller, or one with parameters (fhstcp:c=20). With --suite
+    here, with the reason. CC is a controller, or one with parameters (fhstcp:c=20); --stack names a
+    transport stack, which takes its place. With --suite
     tcpeval it is the Common TCP Evaluation Suite (draft-irtf-iccrg-tcpeval-01): six links at three
     loads, delay against throughput, ramp-up, transients, the impact on standard TCP, fairness, and
     several bottlenecks. docs/evaluate.md lists the scenarios, the bounds and the tests.
     """
     from fairhaul.studies.evaluation import SUITES
 
+    if not controllers and not stacks:
+        raise click.UsageError("Missing argument 'CC...'.")
     how: dict[str, Any] = {"quick": quick, "seeds": seeds}
     if suite == TCPEVAL:
         if engines != ("sim",):
             raise click.UsageError(
                 f"--suite {TCPEVAL} runs in the simulator alone, because no other engine plays "
                 "connection vectors: leave --engine out"
+            )
+        if stacks:
+            raise click.UsageError(
+                f"--suite {TCPEVAL} judges no transport stacks: leave --stack out"
             )
         how |= {"only": only, "vectors": vectors}
     elif only or vectors:
@@ -86,7 +99,7 @@ def evaluate(  # noqa: PLR0913, PLR0917
     elif quick and seeds is not None:
         raise click.UsageError("--quick is 5 seeds, and --seeds another number: give one of them")
     else:
-        how["engines"] = engines
+        how |= {"engines": engines, "stacks": stacks}
     with work.options() as options:
         done = SUITES[suite](controllers, **how, **options)
     work.tell(done)

@@ -5,6 +5,7 @@
 //! option or the line that brought it.
 
 use super::mistake::{clip, way_out};
+use super::stacked_flow::make_room;
 use super::toml_tree::{Node, TomlEntry, TomlValue};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
@@ -99,7 +100,12 @@ pub(super) fn put(tree: &mut Node, target: &[PathStep], value: &Node) -> Result<
         return Ok(());
     };
     match (step, &mut tree.value) {
-        (PathStep::Index(index), TomlValue::List(nodes)) => put(&mut nodes[*index], rest, value),
+        (PathStep::Index(index), TomlValue::List(nodes)) => {
+            if let [PathStep::Key(key)] = rest {
+                make_room(&mut nodes[*index], key);
+            }
+            put(&mut nodes[*index], rest, value)
+        }
         (PathStep::Key(key), TomlValue::Table(entries)) => {
             let entry = match entries.iter().position(|e| e.key == *key) {
                 Some(index) => &mut entries[index],

@@ -36,7 +36,7 @@ impl Connection {
     /// The stack of the sender was called, or is to begin: what follows.
     pub(super) fn drive_sender(&mut self, now: Time, route: &Route, network: &mut Network) {
         let size = self.sender.config().size;
-        if self.pair().is_closed {
+        if self.pair().is_closed || self.end.is_some() {
             return;
         }
         let state = loop {
@@ -130,28 +130,23 @@ impl Connection {
     pub(super) fn receive_for_stack(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
         loop {
             let due = self.pair().receiver.end.state().timer;
-            if due >= now || self.end.is_some() {
+            if due >= now {
                 break;
             }
             self.drive_receiver(due, route, network);
         }
-        let is_over = self.end.is_some();
         let stack = self.pair();
-        if !is_over {
-            stack.receiver.end.receive(now, stack.sender.under_way.get(data.number), data.ecn);
-        }
+        stack.receiver.end.receive(now, stack.sender.under_way.get(data.number), data.ecn);
         stack.sender.under_way.release(data.number);
         stack.newest = (data.stamped, now);
-        let in_order = if is_over { 0 } else { stack.read(now) };
+        let in_order = stack.read(now);
         if network.ledger.delivered(self.flow, data.payload(), data.packets, in_order, now) {
             self.in_order += in_order;
         }
         if self.next.is_some() {
             self.begin_next(now, network);
         }
-        if !is_over {
-            self.drive_receiver(now, route, network);
-        }
+        self.drive_receiver(now, route, network);
     }
 
     /// The stack of the receiver was called, or its timer is due: what follows.
@@ -210,9 +205,7 @@ impl Connection {
     pub(super) fn on_stack_receiver_timer(&mut self, now: Time, route: &Route, network: &mut Network) {
         if self.delayed_ack_at == now {
             self.delayed_ack_at = Time::NEVER;
-            if self.end.is_none() {
-                self.drive_receiver(now, route, network);
-            }
+            self.drive_receiver(now, route, network);
         }
     }
 
@@ -228,6 +221,14 @@ impl Connection {
         self.trace_ack(PacketWhat::AckReceived, ack, now, network);
         self.count_ready(now);
         self.drive_sender(now, route, network);
+    }
+
+    /// An acknowledgement or a datagram of the receiver is at a sender that has ended.
+    #[cold]
+    pub(super) fn arrives_late(&mut self, ack: &Ack) {
+        if let Some(stack) = &mut self.stack {
+            stack.receiver.under_way.release(ack.next);
+        }
     }
 
     /// Records what the sender shows of itself, and its end.

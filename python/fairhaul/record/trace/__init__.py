@@ -48,7 +48,8 @@ class Traced:
     segment: int
     """The maximum segment size that the hosts agree on, bytes."""
     datagrams: bool
-    """Whether the flow sends datagrams instead of TCP segments."""
+    """Whether the flow sends datagrams instead of TCP segments: it has no connection, or a stack of
+    others has it."""
     ecn: bool
     """Whether the flow uses explicit congestion notification."""
     has_options: bool
@@ -97,7 +98,7 @@ def traced(record: Record, flow: str) -> Traced:
         raise ValueError("this run was not traced")
     described = next(f for f in record.meta["scenario"]["flows"] if f["name"] == flow)
     facts = FACTS[record.meta["engine"]]
-    datagrams = described["traffic"]["kind"] == "cbr"
+    datagrams = described["traffic"]["kind"] == "cbr" or "stack" in described
     in_model = int(described.get("header_bytes", HEADER))
     in_kernel = DATAGRAM_HEADER if datagrams else facts.header_bytes
     headers = in_kernel if facts.kernel else in_model

@@ -11,7 +11,9 @@ it: it is not written.
 
 A flow of datagrams has UDP's header instead of TCP's; what the model counts as the rest of its
 40 bytes is payload here, so that a packet has the same length. Its number stands in the
-identification of the IP header, modulo 65536, since UDP has no place for it.
+identification of the IP header, modulo 65536, since UDP has no place for it. So has a flow of a
+transport stack in both directions: the contents of its datagrams are not kept, and its packets have
+UDP's header whatever they had.
 
 Unlike the model, TCP acknowledges the answer to the request by a packet of its own; it is not in
 the capture, and neither is the end of a connection in `linux`. Addresses are of the range for
@@ -63,13 +65,16 @@ def capture(traced: Traced) -> bytes:
 
 
 def _datagrams(traced: Traced) -> bytes:
-    """Give the capture of a flow of datagrams, which are not acknowledged."""
+    """Give the capture of a flow of datagrams, of which only those of a stack are answered."""
     parts = [_section(), _interface()]
-    for row in traced.rows.filter(what="sent").iter_rows(named=True):
-        length = row["bytes"]
-        ip = _ip(length, UDP, SENDER, RECEIVER, CODEPOINTS[row["ecn"]], row["number"] & 0xFFFF)
+    at_sender = traced.rows.filter(traced.rows["what"].is_in(["sent", "ack_received"]))
+    for row in at_sender.iter_rows(named=True):
+        outgoing, length = row["what"] == "sent", row["bytes"]
+        hosts = (SENDER, RECEIVER) if outgoing else (RECEIVER, SENDER)
+        ports = (_port(row), PORT) if outgoing else (PORT, _port(row))
+        ip = _ip(length, UDP, *hosts, CODEPOINTS[row["ecn"]], row["number"] & 0xFFFF)
         # A checksum of zero says that there is none [RFC 768].
-        udp = struct.pack("!HHHH", _port(row), PORT, length - len(ip), 0)
+        udp = struct.pack("!HHHH", *ports, length - len(ip), 0)
         parts.append(_enhanced(row["t_s"], ip + udp, length))
     return b"".join(parts)
 

@@ -1,7 +1,8 @@
 """`fairhaul evaluate`: controllers by the scenarios of a suite.
 
 The suite `rfc9743` has the criteria of RFC 9743, as scenarios with expectations. They are those of
-`scenarios/evaluation`, in which the flows `mine*` get the controller. The files:
+`scenarios/evaluation`, in which the flows `mine*` get the controller, or a transport stack. The
+files:
 `criteria.toml` (the headings of the document), `rows` (what is found for each), and `words` (how it
 is written). The suite `tcpeval` is `studies/tcpeval`. `docs/evaluate.md` describes both.
 """
@@ -27,6 +28,7 @@ from fairhaul.studies.evaluation.words import outcome_of
 from fairhaul.studies.expectations import Verdict, verdict_of
 from fairhaul.studies.expectations.cases import files_of, read_cases
 from fairhaul.studies.expectations.checking import check_all
+from fairhaul.studies.expectations.stack_cases import stack_setting
 from fairhaul.studies.tcpeval import SuiteResult, evaluate_by_tcpeval
 from fairhaul.text.nearest import hint
 
@@ -35,6 +37,8 @@ __all__ = ["QUICK", "SCENARIOS", "SEEDS", "SUITES", "Evaluation", "SuiteResult",
 SCENARIOS = PACKAGE / "scenarios" / "evaluation"
 # Runs of each scenario: in full, and quick.
 SEEDS, QUICK = 20, 5
+# The flows that are judged.
+JUDGED = "mine*"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,7 @@ class Evaluation(StudyResult):
     """What was found for each controller, by the rows of the table."""
 
     controllers: tuple[str, ...]
+    """Controllers and transport stacks, as they were given."""
     seeds: int
     engines: tuple[Engine, ...]
     rows: tuple[Row, ...]
@@ -90,6 +95,7 @@ def evaluate(
     controllers: Sequence[str | type[own.Controller]],
     *,
     suite: Literal["rfc9743"] = ...,
+    stacks: Sequence[str] = ...,
     quick: bool = ...,
     seeds: int | None = ...,
     engines: Sequence[Engine] = ...,
@@ -122,9 +128,10 @@ def evaluate(
         options: of both suites: `quick` (5 seeds instead of 20, or in `"tcpeval"` one seed instead
             of 3 and a tenth of the times), `seeds` (another number of runs of each scenario; fewer
             than 5 decide nothing), and how the runs are run, as `fairhaul.jobs.values.Running` has
-            it; a directory gets the scenarios, too. Of `"rfc9743"`: `engines` (`"sim"`, `"linux"`
-            or `"lab"`, or several of them). Of `"tcpeval"`: `only` (the tests, by default all), and
-            `vectors` (the directory of the nine traces; by default traffic is generated).
+            it; a directory gets the scenarios, too. Of `"rfc9743"`: `stacks` (transport stacks that
+            are judged as well, such as `"quinn"` or `"./libmine.so"`) and `engines` (`"sim"`,
+            `"linux"` or `"lab"`, or several of them). Of `"tcpeval"`: `only` (the tests, by default
+            all), and `vectors` (the directory of the nine traces; by default traffic is generated).
 
     Raises:
         ScenarioError: a controller is wrong, or the name of the suite or of a test.
@@ -139,18 +146,21 @@ def evaluate(
 def evaluate_by_rfc9743(
     controllers: Sequence[str | type[own.Controller]],
     *,
+    stacks: Sequence[str] = (),
     quick: bool = False,
     seeds: int | None = None,
     engines: Sequence[Engine] = ("sim",),
     **options: Unpack[RunOptions],
 ) -> Evaluation:
-    """Run the scenarios of the criteria with each controller, and judge their expectations."""
+    """Run the scenarios of the criteria with each controller and stack, and judge them."""
     number = seeds or (QUICK if quick else SEEDS)
     files, running = files_of([SCENARIOS]), Running.of(options)
     with own.named(controllers) as names:
         kinds = [str(read_transport(name).controller["kind"]) for name in names]
         known = own.options(kinds)
         settings = [_settings(name) for name in names]
+        settings += [[stack_setting(stack, JUDGED)] for stack in stacks]
+        judged = [*names, *stacks]
         plans = [read_cases(files, pairs) for pairs in settings]
         with running.opened() as opened:
             checks = check_all(plans, engines, opened, seeds=number)
@@ -162,10 +172,10 @@ def evaluate_by_rfc9743(
         for file in files:
             shutil.copyfile(file, folder / file.name)
     return Evaluation(
-        controllers=tuple(names),
+        controllers=tuple(judged),
         seeds=number,
         engines=tuple(engines),
-        rows=tuple(rows_of(dict(zip(names, checks, strict=True)))),
+        rows=tuple(rows_of(dict(zip(judged, checks, strict=True)))),
         settings=tuple(tuple(f"{key}={value}" for key, value in pairs) for pairs in settings),
         folder=folder,
         options=known,
@@ -182,7 +192,7 @@ def _settings(name: str) -> list[tuple[str, str]]:
     transport = read_transport(name)
     controller = transport.controller
     short = controller["kind"] if len(controller) == 1 else controller
-    settings = [("flow.mine*.controller", toml(short))]
+    settings = [(f"flow.{JUDGED}.controller", toml(short))]
     if transport.connections > 1:
-        settings.append(("flow.mine*.connections", str(transport.connections)))
+        settings.append((f"flow.{JUDGED}.connections", str(transport.connections)))
     return settings

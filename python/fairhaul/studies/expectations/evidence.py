@@ -1,0 +1,92 @@
+"""What a check leaves of an expectation that is not met: a run of it, to look into."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import join
+
+from fairhaul.files.files import replace
+from fairhaul.record.trace import write
+from fairhaul.runs.runs import for_each
+from fairhaul.scenario.read import toml, variant, with_seeds
+from fairhaul.studies.expectations import NOT_MET, Judged
+from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
+
+SCENARIO, COMMAND, CAPTURE, WORDS = "scenario.toml", "command.sh", "packets.pcapng", "not-met.txt"
+
+
+def write_evidence(
+    done: Check, overrides: Sequence[tuple[str, str]], flow: str, into: Path
+) -> list[Path]:
+    """Write a folder for each case in which something is not met, and give these folders.
+
+    It has the scenario, what is not met, the capture of the packets of `flow` in the run that is
+    furthest from the bound, and the command that repeats that run. A run in real time has none.
+
+    Args:
+        done: a check whose engines include the simulator; nothing is written of others.
+        overrides: what the check has set in all scenarios.
+        flow: the flow whose packets are captured.
+        into: the folder of these folders; what is in one of the same name is replaced.
+    """
+    found = [case for case in done.cases if _not_met(case)]
+    return [_write(case, overrides, flow, into, done.seeds) for case in found]
+
+
+def _not_met(case: CheckedCase) -> list[Checked]:
+    of_sim = (of for of in case.expectations if "sim" in of.by)
+    return [of for of in of_sim if of.by["sim"].verdict == NOT_MET]
+
+
+def _write(
+    case: CheckedCase, overrides: Sequence[tuple[str, str]], flow: str, into: Path, seeds: int
+) -> Path:
+    failed = _not_met(case)
+    points: Mapping[str, object] = variant(case.case.scenario)
+    source = Path(case.case.file)
+    name = "-".join([source.stem, *(_words(value) for value in points.values())])
+    folder = into / name
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, folder / SCENARIO)
+    first = failed[0]
+    scenario = with_seeds(case.case.scenario, seeds)[_worst(first, first.by["sim"])]
+    for_each(
+        [scenario],
+        lambda _, record: write(record, flow, "pcapng", folder / CAPTURE),
+        jobs=1,
+        trace=flow,
+    )
+    settings = [*overrides, *((key, toml(value)) for key, value in points.items())]
+    pairs = [f"{key}={value}" for key, value in settings] + [f"seed={scenario.seed}"]
+    sets = [word for pair in pairs for word in ("--set", pair)]
+    command = join(["fairhaul", "run", SCENARIO, *sets, "--trace", flow, "--out", "run"])
+    replace(folder / COMMAND, f'#!/bin/sh -e\ncd "$(dirname "$0")"\n{command}\n'.encode())
+    (folder / COMMAND).chmod(0o755)
+    replace(folder / WORDS, "".join(_sentence(of) for of in failed).encode())
+    return folder
+
+
+def _worst(checked: Checked, judged: Judged) -> int:
+    """Give the place of the run that is furthest from the bound, or that has no number."""
+    of = checked.expectation
+
+    def outside(value: float | None) -> float:
+        if value is None:
+            return float("inf")
+        low = of.at_least - value if of.at_least is not None else 0.0
+        high = value - of.at_most if of.at_most is not None else 0.0
+        return max(low, high)
+
+    return max(range(len(judged.values)), key=lambda place: outside(judged.values[place]))
+
+
+def _words(value: object) -> str:
+    return "".join(char if char.isalnum() else "-" for char in toml(value)).strip("-")
+
+
+def _sentence(checked: Checked) -> str:
+    of, values = checked.expectation, checked.by["sim"].values
+    numbers = ", ".join("none" if value is None else of.form(value) for value in values)
+    return f"{of.what} ({of.source}): {of.number} is {numbers}; expected {of.bound()}\n"
