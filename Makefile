@@ -100,17 +100,13 @@ $(STACKS)/.built: $(STACK_SOURCES)
 	scripts/stack-releases $(FAULTY)
 	touch $@
 
-<<<<<<< HEAD
-stacks-repeat: $(READY) stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
-=======
 stacks-fidelity: ## compare Fairhaul's TCP behind the interface of stacks with the built-in one in 500 random scenarios
 	cargo test --locked -p fairhaul-tcp-stack --features slow
 
-stacks-repeat: $(VENV)/.extension stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
->>>>>>> wt-stacks
+stacks-repeat: $(READY) stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
 	$(VENV)/bin/python -m tools.stacks
 
-stack-faults: $(VENV)/.extension stacks ## build old releases of the transport stacks, and tell those with a known fault from others
+stack-faults: $(READY) stacks ## build old releases of the transport stacks, and tell those with a known fault from others
 	scripts/stack-releases
 	$(VENV)/bin/python -m tools.stacks.faults
 
