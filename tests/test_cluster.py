@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,28 +27,14 @@ from tests.linux_program import needs_linux
 from tests.test_sweep import SWEEP, file_of, values
 
 
-@contextmanager
-def two_workers() -> Iterator[Any]:
-    """Start a cluster with two workers, which takes seconds of processor time."""
+@pytest.fixture
+def workers() -> Iterator[Any]:
+    """A cluster with two workers; one for each test, because some tests kill them."""
     with LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as made:
         with Client(made.scheduler_address) as client:  # type: ignore[no-untyped-call]
             client.wait_for_workers(2, timeout=120)
-        yield made
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Any]:
-    """A cluster that several tests use."""
-    with two_workers() as made:
-        yield made
-
-
-@pytest.fixture
-def mortal() -> Iterator[Any]:
-    """A cluster of one test, which kills its workers."""
-    with two_workers() as made:
         yield made
 
 
@@ -92,41 +77,41 @@ def test_a_cluster_checks_as_this_machine_does(
     assert len(Store(tmp_path / "there")) == 6 * 5
 
 
-def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, mortal: Any) -> None:
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, workers: Any) -> None:
     text = SWEEP.replace('"2 s"', '"20 s"').replace("20 Mbit/s", "200 Mbit/s")
     scenarios = fairhaul.read(text)
     done: list[object] = []
-    there = Running(out=tmp_path / "s", dask=mortal.scheduler_address)
+    there = Running(out=tmp_path / "s", dask=workers.scheduler_address)
 
     def sweep() -> None:
-        done.append(run_sweep(scenarios, there, seeds=6))
+        done.append(run_sweep(scenarios, there, seeds=8))
 
     thread = threading.Thread(target=sweep)
     thread.start()
     kills = 0
-    while thread.is_alive() and kills < 2:
+    while thread.is_alive() and kills < 3:
         time.sleep(0.7)
         # One that is started again has no number yet.
-        if victim := next((of.pid for of in mortal.workers.values() if of.pid), None):
+        if victim := next((of.pid for of in workers.workers.values() if of.pid), None):
             os.kill(victim, signal.SIGKILL)
             kills += 1
     thread.join(120)
     assert not thread.is_alive()
-    assert kills == 2
+    assert kills == 3
     keys = Store(tmp_path / "s").column("result", "key")
-    assert len(keys) == len(set(keys)) == 36
-    run_sweep(scenarios, Running(out=tmp_path / "here"), seeds=6)
+    assert len(keys) == len(set(keys)) == 48
+    run_sweep(scenarios, Running(out=tmp_path / "here"), seeds=8)
     assert values(tmp_path / "s") == values(tmp_path / "here")
 
 
 def test_jobs_that_no_worker_survives_fail_alone(
-    tmp_path: Path, mortal: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = jobs_of(SWEEP, 1)
     bad = jobs[2].scenario.seed, dict(jobs[2].scenario.variant)
     monkeypatch.setattr(cluster, "run_task", deadly(bad))
-    mortal.scheduler.allowed_failures = 0  # each start of a worker takes seconds
-    there = Running(out=tmp_path / "s", dask=mortal.scheduler_address)
+    workers.scheduler.allowed_failures = 0  # each start of a worker takes seconds
+    there = Running(out=tmp_path / "s", dask=workers.scheduler_address)
     _, failures = attempt(jobs, figures, there)
     assert [failure.job.key for failure in failures] == [jobs[2].key]
     assert "every worker that ran it died" in failures[0].why
