@@ -146,7 +146,7 @@ def _judge(mutants: Sequence[Mutant], wanted: Sequence[Mutant], end: float, *, a
     names = "|".join(re.escape(mutant.name) for mutant in mutants)
     where = OUT / "mutants.out" / "outcomes.json"
     where.unlink(missing_ok=True)
-    options = ["--in-place", "--output", str(OUT), "--re", f"^({names})$"]
+    options = ["--in-place", "--shuffle", "--output", str(OUT), "--re", f"^({names})$"]
     options += ["--timeout", str(TIMEOUT), "--package", f"fairhaul-{mutants[0].crate}"]
     for file in sorted({mutant.file for mutant in mutants}):
         options += ["--file", file]
