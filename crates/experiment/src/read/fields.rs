@@ -197,10 +197,10 @@ table! {
     ecn: bool = in_words("true for a controller that reads marks, else false"),
         "Whether queues may mark new data of the flow instead of dropping it (RFC 3168); an echoed mark \
          reduces the window once per round trip, as a loss would.";
-    ect1: bool = in_words("true for `prague`, else false"),
+    ect1: bool = in_words("true for `prague` and a proportional `bbr3`, else false"),
         "Whether new data say by ECT(1) that the sender reduces in proportion to marks (RFC 9331), so that an L4S queue takes \
          them. `prague` does; `dctcp` with it is an extension, because RFC 8257 knows ECT(0) only. Needs `ecn`.";
-    accecn: bool = in_words("true for `prague`, else false"),
+    accecn: bool = in_words("true for `prague` and a proportional `bbr3`, else false"),
         "Whether the receiver reports exactly how many packets were marked (AccECN, RFC 9768), instead of only that some were. \
          Needs `ecn`.";
     accecn_option: AccEcnOption = default("\"always\""),
