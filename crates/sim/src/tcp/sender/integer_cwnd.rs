@@ -48,7 +48,19 @@ impl<C: Controller + Clone> Sender<C> {
         }
         self.keep_least_window();
         self.leave_one_packet(cause, before);
+        if cause == Cause::Mark && self.exact_echo() {
+            self.drop_fraction_given_up();
+        }
         self.drop_fraction();
+    }
+
+    /// Of what exact marks reduce the window by, the kernel drops the fraction [LINUX, dctcp_ssthresh]: few marks cost
+    /// nothing.
+    fn drop_fraction_given_up(&mut self) {
+        if self.config.integer_cwnd {
+            let Window { cwnd, ssthresh } = self.window;
+            self.window = Window { cwnd: (cwnd - ROUNDING).ceil(), ssthresh: (ssthresh - ROUNDING).ceil() };
+        }
     }
 
     /// A mark at a window of two packets, which controllers leave, leaves one, if the least window is that: the threshold
