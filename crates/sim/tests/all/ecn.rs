@@ -250,20 +250,20 @@ fn dctcp_keeps_the_queue_within_a_small_sawtooth_below_the_mark() {
     }
 }
 
-/// A path of 10 packets whose queue marks from the sixth on, and an alpha that stays at 0.15. In Linux a reduction of
-/// less than a packet is none: 0.075 of 13 packets, but not of 14, of which one is given up. A window that kept the
-/// fraction and lost it at the next reduction would stay near 10.
+/// A path of 12 packets whose queue marks from the second on, and an alpha that hardly changes: half of it are 0.05. In
+/// Linux a reduction of less than a packet is none, so marks in every round leave a window of 15, which neither grows
+/// nor falls. If the window were rounded down, a mark would cost a packet.
 #[test]
 fn in_linux_a_reduction_of_dctcp_by_less_than_a_packet_is_none() {
     let run = run_text(
-        "duration = \"60 s\"\nwarmup = \"20 s\"\nprofile = \"linux-tcp\"\n[bottleneck]\nrate = \"1200 kbit/s\"\n\
-         delay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"100 packets\", mark = \"6 packets\" }\n\
-         [[flow]]\nname = \"F\"\nrtt = \"100 ms\"\ncontroller = { kind = \"dctcp\", alpha = 0.15, gain = 0.0001 }\n",
+        "duration = \"30 s\"\nwarmup = \"10 s\"\nprofile = \"linux-tcp\"\n[bottleneck]\nrate = \"960 kbit/s\"\n\
+         delay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"100 packets\", mark = \"2 packets\" }\n\
+         [[flow]]\nname = \"F\"\nrtt = \"100 ms\"\ncontroller = { kind = \"dctcp\", alpha = 0.1, gain = 0.0001 }\n",
     );
     let first = run.record.grid.bin(Time::ZERO + run.scenario.warmup);
     let windows = run.record.flows[0][first..].iter().map(|row| row.cwnd_packets);
     let (least, most) = windows.fold((f64::MAX, 0.0f64), |(least, most), w| (least.min(w), most.max(w)));
-    assert!(least >= 13.0 && most <= 15.0, "{least} to {most}");
+    assert_eq!((least, most), (15.0, 15.0));
     assert!(run.events("marked").len() > 50);
 }
 
