@@ -78,6 +78,7 @@ class PretendedHost:
                 "packets": 5,
                 "dropped": 0,
                 "strays": 0,
+                "requests": None,
                 "unseen": 0,
                 "warnings": [],
             }
