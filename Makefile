@@ -84,7 +84,7 @@ demo: $(VENV)/.extension ## build the engine, and judge two claims of a paper by
 	@echo 'The command: source $(VENV)/bin/activate, then fairhaul --help. For the kernel and the lab: make host; the studio: make studio'
 
 test: tools $(READY) host studio stacks ## everything that has to pass before a commit
-	@echo 'make test: formats and lints, builds all tests, then runs those of Rust and Python beside those of the lab and the kernel: about 20 minutes from a fresh clone on two quiet cores'
+	@echo 'make test: formats and lints, builds all tests, then runs those of Rust and Python beside those of the lab and the kernel: about 45 minutes from a fresh clone on two quiet cores, and 27 once all is built'
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
 	@scripts/linux
