@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 import fairhaul
+from tests.compiled import OBJECTS, compiled_by_clang
 from tests.inside_linux import inside
 from tests.kernel_host import PYTHON, locked, needs_kernel
 from tests.linux_program import needs_linux
@@ -84,6 +85,29 @@ def test_xcp_is_installed_with_its_program_and_removed() -> None:
     assert found["parameters"]["line"] == 1000
     assert "the other host has such a program, too" in done.stderr
     assert "sock_ops" not in done.stderr.split("remove fh_xcp")[1]
+
+
+BESIDE_ANOTHER = """\
+mkdir /run/bpf /run/cgroup
+mount -t bpf bpf /run/bpf && mount -t cgroup2 none /run/cgroup && mkdir /run/cgroup/flows || exit 1
+bpftool prog load {other} /run/bpf/other
+bpftool cgroup attach /run/cgroup/flows sock_ops pinned /run/bpf/other multi || exit 1
+programs() {{ bpftool cgroup show /run/cgroup/flows | awk 'NR > 1 {{ print $NF }}' | sort | xargs echo; }}
+install() {{ $* {kernel} install xcp --cgroup /run/cgroup/flows >&2; }}
+install timeout -s KILL 0.8
+programs
+install && programs
+{kernel} remove --all >&2
+programs
+"""
+
+
+@needs_linux
+def test_its_program_stands_beside_that_of_another_and_ends_with_a_killed_installation() -> None:
+    other = compiled_by_clang(OBJECTS / "sockops.bpf.c", "sockops")
+    steps = BESIDE_ANOTHER.format(other=other, kernel=f"{PYTHON} -m fairhaul kernel")
+    done = inside("sh", "-c", steps)
+    assert done.stdout.splitlines() == ["choose", "choose fh_xcp_option", "choose"], done.stderr
 
 
 @needs_linux
