@@ -92,7 +92,9 @@ mkdir /run/bpf /run/cgroup
 mount -t bpf bpf /run/bpf && mount -t cgroup2 none /run/cgroup && mkdir /run/cgroup/flows || exit 1
 bpftool prog load {other} /run/bpf/other
 bpftool cgroup attach /run/cgroup/flows sock_ops pinned /run/bpf/other multi || exit 1
-programs() {{ bpftool cgroup show /run/cgroup/flows | awk 'NR > 1 {{ print $NF }}' | sort | xargs echo; }}
+programs() {{
+    bpftool cgroup show /run/cgroup/flows | awk 'NR > 1 {{ print $NF }}' | sort | xargs echo
+}}
 install() {{ $* {kernel} install xcp --cgroup /run/cgroup/flows >&2; }}
 install timeout -s KILL 0.8
 programs
