@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import subprocess
 from collections.abc import Mapping
@@ -29,6 +30,14 @@ def seconds(length: str) -> float:
     if found is None:
         raise ValueError(f"{length}: wanted a time such as 90s, 10m or 8h")
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def csv_rows(file: Path) -> list[dict[str, str]]:
+    """Read a table that is kept, each row by the names in its head; empty where there is none."""
+    if not file.is_file():
+        return []
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
 
 
 def commit() -> str:

@@ -15,7 +15,7 @@ import click
 from fairhaul.files.files import csv_text
 from fairhaul.files.files import replace as write_file
 from fairhaul.text.table import Table
-from tools import ROOT, commit, publish
+from tools import ROOT, commit, csv_rows, publish
 from tools.coverage import (
     FILES,
     FILES_HEAD,
@@ -115,12 +115,7 @@ def _order(row: list[str]) -> tuple[str, int]:
 
 
 def _rows(table: Path) -> list[list[str]]:
-    import csv
-
-    if not table.is_file():
-        return []
-    with table.open(encoding="utf-8", newline="") as file:
-        return list(csv.reader(file))[1:]
+    return [list(row.values()) for row in csv_rows(table)]
 
 
 def _table() -> str:

@@ -8,7 +8,6 @@ scenario beside it.
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +26,9 @@ from fairhaul.studies.attack import read_question
 from fairhaul.studies.attack.differences import CLOSE, values_of
 from fairhaul.studies.attack.figures import figures_of
 from fairhaul.studies.attack.place import Place
+from tools import ROOT, csv_rows
 
-FOLDER = Path(__file__).resolve().parents[2] / "tests" / "doubt"
+FOLDER = ROOT / "tests" / "doubt"
 RANDOM, SEARCHES = FOLDER / "random.csv", FOLDER / "searches.csv"
 CONTROLLERS = ("reno", "cubic", "bbr", "bbr3", "fhstcp", "ghstcp", "dctcp", "highspeed")
 COUNT, SEED, SEEDS = 1000, 2026, 3
@@ -113,10 +113,7 @@ def measure(number: int) -> list[Row]:
 
 def kept() -> list[Row]:
     """Give all rows that are kept."""
-    if not RANDOM.is_file():
-        return []
-    with RANDOM.open(encoding="utf-8", newline="") as file:
-        return [_read(row) for row in csv.DictReader(file)]
+    return [_read(row) for row in csv_rows(RANDOM)]
 
 
 def _read(row: Mapping[str, str]) -> Row:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from itertools import count
 
@@ -11,6 +10,7 @@ import click
 from fairhaul.studies.attack import attack, read_question
 from fairhaul.studies.attack.words import answer
 from fairhaul.text.table import Table
+from tools import csv_rows
 from tools.doubt import (
     CONTROLLERS,
     COUNT,
@@ -55,7 +55,7 @@ def random_(seconds: float) -> None:
 @click.option("--controller", type=click.Choice(CONTROLLERS), help="By default the least searched.")
 def search(budget: str, controller: str | None) -> None:
     """Search once more, with another seed, and keep what was found."""
-    rows = _searches()
+    rows = csv_rows(SEARCHES)
     searched = {name: sum(row["controller"] == name for row in rows) for name in CONTROLLERS}
     name = controller or min(CONTROLLERS, key=lambda one: searched[one])
     used = {row["seed"] for row in rows if row["controller"] == name}
@@ -84,13 +84,6 @@ def table() -> None:
         rows.append(["all", str(total), str(agreed), f"{100 * agreed / total:.1f} %"])
     head = ("impairment", "places", "agree", "share")
     click.echo("\n".join(Table(columns=head, rows=rows, words=1).markdown()))
-
-
-def _searches() -> list[dict[str, str]]:
-    if not SEARCHES.is_file():
-        return []
-    with SEARCHES.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 main(prog_name="python -m tools.doubt")

@@ -7,7 +7,6 @@ row stays true when lines move.
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 from collections import Counter
@@ -17,7 +16,7 @@ from typing import Any
 
 from fairhaul.files.files import csv_text
 from fairhaul.files.files import replace as write_file
-from tools import ROOT
+from tools import ROOT, csv_rows
 
 KEPT = ROOT / "tests" / "search" / "mutants.csv"
 SEED, SENDERS = 44, 400
@@ -94,10 +93,7 @@ def chosen(mutants: Iterable[Mutant]) -> list[Mutant]:
 
 def kept() -> list[Verdict]:
     """Give all verdicts that are kept."""
-    if not KEPT.is_file():
-        return []
-    with KEPT.open(encoding="utf-8", newline="") as file:
-        return [_read(row) for row in csv.DictReader(file)]
+    return [_read(row) for row in csv_rows(KEPT)]
 
 
 def _read(row: Mapping[str, str]) -> Verdict:

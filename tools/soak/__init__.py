@@ -7,7 +7,6 @@ many of them failed, and how long it took. A finding stays where `make fuzz` kee
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -15,7 +14,7 @@ from dataclasses import astuple, dataclass, fields
 from fairhaul.files.files import csv_text
 from fairhaul.files.files import replace as write_file
 from fairhaul.text.table import Table
-from tools import ROOT
+from tools import ROOT, csv_rows
 
 LEDGER = ROOT / "tests" / "search" / "soak.csv"
 ENGINES, PAUSES, INVARIANTS, OBJECTS = "both engines", "pauses and copies", "invariants", "objects"
@@ -37,20 +36,17 @@ class Row:
 
 def kept() -> list[Row]:
     """Give the ledger."""
-    if not LEDGER.is_file():
-        return []
-    with LEDGER.open(encoding="utf-8", newline="") as file:
-        return [
-            Row(
-                part=row["part"],
-                seed=int(row["seed"]),
-                inputs=int(row["inputs"]),
-                findings=int(row["findings"]),
-                seconds=int(row["seconds"]),
-                commit=row["commit"],
-            )
-            for row in csv.DictReader(file)
-        ]
+    return [
+        Row(
+            part=row["part"],
+            seed=int(row["seed"]),
+            inputs=int(row["inputs"]),
+            findings=int(row["findings"]),
+            seconds=int(row["seconds"]),
+            commit=row["commit"],
+        )
+        for row in csv_rows(LEDGER)
+    ]
 
 
 def add(rows: Iterable[Row]) -> None:

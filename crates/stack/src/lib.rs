@@ -15,5 +15,5 @@ pub use export::{Exported, Role, Setup, interface};
 #[cfg(feature = "load")]
 pub use library::{LibraryEnd, StackLibrary};
 #[cfg(feature = "load")]
-pub use load::StackKind;
+pub use load::{StackKind, StackOfLibrary};
 pub use settings::Settings;

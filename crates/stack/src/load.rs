@@ -78,25 +78,29 @@ impl OwnKind for StackKind {
         }
         let file = file.ok_or("the stack is missing")?;
         let library = StackLibrary::open(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let maker = Maker { library: Arc::new(library), streams, settings };
+        let maker = StackOfLibrary { library: Arc::new(library), streams, settings };
         maker.ends(&StackSetup { packet: ETHERNET, seed: 0, now: Time::ZERO })?;
         Ok(Arc::new(maker))
     }
 }
 
-struct Maker {
-    library: Arc<StackLibrary>,
-    streams: u32,
-    settings: Vec<(CString, CString)>,
+/// A stack with its settings, for the flows of a scenario.
+pub struct StackOfLibrary {
+    /// What has its functions.
+    pub library: Arc<StackLibrary>,
+    /// Over how many streams data are spread.
+    pub streams: u32,
+    /// Names and values, which its ends are made with.
+    pub settings: Vec<(CString, CString)>,
 }
 
-impl fmt::Debug for Maker {
+impl fmt::Debug for StackOfLibrary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "stack {} {} {:?}", self.library.identity, self.streams, self.settings)
     }
 }
 
-impl OwnMaker for Maker {
+impl OwnMaker for StackOfLibrary {
     fn build(&self, _: u64) -> Box<dyn Own> {
         unreachable!("a stack has no controller that an engine calls")
     }
@@ -106,7 +110,7 @@ impl OwnMaker for Maker {
     }
 }
 
-impl StackMaker for Maker {
+impl StackMaker for StackOfLibrary {
     fn ends(&self, setup: &StackSetup) -> Result<[Box<dyn StackEnd>; 2], String> {
         let end = |role| self.library.create(role, setup, &self.settings);
         Ok([Box::new(end(0)?), Box::new(end(1)?)])

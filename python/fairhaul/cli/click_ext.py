@@ -158,6 +158,10 @@ class Command(click.Command):
         super().__init__(*args, **more)  # type: ignore[arg-type]
         self.example = example
 
+    def misses(self, name: str, ctx: click.Context | None = None) -> click.UsageError:
+        """Give the error of an argument that is missing, with the example."""
+        return click.UsageError(f"{name} is missing; for example: {self.example}", ctx)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments of the command line."""
         try:
@@ -171,8 +175,5 @@ class Command(click.Command):
             raise
         except click.MissingParameter as error:
             if error.param is not None:
-                name = error.param.make_metavar(ctx)
-                raise click.UsageError(
-                    f"{name} is missing; for example: {self.example}", ctx
-                ) from None
+                raise self.misses(error.param.make_metavar(ctx), ctx) from None
             raise

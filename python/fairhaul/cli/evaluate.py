@@ -80,9 +80,7 @@ def evaluate(  # noqa: PLR0913, PLR0917
     from fairhaul.studies.evaluation import SUITES
 
     if not controllers and not stacks:
-        raise click.UsageError(
-            "CC... is missing; for example: fairhaul evaluate fhstcp cubic --quick"
-        )
+        raise evaluate.misses("CC...")
     how: dict[str, Any] = {"quick": quick, "seeds": seeds}
     if suite == TCPEVAL:
         if engines != ("sim",):

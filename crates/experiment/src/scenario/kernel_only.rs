@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::host::{TCP_RMEM, TCP_WMEM, TSO_RTT_LOG};
-use crate::{Flow, FqHorizon, Hold, HostPacing, HostSettings, Scenario};
+use crate::{Flow, FqHorizon, Hold, HostSettings, Scenario};
 
 /// How to run a scenario that only kernels can run, as the end of a sentence.
 pub const RUNS_WITH: &str = "runs with --engine linux";
@@ -55,8 +55,7 @@ impl Flow {
             let unknown = unknown.join(", ");
             format!("host.sysctl: the simulator knows {known}, not {unknown}; this {RUNS_WITH}")
         });
-        let by_fq = self.pacing == HostPacing::Linux && (self.max_pacing_rate.is_none() || host.has_fq());
-        let shares = (host.sender.is_some() && by_fq).then(|| {
+        let shares = (host.sender.is_some() && self.fq().is_some()).then(|| {
             format!("host.sender: the simulator's senders with the queue discipline fq share no card; this {RUNS_WITH}")
         });
         let wrong = host.wrong_sysctl().map(|(name, wanted)| format!("host.sysctl: {name} must be {wanted}"));

@@ -27,8 +27,8 @@ use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{
-    AccEcnOption, Expectation, Grid, Growth, Hold, HostPacing, HostSettings, Middlebox, OnTimeout, Profile,
-    ReceiverClock, Recovery, Restart, Rto, SlowStart, Sockbuf, Startup, Traffic, grid,
+    AccEcnOption, Expectation, FqHorizon, Grid, Growth, Hold, HostPacing, HostSettings, Middlebox, OnTimeout,
+    Profile, ReceiverClock, Recovery, Restart, Rto, SlowStart, Sockbuf, Startup, Traffic, grid,
 };
 
 /// One question, ready for an engine.
@@ -240,6 +240,15 @@ const FASTEST: Rate = Rate::from_bps(100_000_000_000).expect("not zero");
 impl Flow {
     /// The value of `offload` with which the kernel of the sender chooses the size of each burst.
     pub const BURSTS_OF_KERNEL: u64 = u64::MAX;
+
+    /// The horizon of the sender's `fq`, where bursts wait in it for their departure. A bound of the rate alone makes TCP pace
+    /// by itself (SO_MAX_PACING_RATE).
+    pub fn fq(&self) -> Option<FqHorizon> {
+        let host = self.host.as_deref();
+        let is_bound_by_fq = self.max_pacing_rate.is_none() || host.is_some_and(HostSettings::has_fq);
+        let waits = self.pacing == HostPacing::Linux && is_bound_by_fq;
+        waits.then(|| host.map(HostSettings::horizon).unwrap_or_default())
+    }
 
     /// The links on its path, of its data first and then of its acknowledgements.
     pub fn links(&self) -> impl Iterator<Item = u32> {

@@ -162,7 +162,7 @@ impl Network {
     /// The counts so far.
     pub fn counts(&self) -> NetworkCounts {
         let inside = (self.packets.len() - self.free.len()) as u64;
-        NetworkCounts { inside, requests: self.requests.counts(), ..self.counts }
+        NetworkCounts { inside, requests: self.requests.counts, ..self.counts }
     }
 
     /// How long hosts let packets wait.

@@ -1,6 +1,6 @@
 //! How large Linux makes the bursts of segmentation offload [LINUX, tcp_tso_autosize].
 
-use fairhaul_experiment::{Flow, FqHorizon, HostPacing, HostSettings};
+use fairhaul_experiment::{Flow, FqHorizon, HostSettings};
 use fairhaul_units::Span;
 
 use super::time_stamps::TIME_STAMPS;
@@ -99,9 +99,7 @@ impl Segmentation {
             rtt_step: Span::from_us(1 << host.tso_rtt_log()),
             single_if_slow: flow.controller.name() == "bbr",
             blocks: Blocks::of(flow),
-            // A bound of the rate alone makes TCP pace by itself (SO_MAX_PACING_RATE).
-            fq: (flow.pacing == HostPacing::Linux && (flow.max_pacing_rate.is_none() || host.has_fq()))
-                .then(|| host.horizon()),
+            fq: flow.fq(),
         })
     }
 

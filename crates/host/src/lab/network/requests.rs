@@ -18,25 +18,21 @@ pub(super) struct Requests {
     asking: BTreeSet<u32>,
     /// By connection and host: the last sum of its answers.
     sums: BTreeMap<(u32, u8), u32>,
-    /// Of a network without a router, all 0.
-    counts: RequestCounts,
+    /// Where there is a router.
+    pub counts: Option<RequestCounts>,
 }
 
 impl Requests {
     pub fn of(links: &[LinkSpec]) -> Requests {
         let is_router = |link: &LinkSpec| ["xcp", "xcp_tcp"].contains(&link.queue.entry.name);
+        let routers: Vec<bool> = links.iter().map(is_router).collect();
         Requests {
-            routers: links.iter().map(is_router).collect(),
+            counts: routers.contains(&true).then(RequestCounts::default),
+            routers,
             answerer: Answerer::default(),
             asking: BTreeSet::new(),
             sums: BTreeMap::new(),
-            counts: RequestCounts::default(),
         }
-    }
-
-    /// What passed the routers, if there is one.
-    pub fn counts(&self) -> Option<RequestCounts> {
-        self.routers.contains(&true).then_some(self.counts)
     }
 }
 
@@ -59,11 +55,13 @@ impl Network {
             return None;
         }
         let asked = read_request(&self.packets[slot as usize].bytes);
-        if kind == PacketKind::Data {
+        if let Requests { asking, counts: Some(counts), .. } = &mut self.requests
+            && kind == PacketKind::Data
+        {
             if asked.is_some() {
-                self.requests.asking.insert(connection);
-            } else if self.requests.asking.contains(&connection) {
-                self.requests.counts.without_request += 1;
+                asking.insert(connection);
+            } else if asking.contains(&connection) {
+                counts.without_request += 1;
             }
         }
         asked
@@ -72,17 +70,14 @@ impl Network {
     /// Writes what a link has left of the request of the packet in a slot.
     pub(super) fn answer(&mut self, slot: u32, left: Option<CongestionHeader>) {
         let Some(header) = left else { return };
+        let Requests { answerer, counts: Some(counts), .. } = &mut self.requests else { return };
         let packet = &mut self.packets[slot as usize];
-        let answered = self.requests.answerer.answer(&mut packet.bytes, &header);
-        self.requests.counts.answered += u64::from(answered);
+        counts.answered += u64::from(answerer.answer(&mut packet.bytes, &header));
     }
 
     /// A packet reaches its host: adds up what it brings of requests and answers.
     pub(super) fn count_answers(&mut self, slot: u32, connection: u32, from: u8) {
-        if !self.requests.routers.contains(&true) {
-            return;
-        }
-        let Requests { sums, counts, .. } = &mut self.requests;
+        let Requests { sums, counts: Some(counts), .. } = &mut self.requests else { return };
         let bytes = &self.packets[slot as usize].bytes;
         counts.granted += read_grant(bytes).map_or(0, i64::from);
         if let Some(sum) = read_sum(bytes) {

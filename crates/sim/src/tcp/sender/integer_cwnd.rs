@@ -49,17 +49,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.keep_least_window();
         self.leave_one_packet(cause, before);
         if cause == Cause::Mark && self.exact_echo() {
-            self.drop_fraction_given_up();
-        }
-        self.drop_fraction();
-    }
-
-    /// Of what exact marks reduce the window by, the kernel drops the fraction [LINUX, dctcp_ssthresh]: few marks cost
-    /// nothing.
-    fn drop_fraction_given_up(&mut self) {
-        if self.config.integer_cwnd {
-            let Window { cwnd, ssthresh } = self.window;
-            self.window = Window { cwnd: (cwnd - ROUNDING).ceil(), ssthresh: (ssthresh - ROUNDING).ceil() };
+            // Of what exact marks reduce the window by, the kernel drops the fraction [LINUX, dctcp_ssthresh]: few
+            // marks cost nothing.
+            self.make_whole(|packets| (packets - ROUNDING).ceil());
+        } else {
+            self.drop_fraction();
         }
     }
 
@@ -106,10 +100,14 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Drops the fraction earned of the next packet.
     pub(super) fn drop_fraction(&mut self) {
+        self.make_whole(f64::floor);
+    }
+
+    /// In Linux: window and threshold become whole numbers of packets, at least one.
+    fn make_whole(&mut self, whole: impl Fn(f64) -> f64) {
         if self.config.integer_cwnd {
-            let integer = |packets: f64| packets.floor().max(1.0);
-            (self.window.cwnd, self.window.ssthresh) =
-                (integer(self.window.cwnd), integer(self.window.ssthresh));
+            let Window { cwnd, ssthresh } = self.window;
+            self.window = Window { cwnd: whole(cwnd).max(1.0), ssthresh: whole(ssthresh).max(1.0) };
         }
     }
 }
