@@ -4,13 +4,14 @@
 //! the marked share moves an average, alpha; where a window holds marks, half of alpha is given up,
 //! so that a short queue costs little and a long one as much as a loss. All else is standard TCP's.
 
-use fairhaul_units::{Gauge, Parameter, parameters};
+use fairhaul_units::{Gauge, Parameter, parameters, words};
 
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Window};
 
 /// Data Center TCP.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
+    variant: DctcpVariant,
     gain: f64,
     /// The average share of packets marked.
     alpha: f64,
@@ -19,9 +20,20 @@ pub struct Dctcp {
     marked: f64,
 }
 
+words! {
+    /// Whose arithmetic it is.
+    enum DctcpVariant {
+        Rfc8257 = "rfc8257",
+        Linux = "linux",
+    }
+}
+
 parameters! {
     /// The parameters of Data Center TCP.
     pub(crate) struct DctcpParameters {
+        variant: Word(DctcpVariant) = DctcpVariant::Rfc8257,
+            "rfc8257: alpha has fractions; linux: as in Linux, alpha is a whole number of 1/1024, which falls to 0 where \
+             its decrease would be less than one of them [RFC 8257]";
         gain: Number(0.0001..=1.0) = 0.0625,
             "weight of a new sample in the average fraction of marked packets, g [RFC 8257, 4.2]";
         alpha: Number(0.0..=1.0) = 1.0,
@@ -30,6 +42,9 @@ parameters! {
     }
 }
 
+/// Linux counts alpha in this part of 1.
+const PARTS: f64 = 1024.0;
+
 impl Dctcp {
     pub(crate) const TITLE: &'static str = "Data Center TCP: reduces the window in proportion to the \
                                             fraction of marked packets";
@@ -37,12 +52,30 @@ impl Dctcp {
     pub(crate) const PARAMETERS: &'static [Parameter] = DctcpParameters::LIST;
 
     pub(crate) fn new(given: DctcpParameters) -> Dctcp {
-        let (gain, alpha) = (given.gain, given.alpha);
-        Dctcp { gain, alpha, delivered: 0.0, marked: 0.0 }
+        let alpha = match given.variant {
+            DctcpVariant::Rfc8257 => given.alpha,
+            DctcpVariant::Linux => (given.alpha * PARTS).floor() / PARTS,
+        };
+        Dctcp { variant: given.variant, gain: given.gain, alpha, delivered: 0.0, marked: 0.0 }
+    }
+
+    /// Moves the average towards the share of the window that has ended.
+    fn average(&mut self) {
+        let share = self.marked / self.delivered;
+        self.alpha = match self.variant {
+            DctcpVariant::Rfc8257 => self.alpha + self.gain * (share - self.alpha),
+            DctcpVariant::Linux => {
+                let held = self.alpha * PARTS;
+                let decrease = (held * self.gain).floor();
+                let kept = if decrease > 0.0 { held - decrease } else { 0.0 };
+                (kept + (share * self.gain * PARTS).floor()).min(PARTS) / PARTS
+            }
+        };
     }
 }
 
 impl Catalogued for Dctcp {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", DctcpVariant::Linux.value()));
     const GAUGES: &'static [Gauge] =
         &[Gauge { name: "alpha", unit: "", help: "average fraction of marked packets" }];
 }
@@ -54,7 +87,7 @@ impl Controller for Dctcp {
         self.delivered += ack.packets;
         self.marked += ack.marked;
         if ack.new_round {
-            self.alpha += self.gain * (self.marked / self.delivered - self.alpha);
+            self.average();
             (self.delivered, self.marked) = (0.0, 0.0);
         }
     }
@@ -116,6 +149,22 @@ mod tests {
         );
         (2..100).for_each(|_| window_of_ten(&mut flow, 4));
         close(flow.alpha - 0.4, 0.6 * libm::pow(0.9375, 100.0), 1e-6);
+    }
+
+    /// From 1024 parts with 4 of 10 marked: 1024 - 64 + floor(25.6) = 985; then 985 - 61 + 25 = 949. Without marks it falls
+    /// by a sixteenth, rounded down, and from 15 parts to none. One mark of 100 adds floor(0.64) = 0, two add 1.
+    #[test]
+    fn linux_counts_alpha_in_whole_parts() {
+        let mut flow = Dctcp::new(DctcpParameters { variant: DctcpVariant::Linux, ..Default::default() });
+        let mut after = |delivered: f64, marked: f64| {
+            let event = AckEvent { packets: delivered, marked, new_round: true, ..ack(Span::from_ms(1)) };
+            flow.on_delivery(&mut avoidance(10.0), &event);
+            flow.alpha * PARTS
+        };
+        assert_eq!([after(10.0, 4.0), after(10.0, 4.0)], [985.0, 949.0]);
+        let least = (0..1000).map(|_| after(10.0, 0.0)).filter(|&alpha| alpha > 0.0).last();
+        assert_eq!((least, after(10.0, 0.0)), (Some(15.0), 0.0));
+        assert_eq!([after(100.0, 1.0), after(100.0, 2.0), after(10.0, 10.0)], [0.0, 1.0, 64.0]);
     }
 
     /// At alpha = 1 a mark halves 100; at 0.4 it leaves 100 (1 - 0.2) = 80. A loss halves always.
