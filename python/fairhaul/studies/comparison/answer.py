@@ -177,8 +177,8 @@ def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], 
         text = f" By these estimates, a budget of about {cost} (--budget) would suffice"
         text += " for the cases with an estimate." if few else "."
     none = (
-        " Without a loss event there is no estimate: competing flows (--against 4xcubic), larger "
-        "packets (--mtu 9000) or longer runs (--duration) may bring some."
+        " Without a loss event there is no estimate. A controller that avoids losses has none "
+        "alone; for others larger packets (--mtu) or longer runs (--duration) may bring some."
     )
     return text + none if few else text
 
