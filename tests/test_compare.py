@@ -89,6 +89,19 @@ def test_the_budget_that_is_wanted_suffices() -> None:
     assert "not ranked" not in done.answer
 
 
+def test_larger_packets_make_runs_of_the_same_budget_longer() -> None:
+    def ask(mtu: int) -> package.Comparison:
+        # The buffer holds more than the window of vegas, so that nothing is lost.
+        return package.compare(
+            ["vegas"], rate="10 Mbit/s", rtt="20 ms", buffer="1 s", budget="1 s", seeds=1, mtu=mtu
+        )
+
+    small, large = ask(1000), ask(4000)
+    assert large.question.to_dict()["packet_bytes"] == 4000
+    assert large.duration_s > 3 * small.duration_s
+    assert max(small.packets, large.packets) < 2.6e6
+
+
 def test_every_run_has_the_duration_that_was_asked_for() -> None:
     done = package.compare(
         ["vegas"], rate="10 Mbit/s", rtt="20 ms", buffer="20 ms", duration="7 s", seeds=2

@@ -63,7 +63,9 @@ def test_a_folder_is_marked_into_a_table_with_pictures_of_what_fails(
     command = ["mark", str(COURSE / "1-sawtooth.toml"), str(folder), "--csv", str(table)]
     command += ["--out", str(tmp_path / "out"), "--seconds", "30"]
     assert cli.status_of(command) == 0
-    assert "1 of 4 submissions meet everything" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "1 of 4 submissions meet everything" in shown
+    assert "Not marked, because they have no class Student: notes.py." in shown
     rows = {row["submission"]: row for row in csv.DictReader(table.open(encoding="utf-8"))}
     assert {name: (row["met"], row["expectations"]) for name, row in rows.items()} == {
         "anna/mine.py": ("2", "2"),

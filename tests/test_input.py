@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -318,9 +319,14 @@ def test_a_mistyped_file_gets_the_name_of_the_nearest_one(small: Path, fairhaul:
     assert fairhaul("run", "other/x").stderr == "other/x: no such file or directory\n"
 
 
-def test_an_example_of_the_documentation_is_found_in_the_package(fairhaul: Fairhaul) -> None:
+def test_an_example_of_the_documentation_is_found_in_the_package(
+    fairhaul: Fairhaul, tmp_path: Path
+) -> None:
     done = fairhaul("run", "scenarios/examples/two-flows.toml")
     assert done.returncode == 2
-    there = done.stderr.partition("; the package has ")[2].strip()
-    assert Path(there).is_file()
-    assert there.endswith("fairhaul/scenarios/examples/two-flows.toml")
+    command = done.stderr.partition("; the package has it: ")[2].strip()
+    subprocess.run(shlex.split(command), cwd=tmp_path, check=True)
+    exercise = "scenarios/course/1-sawtooth.toml"
+    done = fairhaul("check", exercise, "--controller", "s=scenarios/course/student.py:Student")
+    assert done.returncode == 1
+    assert fairhaul("run", "scenarios/none.toml").stderr.endswith("no such file or directory\n")

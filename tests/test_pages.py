@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
@@ -80,6 +81,23 @@ def test_the_page_of_ideas_has_the_numbers_of_its_comparison(
     share = gentle["beside"]["share"]
     mean, low, high = (f"{100 * share[key]:.0f}" for key in ("mean", "low", "high"))
     assert f"{mean} % [{low}, {high}]" in page
+
+
+def test_the_page_of_queues_has_the_delays_of_its_sweep(fairhaul: Fairhaul, tmp_path: Path) -> None:
+    page = (ROOT / "docs/queues/index.md").read_text()
+    (tmp_path / "queues.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    command = re.search(r"`fairhaul (sweep queues.toml [^`]+)`", page)
+    assert command is not None
+    done = fairhaul(*command[1].split(), "--csv", "queues.csv")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((tmp_path / "queues.csv").open(encoding="utf-8")))
+    means = {
+        row["bottleneck.queue.kind"]: f"{1000 * float(row['bottleneck.queue_mean_s']):.1f}"
+        for row in rows
+    }
+    delays = [means[kind] for kind in ("droptail", "red", "codel", "fq_codel")]
+    text = "{} ms with `droptail`, {} with `red`, {} with `codel` and {} with `fq_codel`"
+    assert text.format(*delays) in page
 
 
 def test_the_readme_keeps_the_exceptions_of_the_comparison_with_the_kernel() -> None:

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     "Pacing by the hosts of all CC: fq, as Linux with this queue, or quic; by default none.",
 )
 @option(
+    "--mtu BYTES",
+    "Size of packets, e.g. 9000: with larger ones, longer runs fit the budget.",
+    type=click.IntRange(576, 64000),
+    default=1000,
+)
+@option(
     "--seeds N",
     "Run each case with N seeds. A ranking requires at least 5.",
     type=click.IntRange(min=1),

@@ -36,7 +36,8 @@ def show_status(status: Mapping[str, Any]) -> None:
         screen.print("No connection uses them now.")
     silent = sum(port["connections_without_data"] for port in status["ports"])
     if silent:
-        screen.print(f"{silent} more connections that use them have sent no data.")
+        more = "connection that uses them has" if silent == 1 else "connections that use them have"
+        screen.print(f"{silent} more {more} sent no data.")
 
 
 def _line(port: Mapping[str, Any]) -> str:

@@ -40,7 +40,7 @@ def mark(exercise: str, folder: str, table: Path | None, out: Path, seconds: flo
     Each file of Python in FOLDER that has a class Student is checked as `fairhaul check` does, in a
     process of its own with the rights of the caller. docs/course.md has six exercises.
     """
-    from fairhaul.studies.expectations.marking import Mark, write_marks
+    from fairhaul.studies.expectations.marking import Mark, unmarked, write_marks
     from fairhaul.studies.expectations.marking import mark as mark_
 
     def show(one: Mark) -> None:
@@ -54,3 +54,5 @@ def mark(exercise: str, folder: str, table: Path | None, out: Path, seconds: flo
         write_marks(table, marks)
     passed = sum(one.passed for one in marks)
     click.echo(f"{passed} of {len(marks)} submissions meet everything. Pages: {out}/*/report.html")
+    if others := unmarked(Path(folder)):
+        click.echo(f"Not marked, because they have no class Student: {', '.join(others)}.")

@@ -19,6 +19,7 @@ TOO_SHORT = (
     "too short to say anything about the long term: a measured bulk flow had fewer than 20 loss "
     "events"
 )
+NO_LOSS = "No measured flow had a loss event, so losses do not show whether the run is long enough."
 
 
 def milliseconds(flow: Object) -> str:
@@ -73,7 +74,9 @@ def answer(figures: Object) -> str:
     parts += _others(figures["flows"]) if flows != figures["flows"] else []
     if figures["stationary"] is False:
         wanted_s = figures["wanted_duration_s"]
-        parts.append(too_short("The run is", mean(wanted_s) if wanted_s else None))
+        lossless = all(mean(flow["loss_events"]) == 0 for flow in flows)
+        wanted = mean(wanted_s) if wanted_s else None
+        parts.append(NO_LOSS if lossless else too_short("The run is", wanted))
     parts += _limited(flows)
     if figures["completed"] is False:
         parts.append("A measured transfer was not completed.")
@@ -113,7 +116,7 @@ def _limited(flows: Sequence[Object]) -> Iterator[str]:
 
 def too_short(runs_are: str, wanted_s: float | None) -> str:
     """Say that runs are not stationary, and the duration that would suffice, if it is known."""
-    enough = f"; about {duration_text(wanted_s)} would suffice" if wanted_s else ""
+    enough = f"; a duration of about {duration_text(wanted_s)} would suffice" if wanted_s else ""
     return f"{runs_are} {TOO_SHORT}{enough}."
 
 

@@ -7,11 +7,19 @@ import secrets
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 
 from fairhaul import _core
 
 PACKAGE = Path(_core.__file__).parent
 """The directory of this package."""
+
+
+def in_package(path: Path) -> str:
+    """Say how to get a file of the documentation that the package has; empty for another file."""
+    if path.parts[:1] != ("scenarios",) or not (PACKAGE / path).exists():
+        return ""
+    return f"; the package has it: cp -r {quote(str((PACKAGE / 'scenarios').resolve()))} ."
 
 
 class NotAFile(OSError):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 from fairhaul import _core
 from fairhaul._core import Ack, Event, Round, ScenarioError, Window
+from fairhaul.files.files import in_package
 from fairhaul.scenario.listings import catalogue
 from fairhaul.text.nearest import hint
 
@@ -297,7 +298,7 @@ def load(option: str, given: Sequence[str]) -> dict[str, Given]:
 def _module(place: str, file: Path) -> ModuleType:
     """Load a file as a module, which finds its neighbours as a script does."""
     if not file.is_file():
-        raise ScenarioError(f"{place}: {file}: no such file")
+        raise ScenarioError(f"{place}: {file}: no such file{in_package(file)}")
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)

@@ -15,6 +15,7 @@ from typing import Any
 
 from fairhaul import _core
 from fairhaul._core import Scenario, ScenarioError
+from fairhaul.files.files import in_package
 from fairhaul.scenario import own
 from fairhaul.text.durations import rough_duration_text
 from fairhaul.text.nearest import hint
@@ -48,7 +49,6 @@ Controllers = Mapping[str, own.Given]
 # Runs that one command plans; each takes a kilobyte before it begins.
 MOST_RUNS = 100_000
 # The documentation names scenarios by their places in the repository, which the package keeps.
-PACKAGE = Path(__file__).parents[1]
 # Of a folder no more names than this are compared with a mistyped one.
 MOST_FILES = 1000
 LARGEST_SEED = 2**64 - 1
@@ -187,8 +187,8 @@ def _text(source: Source) -> tuple[str, str]:
 
 def _meant(path: Path) -> str:
     """Name the package's file of this name, or the file beside `path` whose name is nearest."""
-    if path.parts[:1] == ("scenarios",) and (packaged := PACKAGE / path).is_file():
-        return f"; the package has {packaged}"
+    if packaged := in_package(path):
+        return packaged
     try:
         names = [file.name for file in islice(path.parent.iterdir(), MOST_FILES)]
     except OSError:

@@ -69,7 +69,8 @@ def _sections(advice: Advice, found: Sequence[tuple[str, str]]) -> list[Section]
         ),
         Section(
             heading="When the answer would change",
-            points=list(advice.sensitivity) or ["No other allowed candidate is faster anywhere."],
+            points=list(advice.sensitivity)
+            or [f"No other allowed candidate is {percent(0)(MARGIN)} faster in any setting."],
             text=[
                 f"Each run of the final lasts {duration_text(advice.duration_s)}, over {count} "
                 f"settings. Drawn for each setting: {advice.known.text()}."

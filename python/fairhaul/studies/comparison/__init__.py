@@ -24,7 +24,7 @@ from fairhaul.studies.comparison.answer import answer
 from fairhaul.studies.comparison.numbers import HARM, figures, rows
 from fairhaul.studies.comparison.outcome import outcome_of
 from fairhaul.studies.comparison.plan import run_cases
-from fairhaul.studies.comparison.question import BUDGET, Question, read_question
+from fairhaul.studies.comparison.question import BUDGET, PACKET_BYTES, Question, read_question
 
 __all__ = ["Comparison", "compare"]
 
@@ -80,6 +80,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     against: str | None = None,
     profile: str = TUNED,
     pacing: str | None = None,
+    mtu: int = PACKET_BYTES,
     seeds: int = LEAST_RUNS,
     budget: str = BUDGET,
     duration: str | None = None,
@@ -102,6 +103,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         against: the competing flows, such as `"4xreno"`.
         profile: that of all flows, by default hosts with Linux whose buffers limit nothing.
         pacing: `"fq"` or `"quic"`, of the senders of all controllers, not of competing flows.
+        mtu: the size of data packets on the wire, in bytes, headers of 40 bytes included.
         seeds: the number of runs of each case; at least 5 for intervals and rankings.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
         duration: that of each run, such as `"60 s"`, instead of `budget`.
@@ -122,6 +124,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
             against=against,
             profile=profile,
             pacing=pacing,
+            mtu=mtu,
             budget=budget,
             duration=duration,
         )

@@ -176,7 +176,10 @@ def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], 
         cost = duration_text(budget_s(question, max(known), seeds, engine) * (1 + 1 / seeds))
         text = f" By these estimates, a budget of about {cost} (--budget) would suffice"
         text += " for the cases with an estimate." if few else "."
-    none = " Without a loss event there is no estimate; --duration sets any duration."
+    none = (
+        " Without a loss event there is no estimate. A controller that avoids losses has none "
+        "alone; for others larger packets (--mtu) or longer runs (--duration) may bring some."
+    )
     return text + none if few else text
 
 

@@ -22,8 +22,6 @@ from fairhaul.scenario.transport import STANDARD, Transport
 from fairhaul.studies.comparison.question import Question
 from fairhaul.text.phrases import count_of
 
-PACKET_BYTES = 1000
-
 # The length of a trial run: this many of the longest round trips, and at least this many seconds.
 TRIAL_ROUND_TRIPS, TRIAL_S = 100, 10.0
 
@@ -79,7 +77,7 @@ def is_long_enough(question: Question, events: int, duration_s: float) -> bool:
 
 def budget_s(question: Question, duration_s: float, seeds: int, engine: Engine = "sim") -> float:
     """Give the processor time that runs of that duration count as."""
-    packets_per_s = question.rate_bps / 8 / PACKET_BYTES * len(_cases(question)) * seeds
+    packets_per_s = question.rate_bps / 8 / question.packet_bytes * len(_cases(question)) * seeds
     return duration_s * packets_per_s / FACTS[engine].packets_per_cpu_s
 
 
@@ -147,7 +145,7 @@ def _longer(question: Question, duration_s: float, events: int) -> float:
 def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float:
     """How long one run of each case may last in all, trial runs included, within the budget."""
     packets = question.budget_s * FACTS[engine].packets_per_cpu_s
-    per_second = question.rate_bps / 8 / PACKET_BYTES * cases
+    per_second = question.rate_bps / 8 / question.packet_bytes * cases
     left_s = min(packets / per_second, (seeds + 1) * LONGEST_S)
     slowest_s = max(question.rtts_s)
     each_s = left_s / (seeds + 1)
@@ -211,7 +209,7 @@ def _scenario(question: Question, case: Case, transport: Transport, duration_s: 
         "title": f"{case.name} {'beside the others' if case.beside else 'alone'}",
         "duration": f"{duration_s:g} s",
         "warmup": f"{WARMUP * duration_s:.6g} s",
-        "packet": f"{PACKET_BYTES} B",
+        "packet": f"{question.packet_bytes} B",
         "bottleneck": {
             "rate": question.rate,
             "delay": f"{min(rtts) // 4} ps",

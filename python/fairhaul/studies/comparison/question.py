@@ -13,6 +13,8 @@ from fairhaul.scenario.transport import STANDARD, Others, Reading, Transport
 # Of processor time, in which a machine with two cores needs a minute at most.
 BUDGET = "2 min"
 
+PACKET_BYTES = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -30,6 +32,7 @@ class Question:
     others: Others | None
     profile: str
     pacing: str | None
+    packet_bytes: int
     budget_s: float
     duration_s: float | None
 
@@ -46,6 +49,7 @@ class Question:
             "standard": STANDARD,
             "profile": self.profile,
             "pacing": self.pacing,
+            "packet_bytes": self.packet_bytes,
             "budget_s": self.budget_s,
             "duration_s": self.duration_s,
         }
@@ -61,6 +65,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     against: str | None,
     profile: str = TUNED,
     pacing: str | None = None,
+    mtu: int = PACKET_BYTES,
     budget: str = BUDGET,
     duration: str | None = None,
 ) -> Question:
@@ -91,6 +96,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
         others=others,
         profile=profile,
         pacing=paced,
+        packet_bytes=mtu,
         budget_s=budget_s,
         duration_s=duration_s,
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from fairhaul.files.files import csv_text
+from fairhaul.files.files import csv_text, in_package
 from fairhaul.files.files import replace as write_file
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.expectations import MET
@@ -74,7 +74,7 @@ def mark(
     """
     files_of([Path(exercise)])
     if not Path(exercise).exists():
-        raise ScenarioError(f"{exercise}: no such file")
+        raise ScenarioError(f"{exercise}: no such file{in_package(Path(exercise))}")
     submissions = list(_submissions(Path(folder)))
     if not submissions:
         raise ScenarioError(f"{folder}: the folder has no submission (*.py)")
@@ -98,9 +98,17 @@ def write_marks(file: Path, marks: Sequence[Mark]) -> None:
 
 
 def _submissions(folder: Path) -> Iterator[Path]:
-    for file in sorted(folder.rglob("*.py")):
-        if f"class {CLASS}" in file.read_text(encoding="utf-8", errors="replace"):
-            yield file
+    return (file for file in sorted(folder.rglob("*.py")) if _has_class(file))
+
+
+def _has_class(file: Path) -> bool:
+    return f"class {CLASS}" in file.read_text(encoding="utf-8", errors="replace")
+
+
+def unmarked(folder: Path) -> list[str]:
+    """Name the files of Python in a folder that are no submissions."""
+    files = sorted(folder.rglob("*.py"))
+    return [str(file.relative_to(folder)) for file in files if not _has_class(file)]
 
 
 def _marked(name: str, file: Path, exercise: Path, place: Path, seconds: float) -> Mark:
