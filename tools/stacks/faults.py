@@ -172,7 +172,7 @@ FAULTS = (
     ),
     Fault(
         "BBRv3 forgets its rate after two rounds between probes",
-        "found here",
+        "found here; the same in aws/s2n-quic 1698",
         OWN / "bbr-alone.toml",
         0,
         {"noq:controller=bbr3": NOT_MET, "noq:controller=fairhaul-bbr3": MET},
