@@ -9,6 +9,7 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError
 from fairhaul.scenario.read import read_one
+from tools.stacks import bbr
 from tools.stacks.faults import rows
 from tools.stacks.repeat import BASE, STACKS, Case, differences
 
@@ -82,3 +83,36 @@ def test_the_verdict_on_a_known_fault_flips_with_the_release_that_repaired_it() 
     found = list(rows("bounds a segment"))
     assert [row.release for row in found] == ["smoltcp-0.13.1", "smoltcp", "quinn"]
     assert not any(row.has_flipped() for row in found)
+
+
+@pytest.mark.parametrize("fault", ["ignores marks", "threshold twice", "leaves it unused"])
+def test_faults_of_present_releases_are_still_found(fault: str) -> None:
+    found = list(rows(fault))
+    assert found
+    assert not any(row.has_flipped() for row in found)
+
+
+def test_a_case_of_bbr_has_the_same_numbers_of_packets_in_larger_packets() -> None:
+    """20 Mbit/s are 2500 packets of 1000 B a second, and 30 Mbit/s 2500 of 1500 B."""
+    case = {
+        "rate": "20 Mbit/s",
+        "policer": {"burst": "100 kB"},
+        "queue": "200 packets",
+        "b": "1 bdp",
+    }
+    assert bbr.scaled(case) == {
+        "rate": "30 Mbit/s",
+        "policer": {"burst": "150 kB"},
+        "queue": "200 packets",
+        "b": "1 bdp",
+    }
+    assert bbr.scaled("flows.bbr.goodput_bps / 10e6") == "flows.bbr.goodput_bps / 15e6"
+
+
+def test_bbr_of_fairhaul_in_noq_meets_a_case_that_that_of_noq_does_not() -> None:
+    """Its filter of the largest rate forgets the probe (docs/stacks-bbr.md)."""
+    verdicts = {
+        name: [found.verdict for *_, found in bbr.cells(bbr.judged(bbr.WITH[name], "01"))]
+        for name in ("noq, fairhaul-bbr3", "noq, bbr3")
+    }
+    assert verdicts == {"noq, fairhaul-bbr3": ["met", "met"], "noq, bbr3": ["met", "not met"]}

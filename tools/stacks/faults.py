@@ -121,6 +121,62 @@ FAULTS = (
         0,
         {"smoltcp": NOT_MET, "quinn": MET, "noq": MET},
     ),
+    Fault(
+        "BBR ignores marks, although it sends ECT(0)",
+        "found here",
+        FOLDER / "marks.toml",
+        0,
+        {"quinn:controller=bbr": NOT_MET, "quinn": MET, "noq": MET, "noq:controller=bbr3": MET},
+    ),
+    Fault(
+        "BBR never forgets the smallest round-trip time",
+        "found here",
+        FOLDER / "rtt-rises.toml",
+        0,
+        {"quinn:controller=bbr": NOT_MET, "quinn": MET, "noq:controller=bbr3": MET},
+    ),
+    Fault(
+        "BBR ignores persistent congestion",
+        "found here",
+        FOLDER / "outage.toml",
+        1,
+        {
+            "quinn:controller=bbr": NOT_MET,
+            "quinn": MET,
+            "quinn:controller=fairhaul-bbr3": MET,
+        },
+    ),
+    Fault(
+        "persistent congestion lowers CUBIC's threshold twice",
+        "found here",
+        FOLDER / "outage.toml",
+        3,
+        {
+            "quinn": NOT_MET,
+            "noq": NOT_MET,
+            "quinn:controller=newreno": MET,
+            "noq:controller=newreno": MET,
+        },
+    ),
+    Fault(
+        "the window grows while the application leaves it unused",
+        "found here",
+        FOLDER / "app-limited.toml",
+        0,
+        {
+            "smoltcp": NOT_MET,
+            "smoltcp:controller=reno": NOT_MET,
+            "quinn": MET,
+            "noq": MET,
+        },
+    ),
+    Fault(
+        "BBRv3 forgets its rate after two rounds between probes",
+        "found here; the same in aws/s2n-quic 1698",
+        OWN / "bbr-alone.toml",
+        0,
+        {"noq:controller=bbr3": NOT_MET, "noq:controller=fairhaul-bbr3": MET},
+    ),
 )
 
 

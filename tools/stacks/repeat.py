@@ -22,8 +22,8 @@ from fairhaul.scenario.read import read_one
 from tools import ROOT
 
 STACKS = (
-    *(("quinn", controller) for controller in ("cubic", "newreno", "bbr")),
-    *(("noq", controller) for controller in ("cubic", "newreno", "bbr3")),
+    *(("quinn", controller) for controller in ("cubic", "newreno", "bbr", "fairhaul-bbr3")),
+    *(("noq", controller) for controller in ("cubic", "newreno", "bbr3", "fairhaul-bbr3")),
     *(("smoltcp", controller) for controller in ("cubic", "reno", "none")),
 )
 COLUMNS = ("t_s", "what", "bytes")

@@ -1,17 +1,22 @@
 //! What is quinn-proto's own in the end of a connection.
 
+use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::BytesMut;
 use fairhaul_stack::Settings;
-use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::congestion::{
+    BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+};
 pub use quinn_proto::{AckFrequencyConfig, MtuDiscoveryConfig};
 use quinn_proto::{
-    Connection, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, ServerConfig,
-    Transmit,
+    Connection, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, RttEstimator,
+    ServerConfig, Transmit,
 };
+
+use crate::ours::{self, Ours, OursConfig};
 
 /// What a stream may have unread: the product of 1 Gbit/s and 100 ms, rounded up.
 pub const STREAM_RECEIVE_WINDOW: u64 = 1 << 24;
@@ -60,9 +65,57 @@ pub fn controller(
         reno.initial_window(window);
         bbr.initial_window(window);
     }
-    Ok(match settings.word("controller", &["cubic", "newreno", "bbr"])? {
+    Ok(match settings.word("controller", &["cubic", "newreno", "bbr", ours::NAME])? {
+        ours::NAME => Arc::new(OursConfig(window)),
         "newreno" => Arc::new(reno),
         "bbr" => Arc::new(bbr),
         _ => Arc::new(cubic),
     })
+}
+
+/// quinn reports datagrams as they leave, also those that are not acknowledged, and losses as a sum of bytes. It obeys the window;
+/// its pacer has a rate of its own.
+impl Controller for Ours {
+    fn on_sent(&mut self, now: Instant, bytes: u64, _: u64) {
+        self.sender.on_sent(self.time(now), bytes);
+    }
+
+    fn on_ack(&mut self, _: Instant, sent: Instant, bytes: u64, _: bool, _: &RttEstimator) {
+        self.sender.on_acked(self.time(sent), bytes);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
+        self.sender.on_acks_end(self.time(now), in_flight, app_limited);
+    }
+
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
+        self.sender.on_congestion(self.time(now), self.time(sent), lost, persistent);
+    }
+
+    fn on_mtu_update(&mut self, mtu: u16) {
+        self.mtu = mtu.into();
+    }
+
+    fn window(&self) -> u64 {
+        self.least_or_window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        (metrics.congestion_window, metrics.ssthresh) = (self.window(), self.sender.ssthresh());
+        metrics.pacing_rate = self.sender.pacing_rate().map(|bytes| bytes * 8);
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.initial_window
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
 }

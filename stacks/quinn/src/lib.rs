@@ -3,6 +3,8 @@
 mod api;
 #[path = "../../quic/end.rs"]
 mod end;
+#[path = "../../quic/ours.rs"]
+mod ours;
 
 use std::ffi::CStr;
 

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use fairhaul_units::{Span, Time};
 
 use super::{Amounts, ScriptEvent, ScriptLine};
+use crate::packet_sender::grow;
 use crate::{AckEvent, Builtin, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
 /// What was sent at one time and has been neither acknowledged nor lost, and what was known when it was sent.
@@ -228,17 +229,7 @@ impl ScriptedSender {
         if is_recovering || marked > 0 || self.app_limited {
             return;
         }
-        if self.window.in_slow_start() {
-            let before = self.window.cwnd;
-            self.controller.on_slow_start(&mut self.window, event);
-            // A controller counts at most two packets of an acknowledgement [RFC 3465]; QUIC counts all of them.
-            let growth = (self.window.cwnd - before).max(0.0) * event.packets / event.packets.min(2.0);
-            if growth > 0.0 {
-                self.window.cwnd = (before + growth).min(self.window.ssthresh.max(before));
-            }
-        } else {
-            self.controller.on_ack(&mut self.window, event);
-        }
+        grow(&mut self.controller, &mut self.window, event);
     }
 
     /// The sample of what was sent with `batch` [DELIVERY-RATE].
