@@ -1,9 +1,9 @@
 """How figures look: colours, type, and a chart drawn as SVG, PNG and PDF.
 
-Flows have the colours `c1` to `c8`, cases and controllers `k1` to `k8` and other shapes of points,
-so that a colour means one thing on a page. Those of flows can be distinguished with any kind of
-colour vision; each has a lighter form for a dark page. Lines differ in their dashes as well, and
-have their names beside them, so that no figure needs its colours.
+Flows have the colours `c1` to `c8`, cases and controllers `k1` to `k8`, so that a colour means one
+thing on a page. Those of flows can be distinguished with any kind of
+colour vision; each has a lighter form for a dark page. Lines differ in their dashes and points in
+their shapes as well, and have their names beside them, so that no figure needs its colours.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLOURS = 8
 GREY = "var(--quiet)"
 # Lines end round, half their width beyond a dash. Five kinds and eight colours make 40 lines.
 DASHES = ([1, 0], [8, 6], [1, 5], [12, 5, 1, 5], [20, 6])
-SHAPES = ("square", "triangle-up", "diamond", "cross", "triangle-down")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 SCREEN_TYPE = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 FILE_TYPE = "Helvetica, Arial, Liberation Sans, sans-serif"
@@ -57,7 +57,7 @@ def case_colour(index: int) -> str:
 
 
 def shape(index: int) -> str:
-    """Name the shape of the points of the case `index`."""
+    """Name the shape of the points of the line `index`."""
     return SHAPES[index % len(SHAPES)]
 
 

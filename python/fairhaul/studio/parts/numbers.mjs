@@ -19,7 +19,7 @@ export function nameOf(title, labels, lines) {
 
 /** A folded table of a chart; `isOpen(key)` and `onToggle(key, isOpen)` keep whether it is open. `data` has the times, then the lines. */
 export function numbersOf({ key, title, labels, data, isOpen, onToggle }) {
-  const summary = element("summary", { "data-key": key }, "Numbers", element("span", { class: "unseen" }, `: ${title}`));
+  const summary = element("summary", { "data-key": key }, "Numbers", element("span", { class: "unseen" }, ` of ${title}`));
   const place = element("details", { class: "numbers", open: isOpen(key) }, summary);
   const fill = () => {
     if (place.open && !place.querySelector("table")) place.append(element("div", { class: "table", tabindex: 0, role: "region", "aria-label": title }, tableOf(labels, data)));
