@@ -69,9 +69,9 @@ def _title(place: Spec) -> str:
 def _heading(view: Spec) -> str:
     """Give what stands above a panel at its left."""
     for layer in view["layer"]:
-        look, rows = layer["mark"], layer.get("data", {}).get("values", [])
-        if look["type"] == "text" and look.get("y", 0) < 0 and look.get("align") == "left" and rows:
-            return str(rows[0].get("word", ""))
+        is_left = layer["encoding"].get("x") == {"value": 0}
+        if layer["mark"]["type"] == "text" and is_left and layer["mark"].get("y", 0) < 0:
+            return str(layer["data"]["values"][0]["word"])
     return ""
 
 

@@ -140,7 +140,7 @@ function tableOf(setup, mostRate) {
   const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss, %"].map((text) => element("th", text ? { scope: "col" } : { class: "bar" }, text));
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
   const doubt = isDraft ? "" : doubtOf(setup);
-  return element("div", { class: "table" }, element("p", { class: "headline" }, headlineOf(setup)), doubt, table);
+  return element("div", { class: "table", tabindex: 0, role: "region", "aria-label": "Flows" }, element("p", { class: "headline" }, headlineOf(setup)), doubt, table);
 }
 
 /** The result of a run in a line. */
