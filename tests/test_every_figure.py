@@ -145,7 +145,7 @@ def test_every_figure_can_be_read(study: str, tmp_path: Path) -> None:
 
 # Studies whose pages are judged by the rules of WCAG: the width of each, and whether it is dark.
 PAGES = {
-    **{"run": (1400, False), "sweep": (400, True), "compare": (1400, True), "score": (400, False)},
+    **{"run": (400, True), "compare": (1400, True), "score": (400, False)},
     **{"evaluate": (1400, False), "reproduce": (400, True)},
 }
 

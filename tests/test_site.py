@@ -185,7 +185,7 @@ def test_the_home_page_is_read_without_javascript(site: Path) -> None:
 
 
 def test_pages_of_the_site_keep_the_rules_of_wcag(site: Path) -> None:
-    for name, width in (("docs/scenario", 400), ("docs/controllers/cubic", 1400), ("search", 1400)):
+    for name, width in (("docs/first-scenario", 400), ("search", 1400)):
         page = opened(site / f"{name}.html", width)
         assert violations(page) == [], name
         page.close()
