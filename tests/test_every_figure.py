@@ -10,13 +10,18 @@ from typing import Any
 import pytest
 
 import fairhaul
+from fairhaul import report
 from fairhaul.figures.charts.parts import HIGHER
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.look import DASHES
+from fairhaul.figures.numbers import numbers, views
 from fairhaul.studies import papers
 from fairhaul.studies.attack import attack, read_question
 from fairhaul.studies.evaluation import SCENARIOS
 from fairhaul.studies.papers.robust import robust
 from tests.conftest import SMALL
+from tests.studio.axe import violations
+from tests.studio.browser import CHROMIUM, Page
 from tests.test_sweep import SWEEP
 
 OWN = Path(__file__).parents[1] / "docs" / "own-paper"
@@ -132,6 +137,29 @@ def test_every_figure_can_be_read(study: str, tmp_path: Path) -> None:
     assert figures
     wrong = [f"{figure.name}: {fault}" for figure in figures for fault in faults(figure, seeds)]
     assert wrong == []
+    if study in PAGES:
+        page = opened(report.write(tmp_path / "report.html", outcome), PAGES[study])
+        assert violations(page) == []
+        page.close()
+
+
+# Studies whose pages are judged by the rules of WCAG: the width of each, and whether it is dark.
+PAGES = {
+    **{"run": (400, True), "compare": (1400, True), "score": (400, False)},
+    **{"evaluate": (1400, False), "reproduce": (400, True)},
+}
+
+
+def opened(file: Path, look: tuple[int, bool]) -> Page:
+    """A report in a browser, with all its parts open and all its charts drawn."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    page = Page(*look)
+    page.call("Page.navigate", url=file.as_uri())
+    page.until("location.protocol === 'file:' && document.readyState === 'complete'")
+    page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+    page.until("[...document.querySelectorAll('.chart')].every((place) => place.view)")
+    return page
 
 
 def faults(figure: Figure, seeds: int) -> Iterator[str]:
@@ -142,6 +170,9 @@ def faults(figure: Figure, seeds: int) -> Iterator[str]:
     yield from _axes_without_unit(figure.chart)
     yield from _labels_outside(figure.chart)
     yield from _false_caption(figure, seeds)
+    yield from _colour_alone(figure.chart)
+    if not numbers(figure.chart):
+        yield "there is no table of its numbers"
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -158,19 +189,12 @@ def _texts(value: Any) -> Iterator[str]:
             yield from [inner] if isinstance(inner, str) else _texts(inner)
 
 
-def _views(chart: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    for way in ("vconcat", "hconcat", "concat"):
-        if way in chart:
-            return [view for inner in chart[way] for view in _views(inner)]
-    return [chart]
-
-
 def _axes_without_unit(chart: Mapping[str, Any]) -> Iterator[str]:
     """Find axes of quantities without a title, or without a unit in it."""
-    views = _views(chart)
+    panels = views(chart)
     for axis in ("x", "y"):
         titles, is_quantity = set(), False
-        for view in views:
+        for view in panels:
             for layer in view["layer"]:
                 place = layer["encoding"].get(axis, {})
                 if place.get("type") != "quantitative":
@@ -190,7 +214,7 @@ def _axes_without_unit(chart: Mapping[str, Any]) -> Iterator[str]:
 
 def _labels_outside(chart: Mapping[str, Any]) -> Iterator[str]:
     """Find words that are placed outside their view, and rules outside their axis."""
-    for view in _views(chart):
+    for view in views(chart):
         domains = [
             layer["encoding"]["y"]["scale"]["domain"]
             for layer in view["layer"]
@@ -206,6 +230,30 @@ def _labels_outside(chart: Mapping[str, Any]) -> Iterator[str]:
                 for row in rows:
                     if not low <= row["limit"] <= 1.01 * high:
                         yield f"the rule {row} beyond {domains[0]}"
+
+
+def _colour_alone(chart: Mapping[str, Any]) -> Iterator[str]:
+    """Find lines and points of a view that differ in their colours and in nothing else.
+
+    More of them than there are dashes have their names beside them, and rows of their own differ.
+    """
+    for view in views(chart):
+        drawn: dict[str, set[str]] = {}
+        for layer in view["layer"]:
+            look, place = layer["mark"], layer["encoding"]
+            is_row = "nominal" in (place.get("x", {}).get("type"), place.get("y", {}).get("type"))
+            if look["type"] in ("line", "point") and "color" in look and not is_row:
+                form = (look["type"], *map(look.get, ("strokeDash", "shape", "strokeWidth")))
+                drawn.setdefault(repr(form), set()).add(look["color"])
+        colours = set().union(*drawn.values())
+        texts = [layer["mark"] for layer in view["layer"] if "text" in layer["encoding"]]
+        if len(colours) > len(DASHES):
+            unnamed = colours - {text.get("color") for text in texts}
+            yield from (f"{colour} has no name beside it" for colour in sorted(unnamed))
+            continue
+        for same in drawn.values():
+            if len(same) > 1:
+                yield f"{same} differ in nothing else"
 
 
 def _false_caption(figure: Figure, seeds: int) -> Iterator[str]:

@@ -19,6 +19,7 @@ from fairhaul.report.page import _marked
 from fairhaul.studies import papers
 
 from .conftest import SMALL
+from .studio.browser import CHROMIUM, Page, tree
 
 Look = Callable[..., Any]
 
@@ -137,6 +138,56 @@ def test_tables_begin_at_the_column_and_none_is_cut(
         assert all(cut <= 0 and abs(left) < 1 for cut, left in tables), tables
 
 
+FOCUSED = "document.activeElement"
+
+
+def go_to(page: Page, condition: str) -> None:
+    """Press Tab until the focused element fulfils a condition on `it`, and is outlined."""
+    for _ in range(60):
+        page.press("Tab")
+        if page.evaluate(f"(it => !!({condition}))({FOCUSED})"):
+            assert page.evaluate(f"getComputedStyle({FOCUSED}).outlineStyle") != "none"
+            return
+    raise AssertionError(f"the keyboard does not reach {condition}")
+
+
+def test_a_report_is_read_with_the_keyboard_and_with_a_screen_reader(seeds: Path) -> None:
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    page = Page(1400)
+    page.call("Page.navigate", url=seeds.as_uri())
+    page.until("document.querySelector('#cwnd .chart')?.view !== undefined")
+    page.press("Tab")
+    assert page.evaluate(f"{FOCUSED}.textContent") == "Skip to the evidence"
+    page.press("Enter", "\r")
+    page.until(f"{FOCUSED}.id === 'part-1'")
+    # One chart is zoomed, and the screen reader hears which time is shown.
+    go_to(page, "it.closest('#cwnd') && it.ariaLabel === 'Zoom in'")
+    page.press("Enter", "\r")
+    page.until("document.querySelector('[role=status]').textContent !== ''")
+    said = page.evaluate("document.querySelector('[role=status]').textContent")
+    assert said.startswith("5 to 15 s"), said
+    # The numbers of the figure are a table.
+    go_to(page, "it.tagName === 'SUMMARY' && it.closest('#cwnd')")
+    page.press("Enter", "\r")
+    page.until("document.querySelector('#cwnd .numbers').open")
+    found = set(tree(page))
+    for role, name in (
+        ("main", ""),
+        ("navigation", "Contents"),
+        ("heading", "Congestion window over time"),
+        ("group", "Time of Congestion window over time"),
+        ("DisclosureTriangle", "Numbers of Congestion window over time"),
+        ("columnheader", "time (s)"),
+        ("columnheader", "smallest"),
+    ):
+        assert (role, name) in found, (role, name)
+    assert any(role == "image" and "Congestion window over time. " in name for role, name in found)
+    assert [name for role, name in found if role == "button" and not name] == []
+    assert page.errors == []
+    page.close()
+
+
 def test_a_number_with_an_exponent_is_not_broken() -> None:
     assert str(_marked("1.0e-4 & 3")) == '<span class="number">1.0e-4</span> &amp; 3'
     assert str(_marked("2 [1e-4, 3]")) == '2 <span class="interval">[1e-4, 3]</span>'
@@ -249,7 +300,7 @@ def test_zooming_into_one_chart_shows_the_same_time_of_the_record_in_all(
         for (const step of ["Zoom in", "Zoom in", "Zoom in", "Later"]) await press(step);
         const zoomed = { ends: ends(), rows: rows() };
         zoomed.text = page.querySelector("#cwnd .zoom .span").textContent;
-        await press("The whole run");
+        await press("All: the whole run");
         return { whole, zoomed, again: ends() };
         """,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 import subprocess
@@ -19,11 +20,13 @@ from fairhaul.cli import fairhaul as program
 from fairhaul.cli import status_of
 from fairhaul.studio.lessons import lessons
 from tests.conftest import Fairhaul
+from tests.studio.axe import violations
 from tests.studio.browser import CHROMIUM, Page
 from tools import ROOT
 from tools.site.build import build
 from tools.site.manual import write
 from tools.site.notebooks import as_markdown
+from tools.site.terms import listed
 
 
 def commands(context: click.Context) -> Iterator[click.Context]:
@@ -89,7 +92,7 @@ def test_no_page_is_wider_than_the_window(site: Path, width: int) -> None:
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     page = Page(width)
-    for name in ("README", "docs/transfers", "docs/scenario"):
+    for name in ("docs/index", "README", "docs/transfers", "docs/scenario"):
         page.call("Page.navigate", url=(site / f"{name}.html").as_uri())
         page.until(
             f"location.pathname.endsWith('{name}.html') && document.readyState === 'complete'"
@@ -105,11 +108,97 @@ def test_a_citation_leads_to_the_list_of_sources(site: Path) -> None:
     assert re.search(link, page), "[CC-FUZZ] on the page"
 
 
-def test_the_search_of_the_site_needs_no_server_and_finds_keys(site: Path) -> None:
-    index = (site / "searchindex.js").read_text()
-    assert index.startswith("Search.setIndex("), "a script, which a page on a disk may load"
-    for word in ("warmup", "fhstcp", "codel"):
-        assert word in index
+# What a reader looks for, and the page that defines it.
+DEFINED = {
+    **{"FHSTCP": "docs/controllers/fhstcp", "bbr": "docs/controllers/bbr"},
+    **{"droptail": "docs/queues/droptail", "CoDel": "docs/queues/codel"},
+    **{"RACK": "docs/profile", "tail loss probe": "docs/profile"},
+    **{"warmup": "docs/scenario", "ce_threshold": "docs/scenario", "policer": "docs/scenario"},
+    **{"pacing": "docs/scenario", "slow start": "docs/scenario"},
+    **{"jain": "docs/figures", "Jain's index": "docs/figures", "goodput": "docs/figures"},
+    **{"sweep": "docs/sweeps", "lab": "docs/lab", "compare": "docs/compare"},
+    **{"confidence interval": "docs/statistics", "l4s": "docs/l4s", "install": "docs/install"},
+}
+
+
+def test_the_search_from_disk_shows_the_page_that_defines_a_term_first(site: Path) -> None:
+    page = opened(site / "search.html", 1400)
+    page.until("typeof Search !== 'undefined' && Search.hasIndex()")
+    first = {
+        words: page.evaluate(
+            f"Search._performSearch(...Search._parseQuery({json.dumps(words)})).at(-1).slice(0, 2)"
+        )
+        for words in DEFINED
+    }
+    page.close()
+    assert {words: found for words, (found, _) in first.items()} == DEFINED
+    for name, title in first.values():
+        source = (ROOT / name).with_suffix(".md").read_text(encoding="utf-8").partition("\n")[0]
+        assert title == source.removeprefix("# ").replace("`", ""), "a result is called as its page"
+
+
+def test_the_parts_that_define_terms_exist(site: Path) -> None:
+    for term, place in listed().items():
+        name, _, part = place.partition("#")
+        page = (site / f"{name}.html").read_text(encoding="utf-8")
+        assert not part or f'id="{part}"' in page, f"{term}: {place}"
+
+
+def test_a_result_of_the_search_is_a_link_with_the_title_of_its_page(site: Path) -> None:
+    page = opened(site / "search.html", 400, "?q=RACK")
+    page.until("document.querySelector('.search li a') !== null")
+    first = "document.querySelector('.search li a')"
+    assert page.evaluate(f"{first}.textContent") == "Senders and receivers: profile"
+    assert "docs/profile.html" in page.evaluate(f"{first}.href")
+    page.close()
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (400, True)])
+def test_the_home_page_has_the_first_lesson_beside_the_sentence(
+    site: Path, width: int, dark: bool
+) -> None:
+    page = opened(site / "docs/index.html", width, dark=dark)
+    sentence, frame = (
+        page.evaluate(f"(it => [it.left, it.top, it.right])({part}.getBoundingClientRect())")
+        for part in ("document.querySelector('.front p')", "document.querySelector('iframe')")
+    )
+    assert frame[0] > sentence[2] if width == 1400 else frame[1] > sentence[1]
+    assert page.evaluate("document.querySelector('iframe').loading") == "lazy"
+    # The lesson runs, from the disk, in a page that is no wider than the frame.
+    assert (
+        site
+        / "docs"
+        / page.evaluate("document.querySelector('iframe').getAttribute('src')").partition("?")[0]
+    ).is_file()
+    assert page.evaluate("document.querySelector('iframe').title") == lessons()[0].title
+    assert violations(page) == []
+    page.close()
+
+
+def test_the_home_page_is_read_without_javascript(site: Path) -> None:
+    text = (site / "docs/index.html").read_text(encoding="utf-8")
+    body = text.partition('<article role="main"')[2].partition("</article>")[0]
+    first = (ROOT / "docs/index.md").read_text(encoding="utf-8").split("\n\n")[1]
+    assert first.partition(".")[0] in body
+    assert "<script" not in body
+    assert re.search(r"<iframe loading='lazy'[^>]*src='\.\./studio\.html\?embed#lesson=", body)
+
+
+def test_pages_of_the_site_keep_the_rules_of_wcag(site: Path) -> None:
+    for name, width in (("docs/first-scenario", 400), ("search", 1400)):
+        page = opened(site / f"{name}.html", width)
+        assert violations(page) == [], name
+        page.close()
+
+
+def opened(file: Path, width: int, query: str = "", dark: bool = False) -> Page:
+    """A page of the site in a browser."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    page = Page(width, dark)
+    page.call("Page.navigate", url=file.as_uri() + query)
+    page.until("location.protocol === 'file:' && document.readyState === 'complete'")
+    return page
 
 
 def test_a_broken_link_stops_the_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ class Page:
 
     def press(self, key: str, text: str = "") -> None:
         """Press and release a key."""
-        codes = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39}
+        codes = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39}
         keys = {"key": key, "code": key, "windowsVirtualKeyCode": codes.get(key, 0)}
         typed = {"text": text} if text else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", **keys, **typed)
@@ -133,6 +133,16 @@ class Page:
         report = reports.get(event["method"], lambda _: None)(event["params"])
         if report is not None:
             self.errors.append(report)
+
+
+def tree(page: Page) -> list[tuple[str, str]]:
+    """Give the role and the name of all that a screen reader finds, in its order."""
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    return [
+        (node["role"]["value"], node.get("name", {}).get("value", "").strip())
+        for node in nodes
+        if not node["ignored"]
+    ]
 
 
 def choose(page: Page, lesson: str) -> None:

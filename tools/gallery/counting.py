@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from fairhaul.figures.bins import tidy
 from fairhaul.figures.charts import INK, Curve, Look, Scale, band, head, line
+from fairhaul.figures.charts import looks as looks_of
 from fairhaul.figures.charts.vega import Row, Spec, horizontal, layers, vertical
-from fairhaul.figures.look import colour
 from fairhaul.measures.counting import count_flows, effective_flows, zipf
 from fairhaul.statistics.estimate import estimate
 from tools.bench.cost import per_packet
@@ -41,7 +41,7 @@ def draw(quick: bool) -> Spec:
     """
     flows = FLOWS[::4] if quick else FLOWS
     seeds = SEEDS[:3] if quick else SEEDS
-    looks = {name: Look(label=name, colour=colour(i)) for i, name in enumerate(COUNTERS)}
+    looks = {look.label: look for look in looks_of(COUNTERS)}
     accuracy = Scale(title="Estimated / true flows", low=0, high=1.5, ticks=[0, 0.5, 1, 1.5])
     truth = Curve(look=TRUTH, points=[{"x": n, "mean": 1} for n in (flows[0], flows[-1])])
     theory = [{"x": n, "mean": tidy(effective_flows(zipf(n)) / n)} for n in flows]

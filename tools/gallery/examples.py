@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures import charts
 from fairhaul.figures.bins import level, rate, tidy, whole_run
-from fairhaul.figures.charts import TIME, Curve, Look, Scale, powers
+from fairhaul.figures.charts import TIME, Curve, Look, Scale, flow_look, powers
 from fairhaul.figures.charts.vega import Row, Spec, column, layers, mark, words
 from fairhaul.figures.figures import rates_of
-from fairhaul.figures.look import colour, dash
 from fairhaul.measures.measures import measure
 from fairhaul.text.phrases import value_text
 from tools import ROOT
@@ -143,8 +142,9 @@ def _looks(groups: Sequence[Group]) -> dict[str, Look]:
     """Give each name of a flow its colour: flows of one name share it, the background is grey."""
     looks: dict[str, Look] = {}
     for group in groups:
-        hue = colour(len(looks)) if group.measured else BACKGROUND
-        looks.setdefault(group.name, Look(label=group.name, colour=hue, thin=not group.measured))
+        background = Look(label=group.name, colour=BACKGROUND, thin=True)
+        look = flow_look(group.name, len(looks)) if group.measured else background
+        looks.setdefault(group.name, look)
     return looks
 
 
@@ -156,8 +156,7 @@ def _over_time(run: ExampleRun) -> Spec:
 
 def _windows(runs: Sequence[ExampleRun]) -> Spec:
     curves = [
-        Curve(look=Look(label=run.variant, colour=colour(i), dash=dash(i)), points=run.window)
-        for i, run in enumerate(runs)
+        Curve(look=flow_look(run.variant, i), points=run.window) for i, run in enumerate(runs)
     ]
     return _lines(curves, runs[0].end_s, WINDOW)
 

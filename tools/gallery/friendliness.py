@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fairhaul.figures.bins import tidy
 from fairhaul.figures.charts import Curve, Look, Scale
+from fairhaul.figures.charts import looks as looks_of
 from fairhaul.figures.charts.vega import Spec
-from fairhaul.figures.look import colour
 from fairhaul.measures.measures import measure
 from tools.gallery import Key, of_controller, scenario
 from tools.gallery.grid import Panel, grid
@@ -52,10 +52,7 @@ def read(record: Record) -> float:
 
 def draw(names: Sequence[str], shares: Mapping[Key, float]) -> dict[str, Spec]:
     """Draw the share over the round trip, a line for each buffer."""
-    looks = [
-        Look(label=f"buffer of {buffer.replace('bdp', 'BDP')}", colour=colour(i))
-        for i, buffer in enumerate(BUFFERS)
-    ]
+    looks = looks_of(f"buffer of {buffer.replace('bdp', 'BDP')}" for buffer in BUFFERS)
     even = Curve(look=EVEN, points=[{"x": ms, "mean": 50} for ms in (ROUNDS_MS[0], ROUNDS_MS[-1])])
     x = Scale(
         title="RTT (ms)",

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.figures import charts
-from fairhaul.figures.charts import Look
 from fairhaul.figures.charts.vega import Spec
-from fairhaul.figures.look import colour
 from fairhaul.studies.papers.figures import windows
 from tools.gallery import Key, of_controller, scenario
 
@@ -49,6 +47,6 @@ def _one(name: str, lines: Mapping[Key, Lines]) -> Spec:
     span, alone = lines[name, ALONE]
     beside = lines[name, BESIDE][1]
     other = "reno" if name != "reno" else "another"
-    looks = [Look(label=name, colour=colour(0)), Look(label=other, colour=colour(1))]
+    looks = charts.looks([name, other])
     lanes = {ALONE: [{"t": row["t"], "v0": row["v0"]} for row in alone], BESIDE: beside}
     return charts.threads(looks, lanes, span, "cwnd (packets)")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 
 from fairhaul import __version__
+from tools.site.accessible import adapt
 from tools.site.citations import definitions
 from tools.site.notebooks import NotebookParser
-from tools.site.pages import addition, titled
+from tools.site.pages import HOME, addition, opening, titled
+from tools.site.terms import define
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -24,8 +27,9 @@ html_extra_path = ["start"]
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
-root_doc = "docs/index"
+root_doc = HOME
 include_patterns = ["docs/**", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
 
@@ -46,12 +50,15 @@ def setup(app: Sphinx) -> None:
     app.add_source_parser(NotebookParser)
     app.connect("source-read", add)
     app.connect("doctree-read", set_colons)
+    app.connect("doctree-read", define)
+    app.connect("html-page-context", adapt, priority=900)  # after the theme
 
 
 def add(_app: Sphinx, page: str, source: list[str]) -> None:
     """Add to a page what only the site has: titles in links, navigation, a reference."""
     if not source[0].startswith("{"):  # a notebook
-        source[0] = titled(source[0]) + definitions(source[0]) + addition(page)
+        text = opening(source[0]) if page == HOME else source[0]
+        source[0] = titled(text) + definitions(text) + addition(page)
 
 
 def set_colons(_app: Sphinx, page: nodes.document) -> None:

@@ -10,12 +10,26 @@ from html import escape
 from pathlib import Path
 
 import fairhaul
-from fairhaul.studio.lessons import lessons
+from fairhaul.studio.lessons import Lesson, lessons
 
 NAVIGATION = Path(__file__).with_name("navigation.toml")
 
 # The page of the studio, in the folder of the site.
 STUDIO = "studio.html"
+
+# The home page: what Fairhaul is, and whom it is for, beside the first lesson.
+HOME = "docs/index"
+FRONT = """\
+`````{container} front
+````{container} words
+%s
+````
+
+```{raw} html
+%s
+```
+`````
+"""
 
 COMMANDS = """\
 .. click:: fairhaul.cli:fairhaul
@@ -31,6 +45,28 @@ NAMED = re.compile(r"\[[\w.-]+\.md\]\(([\w./-]+\.md(?:#[\w-]+)?)\)")
 def titled(text: str) -> str:
     """Let the links of a page that name a file name the title of that page instead."""
     return NAMED.sub(r"[](\1)", text)
+
+
+def opening(text: str) -> str:
+    """Set what stands above the first picture of the home page beside the first lesson."""
+    head, blank, rest = text.partition("\n\n")
+    words, picture, below = rest.partition("\n\n![")
+    if not picture:
+        return text
+    lesson = lessons()[0]
+    frame = (
+        f"<figure>{_frame(lesson)}<figcaption>{escape(lesson.title)}: the simulator runs in this "
+        f"page. <a href='../{STUDIO}#lesson={lesson.name}'>Change it in the studio</a>."
+        "<noscript> It needs JavaScript.</noscript></figcaption></figure>"
+    )
+    return head + blank + FRONT % (words, frame) + picture + below
+
+
+def _frame(lesson: Lesson) -> str:
+    return (
+        f"<iframe loading='lazy' title='{escape(lesson.title)}' "
+        f"src='../{STUDIO}?embed#lesson={lesson.name}'></iframe>"
+    )
 
 
 def addition(page: str) -> str:
@@ -68,8 +104,7 @@ def studio_lessons(page: str) -> str:
         f"<details class='lesson'><summary>{escape(lesson.title)}</summary>"
         f"<p>{escape(lesson.text)} "
         f"<a href='../{STUDIO}#lesson={lesson.name}'>The whole page</a></p>"
-        f"<iframe loading='lazy' title='{escape(lesson.title)}' "
-        f"src='../{STUDIO}?embed#lesson={lesson.name}'></iframe></details>\n"
+        f"{_frame(lesson)}</details>\n"
         for lesson in lessons()
     ]
     return "".join(["\n\n## The lessons, here\n\n```{raw} html\n", *parts, "```\n"])

@@ -9,10 +9,10 @@ from typing import Any
 
 from fairhaul.figures import charts, drop_curve, gauges, zoom
 from fairhaul.figures.bins import Bins, level, points, rate, tidy, whole_run
-from fairhaul.figures.charts import Lane, Look, Span
+from fairhaul.figures.charts import Lane, Look, Span, flow_look
 from fairhaul.figures.charts.vega import Spec
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import GREY, colour, dash
+from fairhaul.figures.look import GREY
 from fairhaul.figures.phases import RECOVERY, SLOW_START, phases
 from fairhaul.figures.select import evenly, flows_between, part
 from fairhaul.figures.words import milliseconds
@@ -46,7 +46,7 @@ def looks_of(flows: Sequence[Mapping[str, Any]]) -> list[Look]:
     for flow in flows:
         measured = flow["role"] == "measured"
         looks.append(
-            Look(label=flow["name"], colour=colour(number), dash=dash(number))
+            flow_look(flow["name"], number)
             if measured
             else Look(label=flow["name"], colour=GREY, thin=True)
         )

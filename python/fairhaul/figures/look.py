@@ -1,8 +1,9 @@
 """How figures look: colours, type, and a chart drawn as SVG, PNG and PDF.
 
-Flows have the colours `c1` to `c8`, cases and controllers `k1` to `k8` and other shapes of points,
-so that a colour means one thing on a page. Those of flows can be distinguished with any kind of
-colour vision; each has a lighter form for a dark page. A ninth line begins again with dashes.
+Flows have the colours `c1` to `c8`, cases and controllers `k1` to `k8`, so that a colour means one
+thing on a page. Those of flows can be distinguished with any kind of
+colour vision; each has a lighter form for a dark page. Lines differ in their dashes and points in
+their shapes as well, and have their names beside them, so that no figure needs its colours.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ DARK = {
 }
 COLOURS = 8
 GREY = "var(--quiet)"
-DASHES = ([1, 0], [6, 3], [2, 2])
-SHAPES = ("square", "triangle-up", "diamond", "cross", "triangle-down")
+# Lines end round, half their width beyond a dash. Five kinds and eight colours make 40 lines.
+DASHES = ([1, 0], [8, 6], [1, 5], [12, 5, 1, 5], [20, 6])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 SCREEN_TYPE = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 FILE_TYPE = "Helvetica, Arial, Liberation Sans, sans-serif"
@@ -55,7 +57,7 @@ def case_colour(index: int) -> str:
 
 
 def shape(index: int) -> str:
-    """Name the shape of the points of the case `index`."""
+    """Name the shape of the points of the line `index`."""
     return SHAPES[index % len(SHAPES)]
 
 
@@ -65,9 +67,15 @@ def colours_of(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [colour(next(numbers)) if flow["role"] == "measured" else GREY for flow in flows]
 
 
+def variables(colours: Mapping[str, str]) -> str:
+    """Give colours, and dashes as `d1` and so on, as properties of a style sheet."""
+    dashes = {f"d{i}": " ".join(map(str, each)) for i, each in enumerate(DASHES, start=1)}
+    return " ".join(f"--{name}: {value};" for name, value in {**colours, **dashes}.items())
+
+
 def dash(index: int) -> list[int]:
     """Give the dashes of the line `index`."""
-    return DASHES[index // COLOURS % len(DASHES)]
+    return DASHES[index % len(DASHES)]
 
 
 def styled(chart: Mapping[str, Any], font: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ const draw = async (place) => {
   if (place.wanted !== wanted) return found.finalize();
   place.view?.finalize();
   place.view = found;
+  next.querySelector("svg").setAttribute("aria-hidden", "true"); // its place has the name
   place.querySelector(".drawn").replaceChildren(next);
 };
 
@@ -66,6 +67,7 @@ const near = new IntersectionObserver((seen) => {
 }, { rootMargin: "600px" });
 const resized = new ResizeObserver((seen) => seen.forEach(({ target }) => drawSoon(target)));
 const places = [...document.querySelectorAll(".chart")];
+const said = document.body.appendChild(Object.assign(document.createElement("p"), { className: "unseen", role: "status" }));
 
 const show = (run, span) => {
   const { end } = rawOf(places.find((place) => place.dataset.run === run));
@@ -77,6 +79,7 @@ const show = (run, span) => {
     place.parentElement.classList.toggle("zoomed", spans.has(run));
     const text = spans.has(run) ? window.zoomedText(rawOf(place), spans.get(run)) : "";
     place.parentElement.querySelector(".span").textContent = text;
+    said.textContent = text || "The whole run";
     drawSoon(place);
   }
 };
@@ -87,7 +90,7 @@ const steps = [
   ["−", "Zoom out", -0.5, 1.5],
   ["←", "Earlier", -0.5, 0.5],
   ["→", "Later", 0.5, 1.5],
-  ["all", "The whole run", -Infinity, Infinity],
+  ["all", "All: the whole run", -Infinity, Infinity],
 ];
 const shownSpan = (place) => spans.get(place.dataset.run) ?? { from: 0, to: rawOf(place).end };
 const move = (place, low, high) => {
@@ -141,8 +144,8 @@ for (const place of places) {
   resized.observe(place);
   if (!place.dataset.run && place.dataset.run !== "") continue;
   const bar = document.createElement("div");
-  bar.className = "zoom";
-  bar.append(Object.assign(document.createElement("span"), { className: "span", role: "status" }));
+  Object.assign(bar, { className: "zoom", role: "group", ariaLabel: `Time of ${place.previousElementSibling.textContent.trim()}` });
+  bar.append(Object.assign(document.createElement("span"), { className: "span" }));
   for (const [text, title, low, high] of steps) {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", textContent: text, title, ariaLabel: title });

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul._core import ScenarioError
 from fairhaul.figures import look
 from fairhaul.figures.figure import Figure
+from fairhaul.figures.numbers import numbers
 from fairhaul.figures.slide import Style, on_slide, reshaped
 from fairhaul.files.files import replace as write_file
 from fairhaul.report.outcome import Outcome, Section
@@ -153,8 +154,8 @@ def _page(
         studio=studio,
         tone=tone,
         version=_core.__version__,
-        light=look.DARK if theme == "dark" else look.LIGHT,
-        dark=look.DARK if theme == "auto" else {},
+        light=look.variables(look.DARK if theme == "dark" else look.LIGHT),
+        dark=look.variables(look.DARK) if theme == "auto" else "",
         scheme={"auto": "light dark"}.get(theme, theme),
         type=look.SCREEN_TYPE,
         style=(HOME / "page.css").read_text(encoding="utf-8"),
@@ -163,6 +164,7 @@ def _page(
         pictures=pictures,
         chart=_chart,
         raw=lambda figure: _json(figure.raw),
+        numbers=numbers,
         most_rows=MOST_ROWS,
         wide=lambda table: len(table.shown(NARROW)) < len(table.columns),
     )

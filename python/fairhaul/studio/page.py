@@ -44,8 +44,8 @@ def page(scenario: Scenario | None = None) -> str:
     environment = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined)
     template = environment.from_string(_text("page.html.j2"))
     return template.render(
-        light=_colours(look.LIGHT),
-        dark=_colours(look.DARK),
+        light=look.variables(look.LIGHT),
+        dark=look.variables(look.DARK),
         style=_text("uplot", "uPlot.min.css") + _text("studio.css"),
         licence=_text("uplot", "LICENSE"),
         uplot=_text("uplot", "uPlot.iife.min.js"),
@@ -69,10 +69,6 @@ def engine() -> bytes:
 
 def _text(*names: str) -> str:
     return HOME.joinpath(*names).read_text(encoding="utf-8")
-
-
-def _colours(colours: dict[str, str]) -> str:
-    return " ".join(f"--{name}: {value};" for name, value in colours.items())
 
 
 def _in_script(text: str) -> str:

@@ -36,6 +36,7 @@ from fairhaul.figures.charts.parts import WIDTH as WIDTH
 from fairhaul.figures.charts.parts import Look as Look
 from fairhaul.figures.charts.parts import Span as Span
 from fairhaul.figures.charts.parts import case_looks as case_looks
+from fairhaul.figures.charts.parts import flow_look as flow_look
 from fairhaul.figures.charts.parts import head as head
 from fairhaul.figures.charts.parts import hover as hover
 from fairhaul.figures.charts.parts import labels as labels

@@ -32,14 +32,19 @@ class Look:
 
 
 def looks(labels: Iterable[str]) -> list[Look]:
-    """Give flows a colour each, and dashes where the colours begin again."""
-    return [Look(label=label, colour=colour(i), dash=dash(i)) for i, label in enumerate(labels)]
+    """Give flows a colour each, dashes and a shape of points."""
+    return [flow_look(label, i) for i, label in enumerate(labels)]
+
+
+def flow_look(label: str, index: int) -> Look:
+    """Give the look of the flow `index`."""
+    return Look(label=label, colour=colour(index), dash=dash(index), shape=shape(index))
 
 
 def case_looks(labels: Iterable[str]) -> list[Look]:
-    """Give cases or controllers the colours that no flow has, and shapes of their points."""
+    """Give cases or controllers the colours that no flow has, dashes and a shape of points."""
     return [
-        Look(label=label, colour=case_colour(i), dash=dash(i), shape=shape(i))
+        Look(label=label, colour=case_colour(i), dash=dash(i), shape=shape(i + 1))
         for i, label in enumerate(labels)
     ]
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.figures.bins import level, tidy, whole_run
-from fairhaul.figures.charts import Curve, Look, Span
-from fairhaul.figures.look import colour
+from fairhaul.figures.charts import Curve, Look, Span, flow_look
 from fairhaul.record.record import Record
 from fairhaul.statistics.estimate import Estimate
 
@@ -25,7 +24,7 @@ MOST_BINS = 240
 def looks(labels: Sequence[str], grey: Sequence[str] = ("others", "F4")) -> list[Look]:
     """Give each label a colour, and those of the background grey."""
     return [
-        Look(label=label, colour=GREY if label in grey else colour(i))
+        Look(label=label, colour=GREY) if label in grey else flow_look(label, i)
         for i, label in enumerate(labels)
     ]
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from fairhaul.figures.charts import Curve, Look, Scale, bars, curves
+from fairhaul.figures.charts import Curve, Look, Scale, bars, curves, looks
 from fairhaul.figures.figure import Figure
-from fairhaul.figures.look import colour, dash
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import Estimate, legend
@@ -115,7 +114,7 @@ def _figures(name: str, rows: Sequence[Row]) -> Sequence[Figure]:
 
 def _looks(found: Sequence[Row]) -> list[Look]:
     names = dict.fromkeys(row.controller for row in found)
-    return [Look(label=name, colour=colour(i), dash=dash(i)) for i, name in enumerate(names)]
+    return looks(names)
 
 
 def _mark(of: Estimate, scale: float = 1.0) -> dict[str, Any]:

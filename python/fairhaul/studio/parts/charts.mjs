@@ -2,20 +2,39 @@
 import { short } from "./quantity.mjs";
 
 const COLOURS = 8;
+const HEIGHT = 190;
+const FONT = "12px system-ui, sans-serif";
 /** More lines than this cannot be told apart. */
 export const MOST_LINES = 24;
 
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const colourOf = (index) => css(`c${(index % COLOURS) + 1}`);
 
-const DASHES = [[], [6, 3], [2, 2]];
+/** The dashes of a line, from the style sheet, as lengths of the line and the gaps. */
+const dashOf = (index) => {
+  let most = 0;
+  while (css(`d${most + 1}`)) most += 1;
+  return css(`d${(index % most) + 1}`).split(" ").map(Number);
+};
+
+/** A piece of a line, as a sign of it in a table. */
+export function pieceOf(index) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", "line");
+  svg.setAttribute("aria-hidden", "true");
+  const piece = svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "line"));
+  for (const [key, value] of Object.entries({ x1: 1, x2: 21, y1: 4, y2: 4, "stroke-width": 2.4, "stroke-linecap": "round" })) piece.setAttribute(key, value);
+  Object.assign(piece.style, { stroke: colourOf(index), strokeDasharray: dashOf(index).join(" ") });
+  return svg;
+}
 
 function lineOf(label, index) {
   return {
     label,
     stroke: () => colourOf(index),
     width: 1.6,
-    dash: DASHES[Math.floor(index / COLOURS) % DASHES.length],
+    cap: "round",
+    dash: dashOf(index),
     points: { show: false },
     spanGaps: false,
   };
@@ -24,11 +43,41 @@ function lineOf(label, index) {
 function axis(extra) {
   return {
     stroke: () => css("soft"),
-    font: "12px system-ui, sans-serif",
+    font: FONT,
     grid: { stroke: () => css("grid"), width: 1 },
     ticks: { show: false },
     ...extra,
   };
+}
+
+/** The height of a name beside a line, and the most room for names. */
+const NAME = 13;
+const MOST_ROOM = 90;
+
+/** The room for the names of lines at the right of a chart; none for one line, or for more names than there is height for. */
+function roomFor(labels) {
+  if (labels.length < 2 || labels.length * NAME > HEIGHT - 40) return 8;
+  const ctx = document.createElement("canvas").getContext("2d");
+  ctx.font = FONT;
+  return Math.min(MOST_ROOM, 10 + Math.max(...labels.map((label) => ctx.measureText(label).width)));
+}
+
+/** Writes the names of lines behind their ends, moved apart where they would overlap. */
+function nameLines(plot, labels, numbers) {
+  if (roomFor(labels) === 8) return;
+  const { ctx, bbox, data } = plot;
+  const scale = devicePixelRatio;
+  const names = labels.map((label, index) => ({ label, number: numbers[index], y: plot.valToPos(data[index + 1].findLast((value) => value !== null) ?? 0, "y", true) }));
+  names.sort((a, b) => a.y - b.y);
+  names.forEach((name, index) => { name.y = Math.max(name.y, index ? names[index - 1].y + NAME * scale : bbox.top); });
+  names.reverse().forEach((name, index) => { name.y = Math.min(name.y, index ? names[index - 1].y - NAME * scale : bbox.top + bbox.height); });
+  ctx.save();
+  Object.assign(ctx, { font: FONT.replace("12", 12 * scale), textAlign: "left", textBaseline: "middle" });
+  for (const { label, number, y } of names) {
+    ctx.fillStyle = colourOf(number);
+    ctx.fillText(label, bbox.left + bbox.width + 6 * scale, y, (MOST_ROOM - 8) * scale);
+  }
+  ctx.restore();
 }
 
 /** Shades what lies after the cursor of the page, and draws the cursor. */
@@ -49,11 +98,12 @@ function drawLater(plot, cursor) {
   ctx.restore();
 }
 
-/** A chart over time in `place`. `limits` bound the y axis; `cursor` gives the time of the page; `onPick` receives a time. */
-export function timeChart(place, { labels, colours, data, unit, limits, range, cursor, onPick }) {
+/** A chart over time in `place`. `numbers` are those of the lines' looks; `limits` bound the y axis; `cursor` gives the time of the page; `onPick` receives a time. */
+export function timeChart(place, { labels, numbers, data, limits, range, cursor, onPick }) {
   const options = {
     width: Math.max(200, place.clientWidth),
-    height: 190,
+    height: HEIGHT,
+    padding: [null, roomFor(labels), null, null],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: false, range }, y: { range: (_, low, high) => limits(low ?? 0, high ?? 1) } },
@@ -61,8 +111,8 @@ export function timeChart(place, { labels, colours, data, unit, limits, range, c
       axis({ size: 28, values: (_, ticks) => ticks.map((tick) => `${short(tick)} s`), space: 60 }),
       axis({ size: 52, values: (_, ticks) => ticks.map(compact), space: 32 }),
     ],
-    series: [{}, ...labels.map((label, index) => lineOf(label, colours[index]))],
-    hooks: { draw: [(plot) => drawLater(plot, cursor)] },
+    series: [{}, ...labels.map((label, index) => lineOf(label, numbers[index]))],
+    hooks: { draw: [(plot) => drawLater(plot, cursor), (plot) => nameLines(plot, labels, numbers)] },
   };
   const plot = new uPlot(options, data, place);
   plot.over.addEventListener("click", (event) => onPick(plot.posToVal(event.offsetX, "x")));
@@ -74,8 +124,7 @@ export function timeChart(place, { labels, colours, data, unit, limits, range, c
     note.textContent =
       row === null || row === undefined || plot.cursor.left < 0
         ? ""
-        : [`${short(data[0][row])} s`, ...labels.slice(0, 6).map((label, i) => `${label} ${short(data[i + 1][row] ?? NaN)}`)].join(" · ") +
-          (unit ? ` ${unit}` : "");
+        : [`${short(data[0][row])} s`, ...labels.slice(0, 6).map((label, i) => `${label} ${short(data[i + 1][row] ?? NaN)}`)].join(" · ");
   };
   plot.over.addEventListener("mousemove", () => requestAnimationFrame(plot.setCursorNote));
   plot.over.addEventListener("mouseleave", () => requestAnimationFrame(plot.setCursorNote));
@@ -100,7 +149,7 @@ export function phasePlot(canvas, { x, y, at, until, labels, colour, highest }) 
   const [left, bottom, size] = [46, side - 34, side - 72];
   const px = (value) => left + (value / most) * size;
   const py = (value) => bottom - (value / most) * size;
-  ctx.font = "12px system-ui, sans-serif";
+  ctx.font = FONT;
   ctx.strokeStyle = css("grid");
   ctx.fillStyle = css("soft");
   for (let step = 0; step <= 4; step += 1) {

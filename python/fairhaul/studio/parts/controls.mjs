@@ -23,7 +23,7 @@ function labelled(label, control, output = null, help = null) {
 
 /** A slider. `textOf` gives the text of a position, `text` that of the value, which may lie between two positions; `onMove` receives the position while it is dragged and after. */
 export function slider({ label, name, key, value, min, max, step = 1, textOf, text = textOf(value), onMove, help }) {
-  const output = element("output", {}, text);
+  const output = element("output", { "aria-live": "off" }, text); // the slider itself has the value
   const control = element("input", {
     type: "range", min, max, step, value, "data-key": key, "aria-label": name ?? label, "aria-valuetext": text,
   });
@@ -54,11 +54,22 @@ export function field({ label, name, key, value, placeholder, help, onGive }) {
 
 export const button = (text, onClick, attributes = {}) => element("button", { type: "button", click: onClick, ...attributes }, text);
 
-/** Puts new children into `place`, and the focus back to the control with the same key. */
+/** Puts new children into `place`, and the focus back. */
 export function replaceChildren(place, ...children) {
-  const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   const open = new Set([...place.querySelectorAll("details[open]")].map((it) => it.dataset.key));
-  place.replaceChildren(...children);
-  for (const details of place.querySelectorAll("details")) details.open ||= open.has(details.dataset.key);
-  if (key) place.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
+  keepingFocus(place, () => {
+    place.replaceChildren(...children);
+    for (const details of place.querySelectorAll("details")) details.open ||= open.has(details.dataset.key);
+  });
+}
+
+/** Draws the content of `place` anew; the focus is then on the control with the same key, or on the one that took its place. */
+export function keepingFocus(place, draw) {
+  const controls = () => [...place.querySelectorAll(":is(a, button, input, select, summary, textarea)[data-key]")];
+  const before = controls().indexOf(document.activeElement);
+  const key = document.activeElement?.dataset.key;
+  draw();
+  if (before < 0) return;
+  const after = controls();
+  (after.find((it) => it.dataset.key === key) ?? after[Math.min(before, after.length - 1)])?.focus({ preventScroll: true });
 }

@@ -78,10 +78,10 @@ export function drawPackets(canvas, packets, scenario, flows, at, window) {
     if (packet.to !== null ? packet.to <= at : at > packet.from + packet.oneWay * 4) continue;
     const { x, isQueued } = placeOf(packet, at);
     if (isQueued) queued.push(packet);
-    else dot(ctx, x * width, packet.isAck ? y + 14 : y, packet);
+    else dot(ctx, x * width, packet.isAck ? y + 14 : y, packet, flows);
   }
-  drawQueue(ctx, width, height, queued.sort((a, b) => (a.to ?? Infinity) - (b.to ?? Infinity)));
-  return { queued: queued.length, drops };
+  drawQueue(ctx, width, height, queued.sort((a, b) => (a.to ?? Infinity) - (b.to ?? Infinity)), flows);
+  return { queued: flows.map((flow) => queued.filter((packet) => packet.flow === flow).length), drops };
 }
 
 function drawWires(ctx, width, height, scenario, flows, laneOf) {
@@ -113,28 +113,41 @@ function drawWires(ctx, width, height, scenario, flows, laneOf) {
 }
 
 /** The queue in order of departure, next to leave first at the right; as many as there is room for. */
-function drawQueue(ctx, width, height, queued) {
+function drawQueue(ctx, width, height, queued, flows) {
   const room = (LINK - QUEUE) * width + 4;
   const size = queued.length > 60 ? 4 : 7;
   const columns = Math.max(1, Math.floor(room / (size + 2)));
   const rows = Math.floor((height - 76) / (size + 2));
   queued.slice(0, columns * rows).forEach((packet, index) => {
-    ctx.fillStyle = colourOf(packet.flow);
     const [column, row] = [index % columns, Math.floor(index / columns)];
-    ctx.fillRect(LINK * width - 4 - (column + 1) * (size + 2), height - 18 - (row + 1) * (size + 2), size, size);
+    shape(ctx, LINK * width - 4 - (column + 1) * (size + 2), height - 18 - (row + 1) * (size + 2), size, packet.flow, flows);
   });
   ctx.fillStyle = css("ink");
   ctx.textAlign = "center";
   ctx.fillText(`${queued.length}`, ((QUEUE + LINK) / 2) * width - 6, 40);
 }
 
-function dot(ctx, x, y, packet) {
-  ctx.fillStyle = colourOf(packet.flow);
+/** A packet: each flow of the view has a shape, a square, a disc, a triangle or a diamond. */
+function shape(ctx, left, top, size, flow, flows) {
+  const [right, bottom, middle, centre] = [left + size, top + size, top + size / 2, left + size / 2];
+  const corners = [
+    [[left, top], [right, top], [right, bottom], [left, bottom]], null, [[centre, top], [right, bottom], [left, bottom]],
+    [[centre, top], [right, middle], [centre, bottom], [left, middle]],
+  ][flows.indexOf(flow)];
+  ctx.fillStyle = colourOf(flow);
+  ctx.beginPath();
+  if (corners) corners.forEach(([x, y]) => ctx.lineTo(x, y));
+  else ctx.arc(centre, middle, size / 2, 0, 2 * Math.PI);
+  ctx.fill();
+}
+
+function dot(ctx, x, y, packet, flows) {
   if (packet.isAck) {
+    ctx.fillStyle = colourOf(packet.flow);
     ctx.fillRect(x - 1, y - 4, 2, 8);
     return;
   }
-  ctx.fillRect(x - 4, y - 4, 8, 8);
+  shape(ctx, x - 4, y - 4, 8, packet.flow, flows);
   if (packet.isAgain) {
     ctx.strokeStyle = css("ink");
     ctx.strokeRect(x - 5, y - 5, 10, 10);

@@ -45,7 +45,10 @@ export function makePacketView(place, { current }) {
     const at = from + part * ROUND_TRIPS * length;
     const { queued, drops } = drawPackets(canvas, packets, scenario, flows, at, length * 0.4);
     const missing = shown.isFull ? " The trace is full; later packets are missing." : "";
-    note.textContent = `${at.toFixed(4)} s: ${queued} packets wait in the queue, ${drops} dropped in this view.${missing}`;
+    const each = flows.length > 1 ? ` (${flows.map((flow, index) => `${scenario.flows[flow].name} ${queued[index]}`).join(", ")})` : "";
+    // While packets are played, the numbers change too fast to be read out.
+    note.setAttribute("aria-live", frame ? "off" : "polite");
+    note.textContent = `${at.toFixed(4)} s: ${queued.reduce((sum, count) => sum + count, 0)} packets wait in the queue${each}, ${drops} dropped in this view.${missing}`;
     scrub.setAttribute("aria-valuetext", `${short(at)} s`);
   };
   const pause = () => {
@@ -82,7 +85,7 @@ export function makePacketView(place, { current }) {
     element("div", { class: "transport" }, loading, play, button("◂", () => step(-1), { "aria-label": "Step packets back" }),
       button("▸", () => step(1), { "aria-label": "Step packets forward" }), scrub),
     speed, note, element("div", { class: "wire" }, canvas),
-    element("p", { class: "note" }, "Squares are data packets, a frame marks a retransmission, bars on the dotted line are acknowledgements, crosses are drops. Positions on a wire are drawn from the times of the packet trace."),
+    element("p", { class: "note" }, "Filled shapes are data packets, one shape for each flow; a frame marks a retransmission, bars on the dotted line are acknowledgements, crosses are drops. Positions on a wire are drawn from the times of the packet trace."),
   );
   return {
     forget: () => {

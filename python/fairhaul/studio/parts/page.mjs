@@ -1,11 +1,11 @@
 // The page: lessons, set-ups, results, time, and the address that holds all of it.
-import { button, element } from "./controls.mjs";
+import { button, element, keepingFocus, replaceChildren } from "./controls.mjs";
 import { openEngine } from "./engine.mjs";
 import { drawForm } from "./form.mjs";
 import { packed, unpacked, unzipped } from "./link.mjs";
 import { makePacketView } from "./packetview.mjs";
 import { secondsOf } from "./quantity.mjs";
-import { drawResults } from "./results.mjs";
+import { drawResults, headlineOf } from "./results.mjs";
 import { makeSetup } from "./setup.mjs";
 import { makeTransport } from "./transport.mjs";
 
@@ -71,14 +71,23 @@ function changed(page, setup) {
   page.packets.forget();
   drawAll(page);
   document.body.dataset.state = page.setups.some((it) => it.isRunning) ? "running" : page.setups.some((it) => it.isDraft) ? "draft" : "ready";
-  if (!setup.isDraft) remember(page);
+  if (setup.isDraft) return;
+  remember(page);
+  announce(page);
+}
+
+/** Says to a screen reader what came out of all runs, once all are done. */
+function announce(page) {
+  if (document.body.dataset.state !== "ready") return;
+  const results = page.setups.map((setup) => (setup.mistakes.length ? setup.mistakes.join(" ") : headlineOf(setup)));
+  at("announced").textContent = results.map((text, index) => (results.length === 1 ? text : `Set-up ${"AB"[index]}: ${text}`)).join(". ");
 }
 
 function drawAll(page) {
   const places = page.setups.map((_, index) => at("results").children[index] ?? at("results").appendChild(element("section", { "aria-label": `Results ${"AB"[index]}` })));
   while (at("results").children.length > page.setups.length) at("results").lastChild.remove();
   at("results").dataset.count = page.setups.length;
-  drawResults(places, page.setups, page.view);
+  keepingFocus(at("results"), () => drawResults(places, page.setups, page.view));
   page.packets.announce();
 }
 
@@ -111,11 +120,11 @@ function drawPanel(page) {
 
 function drawTabs(page) {
   const isPair = page.setups.length === 2;
-  const tabs = page.setups.map((_, index) => button(`Set-up ${"AB"[index]}`, () => select(page, index), { "aria-pressed": String(index === page.selected) }));
+  const tabs = page.setups.map((_, index) => button(`Set-up ${"AB"[index]}`, () => select(page, index), { "aria-pressed": String(index === page.selected), "data-key": `set-up-${index}` }));
   const other = isPair
-    ? button("Remove B", () => dropSecond(page))
-    : button("Compare with a second set-up", () => addSecond(page));
-  at("tabs").replaceChildren(...(isPair ? tabs : []), other);
+    ? button("Remove B", () => dropSecond(page), { "data-key": "other" })
+    : button("Compare with a second set-up", () => addSecond(page), { "data-key": "other" });
+  replaceChildren(at("tabs"), ...(isPair ? tabs : []), other);
 }
 
 function select(page, index) {
@@ -193,6 +202,11 @@ function prepare(page) {
   at("copy-file").addEventListener("click", () => copy(current().text, "The scenario file is copied."));
   at("copy-command").addEventListener("click", () => copy(command(current().text), "The command is copied."));
   at("copy-link").addEventListener("click", () => copy(location.href, "The link is copied."));
+  // The fragment of the address is the state of the page, so it does not follow this link.
+  at("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    at("stage").focus();
+  });
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth === width) return;

@@ -1,6 +1,7 @@
 // The results of a set-up: its headline, its table and its charts.
-import { MOST_LINES, colourOf, phasePlot, timeChart } from "./charts.mjs";
+import { MOST_LINES, colourOf, phasePlot, pieceOf, timeChart } from "./charts.mjs";
 import { element } from "./controls.mjs";
+import { nameOf, numbersOf } from "./numbers.mjs";
 import { asTime, short } from "./quantity.mjs";
 import { measuredOf } from "./series.mjs";
 import { ENOUGH_LOSS_EVENTS } from "./stationary.mjs";
@@ -37,53 +38,56 @@ function drawOne(place, setup, { view, limits, end, name, isAlone }) {
   const head = element("div");
   place.append(head);
   if (!isAlone) head.append(element("h2", {}, `${name}: ${setup.resolved?.title ?? ""}`));
-  head.append(element("p", { class: "status", role: "status" }, statusOf(setup)));
+  head.append(element("p", { class: "status" }, statusOf(setup)));
   if (setup.mistakes.length) head.append(element("ul", { class: "mistakes" }, ...setup.mistakes.map((line) => element("li", {}, line))));
   if (!setup.series) return;
   const charts = element("div");
   place.append(tableOf(setup, limits.goodput), charts);
-  drawCharts(charts, setup, { view, limits, end });
+  drawCharts(charts, setup, { view, limits, end, name });
 }
 
-function drawCharts(place, setup, { view, limits, end }) {
+/** A chart over time with its caption, its name for a screen reader, and its numbers. `name` is that of the set-up. */
+function drawChart(place, { name, kind, caption, title, chart, view, end }) {
+  const picture = element("div", { role: "img", "aria-label": nameOf(title, chart.labels, chart.data.slice(1)) });
+  const numbers = numbersOf({
+    key: `${name}-${kind}-numbers`, title, labels: chart.labels, data: chart.data,
+    isOpen: (key) => !!view.open?.has(key),
+    onToggle: (key, isOpen) => (view.open ??= new Set())[isOpen ? "add" : "delete"](key),
+  });
+  place.append(element("figure", { "data-chart": kind }, element("figcaption", {}, caption), picture, numbers));
+  view.plots.push(timeChart(picture, { ...chart, range: () => [0, end], cursor: () => ({ at: view.at, isPast: view.isPlaying }), onPick: view.onPick }));
+}
+
+function drawCharts(place, setup, { view, limits, end, name }) {
   const { series, scenario } = setup;
   const flows = scenario.flows.map((_, index) => index).slice(0, MOST_LINES);
   const isShared = measuredOf(scenario).length > 1;
   for (const kind of KINDS.filter((it) => isShared || !it.isFairness)) {
     const lines = kind.isOne ? kind.lines(series) : flows.map((flow) => kind.lines(series)[flow]);
-    const figure = element("figure", { "data-chart": kind.name, role: "img", "aria-label": `${kind.title}, over time; the table above has the means` });
-    figure.append(element("figcaption", {}, kind.title));
-    place.append(figure);
-    view.plots.push(timeChart(figure, {
-      labels: kind.isOne ? [kind.name === "queue" ? series.queues[0].name : "Jain's index"] : flows.map((flow) => scenario.flows[flow].name),
-      colours: kind.isOne ? [0] : flows,
-      data: [series[kind.at], ...lines],
-      limits: () => [0, limits[kind.name]],
-      range: () => [0, end],
-      cursor: () => ({ at: view.at, isPast: view.isPlaying }),
-      onPick: view.onPick,
-    }));
+    const labels = kind.isOne ? [kind.name === "queue" ? series.queues[0].name : "Jain's index"] : flows.map((flow) => scenario.flows[flow].name);
+    const chart = { labels, numbers: kind.isOne ? [0] : flows, data: [series[kind.at], ...lines], limits: () => [0, limits[kind.name]] };
+    drawChart(place, { name, kind: kind.name, caption: kind.title, title: kind.title, chart, view, end });
   }
   if (scenario.flows.length >= 2) drawPhase(place, setup, view, limits);
-  drawGauges(place, setup, view, end);
+  drawGauges(place, setup, view, end, name);
 }
 
 /** What the queue and the controllers report of themselves, such as the average of RED; drawn when it is opened. */
-function drawGauges(place, { series, scenario }, view, end) {
-  const queue = series.gauges.map(({ name, at, values }) => ({ name, of: "the queue", at, labels: [name], colours: [0], lines: [values] }));
+function drawGauges(place, { series, scenario }, view, end, setup) {
+  const queue = series.gauges.map(({ name, at, values }) => ({ name, of: "the queue", at, labels: [name], numbers: [0], lines: [values] }));
   const controllers = series.flowGauges.map(({ name, flows, lines }) => {
     const shown = flows.filter((flow) => flow < MOST_LINES);
     const labels = shown.map((flow) => scenario.flows[flow].name);
-    return { name, of: "the controllers", at: series.at, labels, colours: shown, lines: lines.slice(0, shown.length) };
+    return { name, of: "the controllers", at: series.at, labels, numbers: shown, lines: lines.slice(0, shown.length) };
   });
-  drawFolded(place, `Gauges of the queue (${scenario.links[0].queue?.kind})`, queue, "showsGauges", view, end);
-  drawFolded(place, "Gauges of the controllers", controllers.filter((it) => it.lines.length), "showsControllers", view, end);
+  drawFolded(place, `Gauges of the queue (${scenario.links[0].queue?.kind})`, queue, "showsGauges", view, end, setup);
+  drawFolded(place, "Gauges of the controllers", controllers.filter((it) => it.lines.length), "showsControllers", view, end, setup);
 }
 
 /** Charts that are drawn when they are opened, which `view[key]` remembers. */
-function drawFolded(place, summary, gauges, key, view, end) {
+function drawFolded(place, summary, gauges, key, view, end, setup) {
   if (!gauges.length) return;
-  const charts = element("details", { open: view[key] }, element("summary", {}, summary));
+  const charts = element("details", { open: view[key] }, element("summary", { "data-key": `${setup}-${key}` }, summary));
   charts.addEventListener("toggle", () => {
     if (charts.open === !!view[key]) return;
     view[key] = charts.open;
@@ -91,14 +95,9 @@ function drawFolded(place, summary, gauges, key, view, end) {
   });
   place.append(charts);
   if (!view[key]) return;
-  for (const { name, of, at, labels, colours, lines } of gauges) {
-    const figure = element("figure", { "data-chart": name, role: "img", "aria-label": `${name} of ${of}, over time` }, element("figcaption", {}, name));
-    charts.append(figure);
-    view.plots.push(timeChart(figure, {
-      labels, colours, data: [at, ...lines],
-      limits: (low, high) => [Math.min(0, low), high > low ? high + (high - low) * 0.05 : high + 1], range: () => [0, end],
-      cursor: () => ({ at: view.at, isPast: view.isPlaying }), onPick: view.onPick,
-    }));
+  const limits = (low, high) => [Math.min(0, low), high > low ? high + (high - low) * 0.05 : high + 1];
+  for (const { name, of, at, labels, numbers, lines } of gauges) {
+    drawChart(charts, { name: setup, kind: name, caption: name, title: `${name} of ${of}`, chart: { labels, numbers, data: [at, ...lines], limits }, view, end });
   }
 }
 
@@ -106,7 +105,7 @@ function drawPhase(place, setup, view, limits) {
   const { series, scenario } = setup;
   const last = scenario.flows.length - 1;
   const names = [scenario.flows[0].name, scenario.flows[last].name];
-  const canvas = element("canvas", { role: "img", "aria-label": `Throughput of ${names[0]} against that of ${names[1]} over time` });
+  const canvas = element("canvas", { role: "img", "aria-label": `Throughput of ${names[0]} against that of ${names[1]} over time; the chart of throughputs has the numbers` });
   const figure = element("figure", { "data-chart": "phase" }, element("figcaption", {}, "Phase plot: throughputs, equal on the dashed line"), canvas);
   place.append(figure);
   const draw = () => phasePlot(canvas, {
@@ -131,10 +130,9 @@ function tableOf(setup, mostRate) {
   const rows = scenario.flows.slice(0, MOST_LINES).map((flow, index) => {
     // A preview ends before the time in which figures are taken.
     const { mbps, loss } = isDraft ? { mbps: NaN, loss: NaN } : series.flows[index];
-    const spot = element("span", { class: "spot", style: `background: ${colourOf(index)}` });
     const bar = element("i", { style: `width: ${(100 * (mbps || 0)) / mostRate}%; background: ${colourOf(index)}` });
     return element(
-      "tr", {}, element("th", { scope: "row" }, spot, flow.name), element("td", {}, flow.controller ?? flow.traffic.kind),
+      "tr", {}, element("th", { scope: "row" }, pieceOf(index), flow.name), element("td", {}, flow.controller ?? flow.traffic.kind),
       element("td", {}, `${short(flow.rtt_s * 1e3)}`), element("td", { class: "rate" }, short(mbps)),
       element("td", { class: "bar" }, bar), element("td", {}, short(loss * 100)),
     );
@@ -142,10 +140,11 @@ function tableOf(setup, mostRate) {
   const head = ["Flow", "Controller", "RTT, ms", "Mbit/s", "", "Loss, %"].map((text) => element("th", text ? { scope: "col" } : { class: "bar" }, text));
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
   const doubt = isDraft ? "" : doubtOf(setup);
-  return element("div", { class: "table" }, element("p", { class: "headline" }, headlineOf(setup)), doubt, table);
+  return element("div", { class: "table", tabindex: 0, role: "region", "aria-label": "Flows" }, element("p", { class: "headline" }, headlineOf(setup)), doubt, table);
 }
 
-function headlineOf({ series, scenario, resolved, isDraft }) {
+/** The result of a run in a line. */
+export function headlineOf({ series, scenario, resolved, isDraft }) {
   if (isDraft) return `Preview: the first ${asTime(scenario.duration_s)} of ${asTime(resolved.duration_s)}. The figures follow after the whole run.`;
   const parts = [`${series.dropped} packets dropped`];
   const measured = measuredOf(scenario).map((flow) => series.flows[flow].mbps);

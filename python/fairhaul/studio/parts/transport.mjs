@@ -11,7 +11,7 @@ export function makeTransport(place, { timeline, onTime }) {
   const scrub = element("input", {
     type: "range", min: 0, max: 1000, step: 1, value: 1000, "aria-label": "Time", input: () => show((scrub.value / 1000) * timeline().end),
   });
-  const output = element("output", {}, "whole run");
+  const output = element("output", { "aria-live": "off" }, "whole run");
   const play = button("Play", () => (frame ? pause() : begin()), { "aria-label": "Play", class: "play" });
 
   const show = (time, fromScrub = true) => {

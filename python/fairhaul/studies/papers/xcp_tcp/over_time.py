@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from fairhaul.figures import charts
-from fairhaul.figures.charts import Curve, Look
+from fairhaul.figures.charts import Curve, Look, flow_look
 from fairhaul.figures.figure import Figure
 from fairhaul.figures.look import colour
 from fairhaul.statistics.estimate import Estimate
@@ -192,7 +192,7 @@ def _lines(results: Results, key: Key) -> list[Curve]:
         plain = Look(label="", colour=colour(i), thin=True)
         peaks = curve(results, plain, {x: (key, f"{who} peak at {x}") for x in middles})
         bare = [{**row, "low": None, "high": None} for row in peaks.points]
-        look = Look(label=who, colour=colour(i))
+        look = flow_look(who, i)
         lines += [
             Curve(look=replace(plain, dash=(4, 4)), points=steps),
             Curve(look=plain, points=bare),
