@@ -2,12 +2,13 @@
 
 use super::fields::FlowKeys;
 use super::mistake::Notes;
+use super::program_flow;
 use super::reader::Key;
 use super::toml_tree::{Node, TomlValue};
 use crate::Traffic;
 
 /// The keys that describe sender, receiver and hosts.
-const REPLACED: [&str; 29] = [
+pub(super) const REPLACED: [&str; 29] = [
     "controller",
     "recovery",
     "initial_window",
@@ -40,8 +41,10 @@ const REPLACED: [&str; 29] = [
 ];
 const CONTROLLER: &str = "controller";
 const STACK: &str = "stack";
+const PROGRAM: &str = "program";
 
-fn replaced(keys: &FlowKeys) -> [&Key; REPLACED.len()] {
+/// The keys that are replaced.
+pub(super) fn replaced(keys: &FlowKeys) -> [&Key; REPLACED.len()] {
     [
         &keys.controller.key,
         &keys.recovery.key,
@@ -88,12 +91,14 @@ pub(super) fn stacked(keys: &FlowKeys, notes: &mut Notes) {
     }
 }
 
-/// A setting gives `key` of a flow: a stack takes the place of all that it replaces, and a controller that of a stack.
+/// A setting gives `key` of a flow: a stack or a program takes the place of all that it replaces, and a controller that of
+/// both.
 pub(super) fn make_room(flow: &mut Node, key: &str) {
     let TomlValue::Table(entries) = &mut flow.value else { return };
     match key {
-        STACK => entries.retain(|entry| !REPLACED.contains(&&*entry.key)),
-        CONTROLLER => entries.retain(|entry| entry.key != STACK),
+        STACK => entries.retain(|entry| !REPLACED.contains(&&*entry.key) && entry.key != PROGRAM),
+        CONTROLLER => entries.retain(|entry| ![STACK, PROGRAM].contains(&&*entry.key)),
+        PROGRAM => entries.retain(|entry| !program_flow::replaces(&entry.key)),
         _ => {}
     }
 }
