@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -214,23 +215,26 @@ def test_programs_end_with_the_run(folder: Path) -> None:
         wait_for(lambda: not here())
 
 
-def ordinary(file: Path, *words: str | Path) -> Any:
-    """Check a scenario in CI as an ordinary user does (docs/stacks.md)."""
-    options = ("--allow-programs", "--seeds", "1", *words)
-    return call("check", file, *options, before=ORDINARY, more={"HOME": str(file.parent)})
-
-
 @needs_kernel
 @pytest.mark.skipif(not QUINN.exists(), reason="`make stacks` builds the programs of quinn")
-def test_quinn_is_checked_in_the_lab_by_an_ordinary_user(folder: Path) -> None:
+def test_the_job_of_the_page_checks_quinn_as_an_ordinary_user(folder: Path) -> None:
+    page = (ROOT / "docs/stacks.md").read_text().partition("## Programs as a flow")[2]
+    file = folder / "programs.toml"
+    file.write_text(page.partition("```toml\n")[2].partition("```")[0])
+    (command,) = re.findall(r"- run: fairhaul (check programs\.toml .+)", page)
     shutil.copy(QUINN, folder / "quinn-transfer")
-    file = written(
-        folder, sender="./quinn-transfer send 2000000", receiver="./quinn-transfer receive"
-    )
     with locked():
-        done = ordinary(file, "--engine", "lab", "--junit", folder / "verdicts.xml")
+        # Of the 10 MB as much as the link carries in 3 s.
+        done = call(
+            *command.split(),
+            *("--set", "duration=3s"),
+            before=("env", "-C", str(folder), *ORDINARY),
+            more={"HOME": str(folder)},
+        )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert 'failures="0"' in (folder / "verdicts.xml").read_text()
+    verdicts = (folder / "verdicts.xml").read_text()
+    # Undecided where the machine is so busy that fewer than five runs are valid.
+    assert 'tests="1" failures="0"' in verdicts
 
 
 @needs_linux

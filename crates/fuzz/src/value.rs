@@ -182,8 +182,7 @@ impl Draw {
             }
             Accepts::Sysctls => sysctls(self.one(&[1, 2])),
             Accepts::Controller => self.controller(),
-            Accepts::Stack => unreachable!("a program without stacks refuses them, so none is drawn"),
-            Accepts::CommandLine => unreachable!("the simulator runs no programs, so none is drawn"),
+            Accepts::Stack | Accepts::CommandLine => unreachable!("the check has none, so none is drawn"),
             Accepts::Described(parameter) => self.parameter(parameter),
             Accepts::List(of) => Item::List((0..self.chance.below(4)).map(|_| self.accepted(of)).collect()),
             Accepts::Either(all) => match &all[self.place(all)] {

@@ -2,9 +2,7 @@
 
 use super::fields::FlowKeys;
 use super::mistake::Notes;
-use super::program_flow;
 use super::reader::Key;
-use super::toml_tree::{Node, TomlValue};
 use crate::Traffic;
 
 /// The keys that describe sender, receiver and hosts.
@@ -39,9 +37,6 @@ pub(super) const REPLACED: [&str; 29] = [
     "host",
     "connections",
 ];
-const CONTROLLER: &str = "controller";
-const STACK: &str = "stack";
-const PROGRAM: &str = "program";
 
 /// The keys that are replaced.
 pub(super) fn replaced(keys: &FlowKeys) -> [&Key; REPLACED.len()] {
@@ -88,18 +83,6 @@ pub(super) fn stacked(keys: &FlowKeys, notes: &mut Notes) {
     }
     if matches!(keys.traffic.value, Traffic::Cbr { .. }) {
         keys.stack.key.note("not possible with \"cbr\" traffic, which is datagrams alone", notes);
-    }
-}
-
-/// A setting gives `key` of a flow: a stack or a program takes the place of all that it replaces, and a controller that of
-/// both.
-pub(super) fn make_room(flow: &mut Node, key: &str) {
-    let TomlValue::Table(entries) = &mut flow.value else { return };
-    match key {
-        STACK => entries.retain(|entry| !REPLACED.contains(&&*entry.key) && entry.key != PROGRAM),
-        CONTROLLER => entries.retain(|entry| ![STACK, PROGRAM].contains(&&*entry.key)),
-        PROGRAM => entries.retain(|entry| !program_flow::replaces(&entry.key)),
-        _ => {}
     }
 }
 
