@@ -273,6 +273,11 @@ impl Flow {
         self.host.as_deref().is_some_and(|host| host.links() > 1)
     }
 
+    /// Whether Fairhaul knows its congestion control: a source of datagrams has none, and that of programs is theirs.
+    pub fn has_controller(&self) -> bool {
+        self.program.is_none() && !matches!(self.traffic, Traffic::Cbr { .. })
+    }
+
     /// The gauges of its controller; none if it sends without one.
     pub fn gauges(&self) -> &'static [Gauge] {
         if self.has_controller() { self.controller.entry.gauges } else { &[] }
