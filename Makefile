@@ -53,8 +53,8 @@ STUDIO_SOURCES := Cargo.toml Cargo.lock scripts/rustflags scripts/studio \
     $(shell find crates/units crates/cc crates/path crates/experiment crates/sim crates/web \( -path '*/src/*' -o -name Cargo.toml \) -type f)
 
 # What the transport stacks are built from.
-STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock scripts/rustflags scripts/stack-releases \
-    $(shell find stacks/quic stacks/quinn stacks/noq stacks/smoltcp crates/units crates/cc crates/stack \( -path '*/src/*' -o -name Cargo.toml -o -path 'stacks/quic/*' \) -type f)
+STACK_SOURCES := stacks/Cargo.toml stacks/Cargo.lock stacks/programs/Cargo.lock scripts/rustflags scripts/stack-releases \
+    $(shell find stacks/programs stacks/quic stacks/quinn stacks/noq stacks/smoltcp crates/units crates/cc crates/stack \( -path '*/src/*' -o -name Cargo.toml -o -path 'stacks/quic/*' \) -type f)
 STACKS := python/fairhaul/stacks
 # The old release that a test compares with the present one.
 FAULTY := smoltcp-0.13.1
@@ -97,6 +97,8 @@ $(STACKS)/.built: $(STACK_SOURCES)
 	cd stacks && RUSTFLAGS="$$(../scripts/rustflags) --cfg getrandom_backend=\"custom\"" cargo build --release --locked --quiet
 	mkdir -p $(STACKS)
 	cp stacks/target/release/libfairhaul_{quinn,noq,smoltcp}.so $(STACKS)
+	cd stacks/programs && RUSTFLAGS="$$(../../scripts/rustflags)" cargo build --release --locked --quiet
+	cp stacks/programs/target/release/quinn-transfer $(STACKS)
 	scripts/stack-releases $(FAULTY)
 	touch $@
 

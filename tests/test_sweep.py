@@ -155,10 +155,12 @@ def test_a_run_that_fails_costs_its_own_result_alone(
 
     prepared = RunPool._prepared
 
-    def breaks(pool: RunPool, scenario: fairhaul.Scenario, traced: int | None) -> object:
+    def breaks(
+        pool: RunPool, scenario: fairhaul.Scenario, traced: int | None, kept: Path | None
+    ) -> object:
         if scenario.seed == 2 and dict(scenario.variant)["flow.ours.controller"] == '"reno"':
             raise fairhaul.RunError(f"{scenario.title}: it broke")
-        return prepared(pool, scenario, traced)
+        return prepared(pool, scenario, traced, kept)
 
     monkeypatch.setattr(RunPool, "_prepared", breaks)
     assert sweep(tmp_path, "--seeds", "2") == 1

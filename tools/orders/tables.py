@@ -98,7 +98,7 @@ def spread_of(runs: Sequence[RunFigures]) -> Spread:
     return Spread(
         times_s=times,
         incomplete=len(flows) - len(times),
-        retransmitted=sum(flow["retransmits"] for flow in flows) / arrived,
+        retransmitted=sum(flow["retransmits"] or 0 for flow in flows) / arrived,
     )
 
 

@@ -21,5 +21,5 @@ def probed(_: Scenario, record: Record) -> dict[str, float]:
         "utilization": link["utilization"],
         "fairness": figures["fairness"]["jain"] or 0.0,
         "queue_s": link["queue_mean_s"] or 0.0,
-        "retransmits": float(sum(flow["retransmits"] for flow in figures["flows"])),
+        "retransmits": float(sum(flow["retransmits"] or 0 for flow in figures["flows"])),
     }

@@ -31,6 +31,7 @@ pub use scenario::host::{HostSettings, SharedSender};
 pub use scenario::kernel_only::RUNS_WITH;
 pub use scenario::kernel_release::KernelRelease;
 pub use scenario::plan::{NextTransfer, Transfer, plan, plan_while};
+pub use scenario::program_pair::ProgramPair;
 pub use scenario::receiver_clock::ReceiverClock;
 pub use scenario::sender::{
     Growth, Hold, HostPacing, OnTimeout, Profile, Recovery, Restart, Rto, SearchVariant, SlowStart, Sockbuf,

@@ -92,7 +92,8 @@ impl Draw {
     /// The keys of a table, in its order: required keys, and some optional ones.
     pub fn table(&mut self, shape: &Shape, skipped: &[&str]) -> Keys {
         let mut keys = Keys::default();
-        let is_drawn = |field: &&Field| !skipped.contains(&field.name) && field.name != "stack";
+        let is_drawn =
+            |field: &&Field| !skipped.contains(&field.name) && !["stack", "program"].contains(&field.name);
         for field in shape.fields.iter().filter(is_drawn) {
             let required = matches!(field.fallback, Fallback::Required);
             let density = self.density;
@@ -181,7 +182,7 @@ impl Draw {
             }
             Accepts::Sysctls => sysctls(self.one(&[1, 2])),
             Accepts::Controller => self.controller(),
-            Accepts::Stack => unreachable!("a program without stacks refuses them, so none is drawn"),
+            Accepts::Stack | Accepts::CommandLine => unreachable!("the check has none, so none is drawn"),
             Accepts::Described(parameter) => self.parameter(parameter),
             Accepts::List(of) => Item::List((0..self.chance.below(4)).map(|_| self.accepted(of)).collect()),
             Accepts::Either(all) => match &all[self.place(all)] {

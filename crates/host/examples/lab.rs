@@ -39,7 +39,7 @@ mod laboratory {
         };
         let settings: Vec<(String, String)> = arguments.map(split).collect();
         let scenario = read(&text, &file, &settings).map_err(|mistakes| mistakes.to_string())?.base;
-        let answer = run(&scenario, &KernelNames::new(), None).map_err(|error| error.to_string())?;
+        let answer = run(&scenario, &KernelNames::new(), None, None).map_err(|error| error.to_string())?;
         print(&scenario, &answer);
         Ok(())
     }

@@ -94,10 +94,20 @@ pub fn respond_to(text: &str, mut inherited: Inherited) -> ExitCode {
 pub enum LinuxRequest {
     /// A question, which has no network.
     Ready,
-    /// A run of a scenario, with the number of a flow whose packets are traced.
-    Run(Scenario, Option<u32>),
+    /// A run of a scenario.
+    Run(Box<SimulatedRun>),
     /// A program at the sender of the flow with this number.
     Shell(Scenario, u32),
+}
+
+/// A run in the engine `linux`, as far as its network goes.
+pub struct SimulatedRun {
+    /// What is run.
+    pub scenario: Scenario,
+    /// The number of a flow whose packets are traced.
+    pub traced: Option<u32>,
+    /// Flows whose packets are captured, each with a folder.
+    pub captures: Vec<(u32, PathBuf)>,
 }
 
 /// Reads the scenario of a request.
@@ -106,7 +116,12 @@ pub enum LinuxRequest {
 /// It has no network, or its scenario has mistakes.
 pub fn linux_request(text: &str) -> Result<LinuxRequest> {
     match parsed(text)?.request {
-        HostRequest::Lab(run) => Ok(LinuxRequest::Run(run.scenario.read()?, run.trace)),
+        HostRequest::Lab(run) => {
+            let scenario = run.scenario.read()?;
+            let captures = run.programs.map(|programs| programs.captures(&scenario));
+            let captures = captures.unwrap_or_default();
+            Ok(LinuxRequest::Run(Box::new(SimulatedRun { scenario, traced: run.trace, captures })))
+        }
         HostRequest::Shell(shell) => {
             let scenario = shell.scenario.read()?;
             let number = lab::shell::number(&scenario, &shell.host)?;

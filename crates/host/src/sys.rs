@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
 pub mod cgroups;
+pub mod confine;
 pub mod ethtool;
 pub mod packet_socket;
 pub mod simulated;

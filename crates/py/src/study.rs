@@ -154,6 +154,11 @@ impl Scenario {
         self.question.flows.iter().any(|flow| flow.controller.is_users_code())
     }
 
+    /// Whether a run of it starts programs on this machine.
+    fn has_programs(&self) -> bool {
+        self.question.flows.iter().any(|flow| flow.program.is_some())
+    }
+
     /// An estimate of what a run of it needs, by name.
     fn estimate(&self) -> [(&'static str, f64); 8] {
         let CostEstimate { flows, transfers, rows, packets, waiting, in_flight, bytes, seconds } =

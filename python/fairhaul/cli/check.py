@@ -10,7 +10,13 @@ import click
 from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
-from fairhaul.cli.options import Overrides, controller_option, profile_option, set_option
+from fairhaul.cli.options import (
+    Overrides,
+    controller_option,
+    profile_option,
+    programs_option,
+    set_option,
+)
 from fairhaul.cli.study import Work, say, study
 
 if TYPE_CHECKING:
@@ -32,6 +38,7 @@ NOT_MET = "not-met"
 @kernel_option
 @set_option
 @controller_option
+@programs_option
 @option(
     "--seeds N",
     "Run each scenario with N seeds, counted up from its own; fewer than 5 decide nothing.",

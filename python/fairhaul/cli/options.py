@@ -72,6 +72,24 @@ controller_option = option(
     callback=_known,
     expose_value=False,
 )
+
+
+def _programs(context: click.Context, _option: click.Parameter, given: bool) -> None:
+    """Let the scenarios of a command start programs."""
+    if given:
+        from fairhaul.scenario.read import allow_programs
+
+        context.with_resource(allow_programs())
+
+
+programs_option = click.option(
+    "--allow-programs",
+    is_flag=True,
+    help="Start the programs that scenarios name (docs/stacks.md), as this user and without "
+    "rights; without it such scenarios are refused.",
+    callback=_programs,
+    expose_value=False,
+)
 json_option = flag("--json", "Print one JSON object instead of text.", name="json_")
 
 

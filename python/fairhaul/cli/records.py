@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Then = Callable[[int, Record], None]
 
 
+# What programs write in a run is in this directory of its own.
+PROGRAMS = "programs"
 # What is stored is the whole record.
 OF = "record"
 
@@ -173,8 +175,8 @@ def _refuse_if_impossible(plan: Sequence[PlannedRun]) -> None:
         refuse_if_impossible(engine, [plan[index].scenario for index in own])
 
 
-def _run(plan: Sequence[PlannedRun], then: Then, ways: Ways) -> None:
-    """Run a plan, one engine after the other."""
+def _run(plan: Sequence[PlannedRun], then: Then, ways: Ways, kept: Sequence[Path] = ()) -> None:
+    """Run a plan, one engine after the other; `kept`: for each run, where files of programs go."""
     from fairhaul.cli.watch import watched
     from fairhaul.runs.runs import for_each
 
@@ -195,6 +197,7 @@ def _run(plan: Sequence[PlannedRun], then: Then, ways: Ways) -> None:
                 on_progress=on_progress,
                 trace=ways.traced and ways.traced[0],
                 engine=engine,
+                kept=[kept[index] for index in own] if kept else (),
             )
 
 
@@ -226,7 +229,8 @@ def _write_all(plan: Sequence[PlannedRun], out: Path, done: dict[int, Case], way
         if done:
             click.echo(f"fairhaul: {len(done)} of {len(plan)} runs are complete already", err=True)
         left += [index for index in range(len(plan)) if index not in done]
-        _run([plan[index] for index in left], keep, ways)
+        kept = [draft / places[index] / PROGRAMS for index in left]
+        _run([plan[index] for index in left], keep, ways, kept)
 
 
 def _keys_of(plan: Sequence[PlannedRun]) -> list[str]:

@@ -16,6 +16,7 @@ from fairhaul.cli.options import (
     controller_option,
     grain_option,
     profile_option,
+    programs_option,
     read_all,
     seeds_option,
     set_option,
@@ -41,6 +42,7 @@ out_option = option(
 @kernel_option
 @set_option
 @controller_option
+@programs_option
 @profile_option
 @grain_option
 @seeds_option

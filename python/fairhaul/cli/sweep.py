@@ -17,6 +17,7 @@ from fairhaul.cli.options import (
     controller_option,
     grain_option,
     profile_option,
+    programs_option,
     read_all,
     set_option,
     view_options,
@@ -78,6 +79,7 @@ class Seeds(click.ParamType["int | None"]):
 )
 @view_options
 @controller_option
+@programs_option
 @profile_option
 @study("sweep", "out/NAME, the name of the file")
 def sweep(  # noqa: PLR0913, PLR0917

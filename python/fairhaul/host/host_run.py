@@ -7,10 +7,12 @@ import os
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
 from fairhaul._core import RunError, Scenario, Stopped
+from fairhaul.host import programs
 from fairhaul.host.process import OnEvent, Refused, ask, ignored
 
 if TYPE_CHECKING:
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
 class HostRun(ABC):
     """A run of a scenario by `fairhaul-host`, with the interface of a run in the simulator."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        """Prepare a run; nothing happens yet."""
+    def __init__(self, scenario: Scenario, kept: Path | None = None) -> None:
+        """Prepare a run; nothing happens yet. `kept`: a directory for the files of programs."""
         self.notes: dict[str, Any] = {}
         """After `run`: what is known of a run with a kernel, such as `trust` and `kernel`."""
-        self._scenario = scenario
+        self._scenario, self._kept = scenario, kept
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
 
@@ -65,6 +67,7 @@ class HostRun(ABC):
         with os.fdopen(os.memfd_create("record"), "rb") as record:
             number = record.fileno()
             place = {"scenario": written(self._scenario), "record": f"/proc/self/fd/{number}"}
+            place |= programs.request(self._scenario, self._kept)
             try:
                 answer = ask({**request, **place}, on_event, started=start, descriptors=[number])
             except RunError:
@@ -115,9 +118,9 @@ def opened(
         terminal = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 3) for stream in (0, 1)]
     except OSError as error:
         raise Refused(f"the program requires standard input and output: {error.strerror}") from None
-    programs = {"command": list(command), "receivers": list(receivers), "terminal": terminal}
+    words = {"command": list(command), "receivers": list(receivers), "terminal": terminal}
     try:
-        done: ShellResult = ask({**request, **programs}, on_event, descriptors=terminal)
+        done: ShellResult = ask({**request, **words}, on_event, descriptors=terminal)
         return done
     finally:
         for descriptor in terminal:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
@@ -161,9 +162,18 @@ class Run(HostRun):
     cpu_s = 0.0
     """After `run`: the processor time of the program."""
 
-    def __init__(self, scenario: Scenario, used: Program, traced: int | None = None) -> None:
-        """Prepare a run; nothing happens yet. `traced`: the index of a flow for a packet trace."""
-        super().__init__(scenario)
+    def __init__(
+        self,
+        scenario: Scenario,
+        used: Program,
+        traced: int | None = None,
+        kept: Path | None = None,
+    ) -> None:
+        """Prepare a run; nothing happens yet.
+
+        `traced`: the index of a flow for a packet trace. `kept`: as in `HostRun`.
+        """
+        super().__init__(scenario, kept)
         self._program, self._traced = used, traced
 
     def run(self) -> _core.Outcome:

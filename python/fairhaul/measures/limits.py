@@ -9,6 +9,7 @@ from fairhaul.record.columns import columns_of
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
+    from fairhaul.scenario.described import DescribedFlow
 
 CONGESTION_WINDOW = "congestion window"
 LIMITS = (CONGESTION_WINDOW, "pacing cap", "receive window", "send buffer", "application")
@@ -25,6 +26,11 @@ def limits(record: Record) -> dict[str, dict[str, float]]:
         flow: {limit: mine.get(limit, 0.0) / sum(mine.values()) for limit in LIMITS}
         for flow, mine in times.items()
     }
+
+
+def inside(flow: DescribedFlow, value: float) -> float | None:
+    """Give a figure that only the inside of a sender shows; None of programs."""
+    return None if "program" in flow else value
 
 
 def is_limited_by_others(parts: Mapping[str, float]) -> bool:

@@ -14,7 +14,7 @@ from fairhaul.measures import grain
 from fairhaul.measures.capacity import capacities
 from fairhaul.measures.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.measures.groups import class_of, groups, shared_completions
-from fairhaul.measures.limits import is_limited_by_others, limits
+from fairhaul.measures.limits import inside, is_limited_by_others, limits
 from fairhaul.measures.loss_sync import episodes
 from fairhaul.measures.losses import REDUCTIONS, Loss, not_undone
 from fairhaul.measures.modes import changes_per_s
@@ -138,11 +138,13 @@ def _completed(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) 
 def _measured(
     scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], *, traffic: str
 ) -> list[Mapping[str, Any]]:
-    """The measured flows of one kind of traffic."""
+    """The measured flows of one kind of traffic; what programs send has none."""
     return [
         flow
         for spec, flow in zip(scenario["flows"], flows, strict=True)
-        if flow["role"] == "measured" and spec["traffic"]["kind"] == traffic
+        if flow["role"] == "measured"
+        and spec["traffic"]["kind"] == traffic
+        and "program" not in spec
     ]
 
 
@@ -191,11 +193,11 @@ def _flows(
             "share": _over(goodput[i], all_goodput),
             "link_share": _over(carried[i], rates[i]),
             "loss_rate": _over(lost[i], sent[i]),
-            "retransmits": int(retransmitted[i]),
-            "loss_events": reductions[flow["name"]],
-            "timeouts": timeouts[flow["name"]],
+            "retransmits": inside(flow, int(retransmitted[i])),
+            "loss_events": inside(flow, reductions[flow["name"]]),
+            "timeouts": inside(flow, timeouts[flow["name"]]),
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
-            "cwnd_mean": float(cwnd[i]),
+            "cwnd_mean": inside(flow, float(cwnd[i])),
             "completion_s": completions.get(flow["name"]),
             "transfer_bps": rates_of.get(flow["name"]),
             "loss_sync": None,

@@ -50,13 +50,14 @@ class FlowFigures(OfClass, TypedDict, Generic[N]):
     """Payload that the slowest link of the path sent, over what that link could send, 0 to 1."""
     loss_rate: N | None
     """Dropped packets over sent packets, 0 to 1; copies that a link makes count as sent."""
-    retransmits: N
-    loss_events: N
+    retransmits: N | None
+    """Retransmitted packets. This, losses, timeouts and window are None of a flow with programs."""
+    loss_events: N | None
     """Reductions of the window for a loss or an ECN mark that were not undone."""
-    timeouts: N
+    timeouts: N | None
     """Retransmission timeouts that were not undone."""
     rtt_mean_s: N | None
-    cwnd_mean: N
+    cwnd_mean: N | None
     """The mean congestion window, packets."""
     completion_s: N | None
     """The mean time of a completed transfer; None if no transfer was completed."""

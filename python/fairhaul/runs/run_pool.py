@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairhaul import _core
@@ -60,9 +61,14 @@ class RunPool:
     """The runs of a plan, `jobs` at a time; their progress is read from another thread."""
 
     def __init__(
-        self, plan: Sequence[Scenario], trace: str | None, engine: Engine, jobs: int
+        self,
+        plan: Sequence[Scenario],
+        trace: str | None,
+        engine: Engine,
+        jobs: int,
+        kept: Sequence[Path] = (),
     ) -> None:
-        """Prepare the runs; nothing starts yet.
+        """Prepare the runs; nothing starts yet. `kept`: for each, where files of programs go.
 
         Raises:
             ScenarioError: a scenario has no flow `trace`, or the engine traces no packets.
@@ -77,6 +83,7 @@ class RunPool:
         self._memory = None if FACTS[engine].real_time else per_run(plan, jobs, engine)
         self._program = linux.chosen() if engine == "linux" and plan else None
         self._traced = [None if trace is None else flow_index(scenario, trace) for scenario in plan]
+        self._kept = kept
         self._lock = threading.Lock()
         self._runs: dict[int, EngineRun] = {}
         self._work = [_work(scenario, engine) for scenario in plan]
@@ -115,7 +122,8 @@ class RunPool:
 
     def _run(self, index: int, then: Callable[[int, Record], T]) -> T:
         scenario = self._plan[index]
-        run = self._prepared(scenario, self._traced[index])
+        kept = self._kept[index] if self._kept else None
+        run = self._prepared(scenario, self._traced[index], kept)
         with self._lock:
             if self._stopped:
                 raise _core.Stopped("stopped before it began")
@@ -155,11 +163,11 @@ class RunPool:
             with self._lock:
                 self._figuring.pop(index, None)
 
-    def _prepared(self, scenario: Scenario, traced: int | None) -> EngineRun:
+    def _prepared(self, scenario: Scenario, traced: int | None, kept: Path | None) -> EngineRun:
         if self._program is not None:
-            return linux.Run(scenario, self._program, traced)
+            return linux.Run(scenario, self._program, traced, kept)
         if self._engine == "lab":
-            return lab.Run(scenario)
+            return lab.Run(scenario, kept)
         return _core.Run(scenario, traced, self._memory)
 
     def stop(self) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from operator import index as whole
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from fairhaul.answers.answers import Answer, Answers
@@ -163,7 +164,7 @@ def _answers(results: Iterator[tuple[Record, RunFigures]], each: int) -> Iterato
         yield Answer(records=tuple(r for r, _ in part), measures=tuple(m for _, m in part))
 
 
-def for_each(
+def for_each(  # noqa: PLR0913
     plan: Sequence[Scenario],
     then: Callable[[int, Record], T],
     *,
@@ -172,6 +173,7 @@ def for_each(
     trace: str | None = None,
     engine: Engine = "sim",
     failed: Failed[T] | None = None,
+    kept: Sequence[Path] = (),
 ) -> list[T]:
     """Run every scenario of `plan` once, and give what `then` makes of each record.
 
@@ -187,6 +189,8 @@ def for_each(
         trace: the name of a flow whose packets the records hold as a trace; not in the lab.
         engine: as in `run`.
         failed: called in the thread of a run that failed, with its index and the error.
+        kept: for each scenario a directory for the files of its programs; by default they are
+            not kept.
 
     Returns:
         The results of `then`, in the order of `plan`.
@@ -197,7 +201,7 @@ def for_each(
         Refused: the lab cannot run a scenario here; nothing was changed.
         RunError: a run failed, and there is no `failed`; all others were stopped.
     """
-    pool = RunPool(plan, trace, engine, at_once(jobs, engine))
+    pool = RunPool(plan, trace, engine, at_once(jobs, engine), kept)
     return list(_in_order(pool, then, failed, on_progress=on_progress, ahead=len(plan)))
 
 

@@ -104,6 +104,8 @@ class DescribedFlow(OfClass, TypedDict):
     clock: NotRequired[dict[str, float]]
     offload: NotRequired[str]
     host: NotRequired[dict[str, Any]]
+    program: NotRequired[dict[str, list[str]]]
+    """The words of the command lines of `sender` and `receiver`."""
     single_packets: NotRequired[str]
     """Why the packets of a burst of the flow are simulated one by one, if they are."""
 

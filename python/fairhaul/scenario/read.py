@@ -28,6 +28,7 @@ __all__ = [
     "ScenarioError",
     "Settings",
     "Source",
+    "allow_programs",
     "flow_index",
     "label",
     "plain",
@@ -52,8 +53,14 @@ MOST_RUNS = 100_000
 # Of a folder no more names than this are compared with a mistyped one.
 MOST_FILES = 1000
 LARGEST_SEED = 2**64 - 1
+# Why a scenario is refused whose flows have the key `program`.
+STARTS_PROGRAMS = (
+    "the scenario starts programs on this machine; if you trust them, add --allow-programs to "
+    "fairhaul run, check or sweep (docs/stacks.md)"
+)
 
 _profile: ContextVar[str | None] = ContextVar("profile", default=None)
+_programs: ContextVar[bool] = ContextVar("programs", default=False)
 
 
 def read(
@@ -90,7 +97,20 @@ def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[
     usual = _profile.get()
     if usual is not None and not _names_profile(text, overrides):
         overrides = [("profile", usual), *overrides]
-    return _core.read(text, file, overrides, own.kinds())
+    scenarios = _core.read(text, file, overrides, own.kinds())
+    if not _programs.get() and any(scenario.has_programs() for scenario in scenarios):
+        raise ScenarioError(f"{file}: {STARTS_PROGRAMS}")
+    return scenarios
+
+
+@contextmanager
+def allow_programs() -> Iterator[None]:
+    """Allow scenarios that are read within to start the programs that they name."""
+    token = _programs.set(True)
+    try:
+        yield
+    finally:
+        _programs.reset(token)
 
 
 @contextmanager

@@ -213,6 +213,7 @@ fn wanted(field: &Field) -> String {
         Accepts::Table(_) if field.name == "aggregate" => "see [Aggregation](#aggregation)".into(),
         Accepts::Table(_) if field.name.ends_with("reorder") => "see [Reordering](#reordering)".into(),
         Accepts::Table(_) if field.name == "host" => "see [Host](#host)".into(),
+        Accepts::Table(_) if field.name == "program" => "see [Program](#program)".into(),
         Accepts::Controller => "see [Controllers](#controllers)".into(),
         Accepts::Stack => "see [Transport stacks](stacks.md)".into(),
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
@@ -242,7 +243,7 @@ const OF_LINK: [(&str, &str); 7] = [
 ];
 
 /// The same of a flow.
-const OF_FLOW: [(&str, &str); 1] = [("host", "Host")];
+const OF_FLOW: [(&str, &str); 2] = [("host", "Host"), ("program", "Program")];
 
 /// The sections of `keys` of the table under `above`.
 fn tables_of(page: &mut String, above: &str, keys: &[(&str, &str)]) {

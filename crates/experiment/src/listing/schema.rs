@@ -119,6 +119,10 @@ fn accepted(accepts: &Accepts) -> Value {
             { "type": "string" },
             { "type": "object", "properties": { "kind": { "type": "string" } }, "required": ["kind"] },
         ] }),
+        Accepts::CommandLine => json!({ "anyOf": [
+            { "type": "string" },
+            { "type": "array", "minItems": 1, "items": { "type": "string" } },
+        ] }),
         Accepts::Described(of) => parameter(of),
         Accepts::List(of) => json!({ "type": "array", "minItems": 1, "items": accepted(of) }),
         Accepts::Either(all) => json!({ "anyOf": all.iter().map(accepted).collect::<Vec<_>>() }),

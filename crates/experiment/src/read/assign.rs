@@ -5,7 +5,7 @@
 //! option or the line that brought it.
 
 use super::mistake::{clip, way_out};
-use super::stacked_flow::make_room;
+use super::program_flow::make_room;
 use super::toml_tree::{Node, TomlEntry, TomlValue};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).

@@ -112,6 +112,8 @@ pub enum Accepts {
     Controller,
     /// A transport stack: its name or the path of its library, with its settings.
     Stack,
+    /// A program and its arguments.
+    CommandLine,
     /// The value of a parameter that its owner describes.
     Described(&'static Parameter),
     /// A list of one kind.
@@ -161,6 +163,7 @@ impl Accepts {
             Accepts::Sysctls => "a table such as { \"net.ipv4.tcp_rmem\" = \"4096 131072 6291456\" }".into(),
             Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
             Accepts::Stack => "a transport stack such as \"quinn\", \"./libmine.so\" or { kind = \"quinn\" }".into(),
+            Accepts::CommandLine => "a program and its arguments such as \"./client --upload\" or [\"./client\", \"--upload\"]".into(),
             Accepts::Described(parameter) => described(parameter),
             Accepts::List(of) => format!("a list in which each entry is {}", of.wanted()),
             Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),

@@ -6,7 +6,8 @@ use fairhaul_units::{Bytes, Rate, Span};
 
 use super::field::{Accepts, Fallback, Field, Shape, Words};
 use super::kinds::{
-    Above, Frequency, Name, Number, Overhead, Qdisc, RateOrZero, Size, Sweep, Sysctls, Time, Whole,
+    Above, CommandLine, Frequency, Name, Number, Overhead, Qdisc, RateOrZero, Size, Sweep, Sysctls, Time,
+    Whole,
 };
 use super::mistake::{Notes, SourceSpan};
 use super::quantities::{BurstSpec, CapacitySpec, LARGEST_TRANSFER, LONGEST_RUN, RoundTrips, unwanted};
@@ -24,6 +25,7 @@ mod expect;
 mod flow;
 mod host;
 mod impair;
+mod program;
 mod queue;
 mod schedule;
 mod traffic;
@@ -32,6 +34,7 @@ pub(crate) use expect::ExpectKeys;
 pub(crate) use flow::{DelayedAck, Direction, Dscp};
 pub(crate) use host::{BufferSpec, HostKeys, ProcessorKeys};
 pub(crate) use impair::{AggregateKeys, BucketKeys, LossKeys, LossSpec, ReorderKeys};
+pub(crate) use program::ProgramKeys;
 pub(crate) use queue::QueueKeys;
 pub(crate) use schedule::{ChangeKeys, RateSpec, RateUnit, TraceKeys};
 pub(crate) use traffic::{SizeWords, TrafficWords};
@@ -168,11 +171,14 @@ table! {
     to: Name = in_words("the right side of the dumbbell"), "The receiver's node, in a graph.";
     direction: Direction = default("\"forward\""),
         "Direction of the data; in the reverse direction data and ACKs swap their paths.";
-    controller: ControllerChoice = in_words("required, except for `cbr` traffic and with a `stack`"),
+    controller: ControllerChoice = in_words("required, except for `cbr` traffic and with a `stack` or a `program`"),
         "The congestion controller; `cbr` traffic has none.";
     stack: StackChoice = in_words("a sender and a receiver of Fairhaul"),
         "The transport stack that takes the place of sender, receiver and controller ([stacks.md](stacks.md)): a name, or \
          the path of a library from the folder of the scenario, alone or as `kind` with settings.";
+    program: ProgramKeys = in_words("a sender and a receiver of Fairhaul"),
+        "Two programs that take the place of sender, receiver, controller and traffic, in the engines `linux` and `lab`, with \
+         `--allow-programs` ([stacks.md](stacks.md#programs-as-a-flow)).";
     profile: Profile = in_words("that of the scenario"), "Values of the keys that the flow does not set.";
     recovery: Recovery = default("\"sack\""), "Loss recovery of the sender.";
     traffic: Traffic = default("\"bulk\""), "Traffic model; a size alone is a single transfer of that size.";
@@ -287,6 +293,7 @@ mod tests {
         empty::<FlowKeys>();
         empty::<LossKeys>();
         empty::<HostKeys>();
+        empty::<ProgramKeys>();
         empty::<impair::JitterKeys>();
         empty::<TraceKeys>();
         bare::<Recovery>();

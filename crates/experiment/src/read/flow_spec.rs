@@ -12,6 +12,7 @@ use super::flow_names::indexed;
 use super::host_settings;
 use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
+use super::program_flow;
 use super::quantities::{BurstSpec, RoundTrips};
 use super::stacked_flow::stacked;
 use super::starts::starts;
@@ -48,7 +49,8 @@ impl<'a> FlowSpec<'a> {
         notes: &mut Notes,
     ) -> Option<FlowSpec<'a>> {
         // To another stack it is the largest packet of the path.
-        let packet = if keys.stack.key.given { packet.max(ETHERNET) } else { packet };
+        let of_others = keys.stack.key.given || keys.program.key.given;
+        let packet = if of_others { packet.max(ETHERNET) } else { packet };
         let packet = keys.packet.value.unwrap_or(packet);
         window(keys, notes);
         timeouts(keys, notes);
@@ -109,6 +111,7 @@ impl<'a> FlowSpec<'a> {
             accecn: accurate.then_some(keys.accecn_option.value),
             middlebox: keys.middlebox.value,
             controller,
+            program: program_flow::programs(keys),
             recovery: keys.recovery.value,
             traffic: self.traffic.clone(),
             start: keys.start.value,
@@ -185,9 +188,9 @@ impl FlowKeys {
     }
 }
 
-/// Whether its traffic has congestion control.
+/// Whether its traffic has congestion control that Fairhaul knows.
 fn has_controller(keys: &FlowKeys) -> bool {
-    !matches!(keys.traffic.value, Traffic::Cbr { .. })
+    !matches!(keys.traffic.value, Traffic::Cbr { .. }) && !keys.program.key.given
 }
 
 /// Its controller; of traffic that has none, one that no engine asks.
@@ -223,6 +226,9 @@ fn timeouts(keys: &FlowKeys, notes: &mut Notes) {
 
 /// What has congestion control says which, and what has none does not.
 fn controlled(keys: &FlowKeys, notes: &mut Notes) {
+    if keys.program.key.given {
+        return program_flow::check(keys, notes);
+    }
     if keys.stack.key.given {
         return stacked(keys, notes);
     }

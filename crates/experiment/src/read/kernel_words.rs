@@ -1,5 +1,5 @@
-//! Reads the values that a kernel understands and no engine of ours: a queue discipline as `tc` takes it, and settings by
-//! their names. Whether a kernel has them is for that kernel to say.
+//! Reads the values that a kernel understands and no engine of ours: a queue discipline as `tc` takes it, settings by
+//! their names, and command lines of programs. Whether a kernel has them is for that kernel to say.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,32 @@ use super::toml_tree::{Node, TomlValue};
 const LONGEST: usize = 256;
 /// The most settings of one host.
 const MOST_SYSCTLS: usize = 100;
+
+/// The most words of a command line, and the longest word, characters.
+const MOST_WORDS: usize = 100;
+const LONGEST_WORD: usize = 4096;
+
+/// A program and its arguments: a text is split at white space.
+pub(super) fn command_line(node: &Node) -> Option<Result<Vec<String>, String>> {
+    let words: Vec<String> = match &node.value {
+        TomlValue::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
+        TomlValue::List(nodes) => {
+            nodes.iter().map(|node| node.text().map(str::to_owned)).collect::<Option<_>>()?
+        }
+        _ => return None,
+    };
+    let fits = |word: &String| word.len() <= LONGEST_WORD && !word.contains('\0');
+    let is_line = words.first().is_some_and(|first| !first.is_empty());
+    Some(if is_line && words.len() <= MOST_WORDS && words.iter().all(fits) {
+        Ok(words)
+    } else {
+        Err(format!(
+            "{} is no command line; wanted {}",
+            clip(&node.to_string()),
+            Accepts::CommandLine.wanted()
+        ))
+    })
+}
 
 /// A queue discipline: its name, and its options.
 pub(super) fn qdisc(text: &str) -> Result<String, String> {

@@ -37,6 +37,8 @@ pub(crate) struct Overhead;
 pub(crate) struct Qdisc;
 /// Settings of a kernel.
 pub(crate) struct Sysctls;
+/// A program and its arguments.
+pub(crate) struct CommandLine;
 /// `[sweep]`, which is removed from the tree before it is read.
 pub(crate) struct Sweep;
 
@@ -84,6 +86,7 @@ kinds! {
     [] Qdisc => String, Accepts::Qdisc, |node| node.text().map(kernel_words::qdisc);
     [] Sysctls => BTreeMap<String, String>, Accepts::Sysctls, |node| kernel_words::sysctls(node);
     [] BurstSpec => BurstSpec, Accepts::Burst, |node| node.text().map(quantities::burst);
+    [] CommandLine => Vec<String>, Accepts::CommandLine, |node| kernel_words::command_line(node);
 }
 
 impl FromToml for Sweep {

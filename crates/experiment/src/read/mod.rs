@@ -29,6 +29,7 @@ mod loss_rules;
 mod mistake;
 mod parameters;
 mod profiles;
+mod program_flow;
 mod quantities;
 mod queue_choice;
 mod range;

@@ -36,8 +36,8 @@ pub(super) fn filled(tree: &Node) -> Cow<'_, Node> {
         return Cow::Borrowed(tree);
     };
     let of = |flow: &Node| {
-        // Another transport stack has its own hosts.
-        if flow.get("stack").is_some() {
+        // Another transport stack has its own hosts, and so have programs.
+        if flow.get("stack").is_some() || flow.get("program").is_some() {
             return None;
         }
         let named = flow.get("profile").or(tree.get("profile")).cloned();

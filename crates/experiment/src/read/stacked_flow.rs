@@ -3,11 +3,10 @@
 use super::fields::FlowKeys;
 use super::mistake::Notes;
 use super::reader::Key;
-use super::toml_tree::{Node, TomlValue};
 use crate::Traffic;
 
 /// The keys that describe sender, receiver and hosts.
-const REPLACED: [&str; 29] = [
+pub(super) const REPLACED: [&str; 29] = [
     "controller",
     "recovery",
     "initial_window",
@@ -38,10 +37,9 @@ const REPLACED: [&str; 29] = [
     "host",
     "connections",
 ];
-const CONTROLLER: &str = "controller";
-const STACK: &str = "stack";
 
-fn replaced(keys: &FlowKeys) -> [&Key; REPLACED.len()] {
+/// The keys that are replaced.
+pub(super) fn replaced(keys: &FlowKeys) -> [&Key; REPLACED.len()] {
     [
         &keys.controller.key,
         &keys.recovery.key,
@@ -85,16 +83,6 @@ pub(super) fn stacked(keys: &FlowKeys, notes: &mut Notes) {
     }
     if matches!(keys.traffic.value, Traffic::Cbr { .. }) {
         keys.stack.key.note("not possible with \"cbr\" traffic, which is datagrams alone", notes);
-    }
-}
-
-/// A setting gives `key` of a flow: a stack takes the place of all that it replaces, and a controller that of a stack.
-pub(super) fn make_room(flow: &mut Node, key: &str) {
-    let TomlValue::Table(entries) = &mut flow.value else { return };
-    match key {
-        STACK => entries.retain(|entry| !REPLACED.contains(&&*entry.key)),
-        CONTROLLER => entries.retain(|entry| entry.key != STACK),
-        _ => {}
     }
 }
 

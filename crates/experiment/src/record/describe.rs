@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use super::{describe_hosts, describe_sender};
 use crate::read::LONGEST_RUN;
 use crate::{
-    Flow, Hold, Hop, Profile, ReceiverClock, Recovery, Role, Rto, Scenario, SearchVariant, SizeLaw,
-    SlowStart, Sockbuf, Start, Traffic,
+    Flow, Hold, Hop, Profile, ProgramPair, ReceiverClock, Recovery, Role, Rto, Scenario, SearchVariant,
+    SizeLaw, SlowStart, Sockbuf, Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -169,11 +169,14 @@ fn flow(flow: &Flow) -> Value {
     if let Some(stack) = flow.controller.stack() {
         described["stack"] = json!(stack.identity());
     }
+    if let Some(ProgramPair { sender, receiver }) = &flow.program {
+        described["program"] = json!({ "sender": sender, "receiver": receiver });
+    }
     described
 }
 
 fn flow_of_fairhaul(flow: &Flow) -> Value {
-    let controlled = !matches!(flow.traffic, Traffic::Cbr { .. });
+    let controlled = flow.has_controller();
     let mut described = json!({
         "name": flow.name,
         "group": flow.group,

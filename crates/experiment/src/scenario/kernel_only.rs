@@ -9,6 +9,8 @@ use crate::{Flow, FqHorizon, Hold, HostSettings, Scenario};
 /// How to run a scenario that only kernels can run, as the end of a sentence.
 pub const RUNS_WITH: &str = "runs with --engine linux";
 
+/// The same for a scenario with programs.
+const RUNS_PROGRAMS: &str = "runs with --engine linux, in simulated time, or --engine lab";
 /// The queue disciplines of a sender that the simulator has: `fq` paces, the others only hold packets.
 const SIMULATED_QDISCS: [&str; 2] = ["fq_codel", "pfifo_fast"];
 /// The settings of a kernel that the simulator's hosts follow.
@@ -38,6 +40,11 @@ impl Flow {
 
     /// What the simulator's hosts do not do of what it asks of its hosts.
     fn beyond_simulator(&self) -> Vec<String> {
+        if self.program.is_some() {
+            return vec![format!(
+                "program: programs run on a kernel, not in the simulator; this {RUNS_PROGRAMS}"
+            )];
+        }
         let Some(host) = self.host.as_deref() else { return Vec::new() };
         let merges = host.gro && !matches!(self.delayed_ack, Some(Hold::Adaptive { .. }));
         let receiver = merges.then(|| {

@@ -12,6 +12,7 @@ pub(crate) mod host;
 pub(crate) mod kernel_only;
 pub(crate) mod kernel_release;
 pub(crate) mod plan;
+pub(crate) mod program_pair;
 pub(crate) mod receiver_clock;
 pub(crate) mod sender;
 mod shared_senders;
@@ -28,7 +29,7 @@ use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{
     AccEcnOption, Expectation, FqHorizon, Grid, Growth, Hold, HostPacing, HostSettings, Middlebox, OnTimeout,
-    Profile, ReceiverClock, Recovery, Restart, Rto, SlowStart, Sockbuf, Startup, Traffic, grid,
+    Profile, ProgramPair, ReceiverClock, Recovery, Restart, Rto, SlowStart, Sockbuf, Startup, Traffic, grid,
 };
 
 /// One question, ready for an engine.
@@ -151,6 +152,8 @@ pub struct Flow {
     pub role: Role,
     /// Its controller and the controller's values.
     pub controller: ControllerChoice,
+    /// Its programs, which replace its sender, its receiver and its controller.
+    pub program: Option<ProgramPair>,
     /// How it recovers.
     pub recovery: Recovery,
     /// What it sends.
@@ -270,9 +273,14 @@ impl Flow {
         self.host.as_deref().is_some_and(|host| host.links() > 1)
     }
 
+    /// Whether Fairhaul knows its congestion control: a source of datagrams has none, and that of programs is theirs.
+    pub fn has_controller(&self) -> bool {
+        self.program.is_none() && !matches!(self.traffic, Traffic::Cbr { .. })
+    }
+
     /// The gauges of its controller; none if it sends without one.
     pub fn gauges(&self) -> &'static [Gauge] {
-        if matches!(self.traffic, Traffic::Cbr { .. }) { &[] } else { self.controller.entry.gauges }
+        if self.has_controller() { self.controller.entry.gauges } else { &[] }
     }
 
     /// Headers of its data packets.

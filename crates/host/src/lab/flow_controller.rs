@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_experiment::{Flow, Traffic};
+use fairhaul_experiment::Flow;
 
 /// The names in the kernel of the eBPF programs that were loaded for this run, by the [`identity`] of the controllers
 /// of flows. Their parameters are set when they are loaded; the kernel's own controllers keep theirs.
@@ -22,7 +22,7 @@ pub fn kernel_name<'a>(flow: &'a Flow, kernel_names: &'a KernelNames) -> &'a str
     kernel_names.get(&identity(flow)).map_or(flow.controller.name(), String::as_str)
 }
 
-/// Whether a flow is without TCP.
+/// Whether a flow is without a controller that this project knows: datagrams, and what programs of the user send.
 pub fn datagrams(flow: &Flow) -> bool {
-    matches!(flow.traffic, Traffic::Cbr { .. })
+    !flow.has_controller()
 }

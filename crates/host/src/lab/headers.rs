@@ -93,6 +93,8 @@ impl Headers {
         match self.segment {
             _ if forward && self.carries_data() => PacketKind::Data,
             Some(segment) if !forward && !segment.opens && !segment.ends => PacketKind::Ack,
+            // Answers of a program: what they are is not known.
+            None if !forward => PacketKind::Ack,
             _ => PacketKind::Control,
         }
     }

@@ -61,6 +61,8 @@ pub struct FlowPath {
     pub metrics: Metrics,
     /// Whether its application always has more to send, as long as it lasts.
     pub writes_ahead: bool,
+    /// Whether it has no connection that the network could follow: programs open as many as they want.
+    pub is_opaque: bool,
 }
 
 /// Settings of a route at both ends; by default those of the kernel.
@@ -118,6 +120,7 @@ impl Dumbbell {
             reverse: vec![Hop::Link(1)],
             metrics: Metrics::default(),
             writes_ahead: true,
+            is_opaque: false,
         };
         Layout {
             hosts: vec![HostSettings::default(); 2],

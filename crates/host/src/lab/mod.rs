@@ -29,6 +29,8 @@ pub mod plan;
 mod planned_transfers;
 mod port_parameters;
 pub mod processors;
+pub mod program;
+mod programs_of_run;
 mod queued_packet;
 pub mod router;
 pub mod run;

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -48,9 +49,7 @@ impl NamespacedProcesses<'_> {
 
     fn run_in_namespaces(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
         self.receiver.enter()?;
-        unshare(CloneFlags::CLONE_NEWPID)?;
-        let mut first =
-            programs::command("cat", "coreutils")?.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let first = ProcessNamespace::begin()?;
         let receivers = self.receivers.iter().map(|line| self.start_receiver(line));
         let mut receivers = receivers.collect::<io::Result<Vec<Child>>>()?;
         wait_for_listeners(receivers.len())?;
@@ -59,9 +58,7 @@ impl NamespacedProcesses<'_> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).stdin(input).stdout(output);
         let ended = self.start(&mut command).and_then(|mut program| program.wait());
-        drop(first.stdin.take());
-        // PID 1 exits only when its namespace is empty, so every child must have been waited for.
-        receivers.iter_mut().chain([&mut first]).try_for_each(|child| child.wait().map(drop))?;
+        first.end(&mut receivers)?;
         ended
     }
 
@@ -77,16 +74,50 @@ impl NamespacedProcesses<'_> {
     }
 }
 
+/// A process namespace for what a thread starts from now on, held by its first process.
+#[derive(Debug)]
+pub struct ProcessNamespace(Child);
+
+impl ProcessNamespace {
+    fn begin() -> io::Result<ProcessNamespace> {
+        unshare(CloneFlags::CLONE_NEWPID)?;
+        let first =
+            programs::command("cat", "coreutils")?.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        Ok(ProcessNamespace(first))
+    }
+
+    /// Moves what this thread starts from now on into a new namespace, whose `/proc` shows nothing else.
+    pub fn enter() -> io::Result<ProcessNamespace> {
+        let begun = ProcessNamespace::begin()?;
+        show_own_processes()?;
+        Ok(begun)
+    }
+
+    /// Ends all processes in it, of which these are children of this thread.
+    pub fn end(mut self, children: &mut [Child]) -> io::Result<()> {
+        drop(self.0.stdin.take());
+        // PID 1 exits only when its namespace is empty, so every child must have been waited for.
+        children.iter_mut().chain([&mut self.0]).try_for_each(|child| child.wait().map(drop))
+    }
+}
+
 /// Waits until there is a listening socket for each program at the receiver, whose namespace this thread is in.
 fn wait_for_listeners(programs: usize) -> io::Result<()> {
     let begun = Instant::now();
-    while listeners()? < programs && begun.elapsed() < LISTEN_TIMEOUT {
+    while listeners(|_| true)? < programs && begun.elapsed() < LISTEN_TIMEOUT {
         thread::sleep(LISTEN_POLL);
     }
     Ok(())
 }
 
-fn listeners() -> io::Result<usize> {
+/// The number of sockets that wait at this address or at all addresses, in the namespace of this thread.
+pub fn listeners_at(address: Ipv4Addr) -> io::Result<usize> {
+    let own = format!("{:08X}", u32::from_ne_bytes(address.octets()));
+    listeners(|place| place.bytes().all(|digit| digit == b'0') || place.ends_with(&own))
+}
+
+/// The number of sockets that wait at an address that is `wanted`, as the kernel's tables write it.
+fn listeners(wanted: impl Fn(&str) -> bool) -> io::Result<usize> {
     let table = |name: &str| match fs::read_to_string(format!("/proc/thread-self/net/{name}")) {
         // A kernel without IPv6 does not have the tables of IPv6.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -94,14 +125,21 @@ fn listeners() -> io::Result<usize> {
     };
     let mut count = 0;
     for (streams, datagrams) in [("tcp", "udp"), ("tcp6", "udp6")] {
-        count += listening(&table(streams)?) + table(datagrams)?.lines().skip(1).count();
+        let (streams, datagrams) = (table(streams)?, table(datagrams)?);
+        let waiting = listening(&streams).chain(datagrams.lines().skip(1));
+        count += waiting.filter(|line| wanted(place(line))).count();
     }
     Ok(count)
 }
 
-/// Counts the listening sockets (state 10) in a table of the kernel.
-fn listening(table: &str) -> usize {
-    table.lines().filter(|line| line.split_whitespace().nth(3) == Some("0A")).count()
+/// The listening sockets (state 10) in a table of the kernel.
+fn listening(table: &str) -> impl Iterator<Item = &str> {
+    table.lines().filter(|line| line.split_whitespace().nth(3) == Some("0A"))
+}
+
+/// The own address of a socket, without its port.
+fn place(line: &str) -> &str {
+    line.split_whitespace().nth(1).and_then(|own| own.split(':').next()).unwrap_or_default()
 }
 
 /// Mounts a `/proc` with only the processes of the namespace, for what this thread starts from now on: a program that
@@ -123,6 +161,6 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue\n   \
                      0: 00000000:1451 00000000:0000 0A 00000000\n   \
                      1: 0100007F:1451 0100007F:8000 01 00000000\n";
-        assert_eq!(listening(table), 1);
+        assert_eq!(listening(table).map(place).collect::<Vec<_>>(), ["00000000"]);
     }
 }

@@ -4,6 +4,8 @@
 //! Nothing here has a clock. A late call delays deliveries, but changes neither the rate of a link nor the fate
 //! of a packet.
 
+mod capturing;
+mod counting;
 mod departures;
 mod in_kernel;
 mod requests;
@@ -12,7 +14,7 @@ mod tracing;
 use fairhaul_experiment::{Grid, Hop, Ledger};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Admission, Departure, LinkLedger, LinkPacket, LinkPort, PacketKind, Wire};
-use fairhaul_units::{Ecn, Sending, Span, Time};
+use fairhaul_units::{Ecn, Sending, Time};
 
 use super::account::Account;
 use super::event_queue::{Event, EventQueue, Lane};
@@ -22,6 +24,7 @@ use super::layout::{FlowPath, Layout};
 use super::network_counts::NetworkCounts;
 use super::queued_packet::QueuedPacket;
 use super::standstill::Waits;
+use capturing::Captures;
 use departures::Departures;
 use requests::Requests;
 use tracing::PacketTracer;
@@ -86,6 +89,8 @@ pub struct Network {
     kept: usize,
     /// The trace of a flow, if one was requested.
     tracer: Option<PacketTracer>,
+    /// Captures of flows, if they were requested.
+    captures: Captures,
     ledger: Ledger,
 }
 
@@ -115,6 +120,7 @@ impl Network {
             waits: Waits::default(),
             kept: usize::MAX,
             tracer: None,
+            captures: Captures::default(),
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
     }
@@ -136,6 +142,7 @@ impl Network {
         self.count_sent(&headers, flow, forward, leaves);
         let travel = Travel { headers, flow, forward, sending, hop: 0, sent: leaves };
         let bytes = &bytes[..headers.size as usize];
+        self.captures.add(flow, forward, bytes, leaves);
         let slot = self.keep(travel, bytes);
         if let Some(tracer) = &mut self.tracer {
             tracer.sent(slot, &travel, bytes);
@@ -188,6 +195,9 @@ impl Network {
         let waiting = in_ports + self.kernel_queues.waiting();
         assert_eq!(counts.inside, (waiting + self.events.steps()) as u64, "a packet is inside, and nowhere");
         assert!(self.ports.iter().all(LinkPort::balances), "a link lost a packet");
+        if let Err(error) = self.captures.close() {
+            eprintln!("fairhaul: a capture is not complete: {error}");
+        }
         let end = self.ledger.end();
         self.ports.iter_mut().for_each(|port| port.read_gauges(end, &mut self.ledger, || true));
         self.ledger
@@ -200,37 +210,10 @@ impl Network {
         let flow = *self.flows.get(connection as usize)?;
         let route = &self.routes[flow as usize];
         let ends = (headers.from.0, headers.to.0);
+        let headers = if route.is_opaque { Headers { segment: None, ..headers } } else { headers };
         let of_lab = headers.to.1 == connection && headers.from.0 == host;
         let forward = ends == (route.from, route.to);
         (of_lab && (forward || ends == (route.to, route.from))).then_some((headers, flow, forward))
-    }
-
-    /// Records a packet as it leaves its host.
-    fn count_sent(&mut self, headers: &Headers, flow: u32, forward: bool, now: Time) {
-        let account = &mut self.connections[headers.from.1 as usize].get_or_insert_default().account;
-        match &headers.segment {
-            Some(segment) if forward => {
-                if self.routes[flow as usize].writes_ahead
-                    && let Some(stood) = account.stood_still(headers.payload, now)
-                {
-                    self.waits.standstills.add(stood);
-                }
-                let retransmitted = account.sends(segment, headers.payload);
-                if headers.carries_data() {
-                    self.ledger.sent(flow, 1, retransmitted, now);
-                }
-            }
-            Some(segment) => {
-                let at_once = self.routes[flow as usize].metrics.acknowledges_at_once;
-                let fresh = segment.acknowledges.map_or(0, |next| {
-                    self.waits.answered(&account.answers(next, now), at_once);
-                    account.acknowledges(next)
-                });
-                self.ledger.delivered(flow, 0, 0, fresh, now);
-            }
-            None if forward && headers.carries_data() => self.ledger.sent(flow, 1, false, now),
-            None => {}
-        }
     }
 
     /// Stores a packet and returns its slot. Slots are reused with their buffers.
@@ -253,6 +236,7 @@ impl Network {
         let route = &self.routes[flow as usize];
         let hops = if forward { &route.forward } else { &route.reverse };
         let Some(hop) = hops.get(number) else {
+            self.captures.add(flow, !forward, bytes, now);
             deliver(headers.to.0, bytes, now);
             let travel = *travel;
             self.count_delivered(&travel, now);
@@ -376,26 +360,6 @@ impl Network {
             self.events.step(lane, second, arrives);
         }
     }
-
-    /// Records a packet as it reaches its host.
-    fn count_delivered(&mut self, travel: &Travel, now: Time) {
-        self.counts.delivered += 1;
-        let Travel { headers, flow, forward, sent, .. } = *travel;
-        if !forward && let Some(next) = headers.segment.and_then(|segment| segment.acknowledges) {
-            self.connections[headers.from.1 as usize].get_or_insert_default().account.told(next, now);
-        }
-        if forward && headers.carries_data() {
-            // Datagrams count when they arrive, because they are not acknowledged.
-            let in_order = if headers.segment.is_none() { headers.payload.into() } else { 0 };
-            let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
-            connection_state.account.in_order += in_order;
-            if let Some(segment) = headers.segment {
-                connection_state.account.arrives(&segment, headers.payload, now);
-            }
-            self.ledger.delivered(flow, headers.payload.into(), 0, in_order, now);
-            self.ledger.sampled(flow, Span::ZERO, now - sent, now);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -406,7 +370,7 @@ mod tests {
     use fairhaul_experiment::grid;
     use fairhaul_path::impair::{Impairments, JitterRule, LossRule};
     use fairhaul_path::queue::{Capacity, QueueChoice, Site};
-    use fairhaul_units::{Bytes, Chance, Rate};
+    use fairhaul_units::{Bytes, Chance, Rate, Span};
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)

@@ -171,13 +171,18 @@ fn route(flow: &Flow, hosts: &Hosts) -> FlowPath {
         overhead: Span::ZERO,
         forward: flow.forward.clone(),
         reverse: flow.reverse.clone(),
-        metrics: Metrics {
-            initial_window: Some(flow.initial_window as u32),
-            min_rto: (flow.min_rto != MIN_RTO).then_some(flow.min_rto),
-            ecn: flow.ecn,
-            acknowledges_at_once: flow.delayed_ack.is_none(),
+        metrics: if flow.program.is_some() {
+            Metrics::default()
+        } else {
+            Metrics {
+                initial_window: Some(flow.initial_window as u32),
+                min_rto: (flow.min_rto != MIN_RTO).then_some(flow.min_rto),
+                ecn: flow.ecn,
+                acknowledges_at_once: flow.delayed_ack.is_none(),
+            }
         },
-        writes_ahead: matches!(flow.traffic, Traffic::Bulk | Traffic::Sized(_)),
+        writes_ahead: flow.program.is_none() && matches!(flow.traffic, Traffic::Bulk | Traffic::Sized(_)),
+        is_opaque: flow.program.is_some(),
     }
 }
 

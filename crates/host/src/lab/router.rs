@@ -8,6 +8,7 @@
 //! done on another processor ([`Processors`]).
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -55,6 +56,8 @@ pub struct Lab {
     queues: Vec<KernelQueue>,
     devices: DeviceKind,
     processors: Processors,
+    /// The flows whose packets are captured, each with its folder.
+    captures: Vec<(u32, PathBuf)>,
 }
 
 /// A lab whose packets are carried.
@@ -125,7 +128,13 @@ impl Lab {
             DeviceKind::Simulated => KernelQueue::all(&layout)?,
             _ => Vec::new(),
         };
-        Ok(Lab { layout, hosts: Arc::new(hosts), queues, devices, processors })
+        Ok(Lab { layout, hosts: Arc::new(hosts), queues, devices, processors, captures: Vec::new() })
+    }
+
+    /// The same with captures of the packets of these flows, each in a folder. In the engine `linux` the program makes them
+    /// itself.
+    pub fn capturing(self, captures: Vec<(u32, PathBuf)>) -> Lab {
+        Lab { captures, ..self }
     }
 
     /// The kind of the hosts' devices.
@@ -151,10 +160,11 @@ impl Lab {
         let stop = Arc::new(AtomicBool::new(false));
         let connections = self.layout.connections.len() as u32;
         let network = Network::new(&self.layout, grid);
-        let network = match self.layout.mode {
+        let mut network = match self.layout.mode {
             Mode::Exact => network.with_checksums(),
             Mode::Fast => network,
         };
+        self.captures.iter().try_for_each(|(flow, folder)| network.capture(*flow, folder))?;
         let router = Router {
             joiners: self.hosts.iter().map(|_| Joiner::default()).collect(),
             hosts: self.hosts.clone(),

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, Traffic, TransferRow};
+use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
-use super::flow_controller::KernelNames;
-use super::host_settings;
+use super::flow_controller::{KernelNames, datagrams};
 use super::machine_load::MachineCounters;
 use super::observe::Observer;
 use super::plan::{Plan, plan};
-use super::router::Lab;
+use super::program::AllowedPrograms;
+use super::programs_of_run::{opened, programs_worked, with_programs};
 use super::run_validity::{Evidence, RunValidity};
 use super::sample_source::SampleSource;
 use super::simulated_path::SimulatedPath;
@@ -38,13 +38,17 @@ pub struct RunResult {
 ///
 /// # Errors
 /// A refusal if real hosts cannot run it; a failure if this machine cannot create the hosts.
-pub fn run(scenario: &Scenario, kernel_names: &KernelNames, traced: Option<u32>) -> Result<RunResult> {
+pub fn run(
+    scenario: &Scenario,
+    kernel_names: &KernelNames,
+    traced: Option<u32>,
+    programs: Option<&AllowedPrograms>,
+) -> Result<RunResult> {
     can_be_made(traced)?;
-    let Plan { layout, transfers } = plan(scenario, kernel_names)?;
+    let Plan { layout, transfers } = with_programs(plan(scenario, kernel_names)?, scenario, programs)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = scenario.grid();
-    host_settings::check(&layout.hosts, &layout.links)?;
-    let lab = Lab::new(layout).when("cannot create the hosts of the lab")?;
+    let lab = opened(layout, scenario, &transfers, programs)?;
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
     let (as_root, devices) = (capabilities::lacking().is_empty(), lab.devices());
@@ -56,7 +60,7 @@ pub fn run(scenario: &Scenario, kernel_names: &KernelNames, traced: Option<u32>)
     let running = lab.start(clock, grid).when("cannot start the network")?;
     let sends = |sample: &ProbeSample| {
         let transfer = transfers.get(sample.connection as usize);
-        transfer.is_some_and(|transfer| transfer.from == sample.host)
+        transfer.is_some_and(|transfer| transfer.from == sample.host && !transfer.is_of_programs())
     };
     let take = |samples: &mut SampleSource, observer: &mut Observer, traced: &mut TracedWindows| {
         for sample in samples.taken().into_iter().filter(sends) {
@@ -75,6 +79,7 @@ pub fn run(scenario: &Scenario, kernel_names: &KernelNames, traced: Option<u32>)
     let machine = MachineCounters::now()?.since(&before);
     take(&mut samples, &mut observer, &mut traced);
     let results = results.when("cannot start threads")?;
+    programs_worked(&transfers, &results, &passed.in_order, scenario.duration.as_secs())?;
     let (observed, shortest) = observer.close();
     record.transfers = rows(&transfers, &flows, &results, &passed.in_order);
     let observed = observed.close(record.engine, Vec::new());
@@ -159,10 +164,12 @@ fn packets(scenario: &Scenario, flows: &[u32], in_order: &[u64]) -> u64 {
 /// The payload of a full packet.
 fn payload(scenario: &Scenario, flow: u32) -> u64 {
     let flow = &scenario.flows[flow as usize];
-    let headers = match flow.traffic {
-        Traffic::Cbr { .. } => DATAGRAM_HEADERS,
-        _ if flow.controller.entry.header.0 > 0 => HEADER + TIME_STAMPS + REQUEST,
-        _ => HEADER + TIME_STAMPS,
+    let headers = if datagrams(flow) {
+        DATAGRAM_HEADERS
+    } else if flow.controller.entry.header.0 > 0 {
+        HEADER + TIME_STAMPS + REQUEST
+    } else {
+        HEADER + TIME_STAMPS
     };
     (flow.packet - headers).0
 }

@@ -15,6 +15,7 @@ use super::device::DeviceKind;
 use super::flow_controller::KernelNames;
 use super::host_settings;
 use super::plan::plan;
+use super::program::{AllowedPrograms, allowed};
 use super::run::run;
 use super::simulated_path::SimulatedPath;
 use super::temporary_ports::load_ports;
@@ -34,6 +35,9 @@ pub struct RunRequest {
     /// The number of the flow whose packets are traced; only where time is simulated.
     #[serde(default)]
     pub trace: Option<u32>,
+    /// What programs of the scenario may do, if the user allows them.
+    #[serde(default)]
+    pub programs: Option<AllowedPrograms>,
 }
 
 /// A scenario as a text.
@@ -72,7 +76,7 @@ pub fn ready(question: &Ready) -> Result<Value> {
     let scenarios =
         question.scenarios.iter().map(RequestedScenario::read_in_bounds).collect::<Result<Vec<_>>>()?;
     let as_root = capabilities::lacking().is_empty();
-    prepare()?;
+    prepare(false)?;
     if SimulatedPath::is_here() {
         scenarios.iter().try_for_each(fits)?;
     } else if !as_root {
@@ -94,17 +98,21 @@ fn fits(scenario: &Scenario) -> Result<()> {
 /// A refusal if hosts cannot be created here, or if they cannot run the scenario.
 pub fn answer(question: &RunRequest) -> Result<Value> {
     let scenario = question.scenario.read_in_bounds()?;
-    prepare()?;
+    let programs = allowed(&scenario, question.programs.as_ref())?;
+    let programs = programs.map(AllowedPrograms::resolved).transpose()?;
+    let programs = programs.as_ref();
+    programs.map_or(Ok(()), |programs| programs.make_folders(&scenario))?;
+    prepare(programs.is_some())?;
     let ports = load_ports(&scenario.flows)?;
-    let answer = run(&scenario, &ports.names, question.trace)?;
+    let answer = run(&scenario, &ports.names, question.trace, programs)?;
     let text = to_lines(&answer.record, answer.trace.as_ref());
     fs::write(&question.record, text).when(question.record.display())?;
     Ok(json!({ "trust": answer.validity, "kernel": probe::release() }))
 }
 
 /// Has this process run a lab as root, or else in a user namespace, where it is root, and drops all other capabilities.
-/// The process must have one thread only.
-pub(super) fn prepare() -> Result<()> {
+/// The process must have one thread only. `starts_programs`: as another user than root.
+pub(super) fn prepare(starts_programs: bool) -> Result<()> {
     if SimulatedPath::is_here() {
         return Ok(());
     }
@@ -113,7 +121,11 @@ pub(super) fn prepare() -> Result<()> {
     } else {
         user_namespace::enter()?;
     }
-    capabilities::keep_needed_of_lab()
+    if starts_programs {
+        capabilities::keep_needed_to_start_programs()
+    } else {
+        capabilities::keep_needed_of_lab()
+    }
 }
 
 impl RequestedScenario {

@@ -65,7 +65,7 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     if request.command.is_empty() {
         return Err(Error::refused("the request does not name a program"));
     }
-    prepare()?;
+    prepare(false)?;
     let ports = load_ports(slice::from_ref(flow))?;
     let layout = around(&scenario, number, &ports.names)?;
     let route = layout.routes[number as usize].clone();

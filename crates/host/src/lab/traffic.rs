@@ -2,6 +2,7 @@
 //! polls all senders.
 
 mod application;
+mod programs;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -16,6 +17,7 @@ use fairhaul_units::{Bytes, HEADER, Span, Time};
 use nix::sys::socket::{MsgFlags, getsockopt, send, setsockopt, shutdown, sockopt};
 
 use super::clock::Clock;
+use super::program::Programs;
 use super::router::{self, Running};
 use super::socket::{self, SocketOptions};
 use super::tcp_info::Info;
@@ -77,6 +79,8 @@ pub enum Workload {
     AppLimited(Source),
     /// The same without TCP.
     Datagrams(Source),
+    /// What a program of the user sends to another one.
+    Programs(Box<Programs>),
 }
 
 /// The result of a transfer.
@@ -114,6 +118,7 @@ pub fn run_transfers(
         sockets: Mutex::default(),
         results: Mutex::default(),
         ended: AtomicBool::new(false),
+        failed: AtomicBool::new(false),
     };
     let mut by_start: Vec<&LabTransfer> = transfers.iter().filter(|transfer| transfer.start < end).collect();
     by_start.sort_by_key(|transfer| transfer.start);
@@ -124,7 +129,7 @@ pub fn run_transfers(
         });
         let started = by_start.into_iter().try_for_each(|transfer| runner.start_transfer(scope, transfer));
         if started.is_ok() {
-            clock.sleep_until(end);
+            runner.wait_for_end(end, transfers);
         }
         runner.end_run();
         started
@@ -159,6 +164,8 @@ struct TrafficRunner<'a> {
     sockets: Mutex<BTreeMap<(u32, SocketRole), Arc<OwnedFd>>>,
     results: Mutex<Vec<TransferResult>>,
     ended: AtomicBool,
+    /// Whether a program has failed, so that nothing is worth waiting for.
+    failed: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -188,12 +195,14 @@ impl TrafficRunner<'_> {
         let mut result =
             TransferResult { connection, start: None, end: None, received: 0, buffers: None, failure: None };
         let done = match &transfer.workload {
+            Workload::Programs(programs) => self.run_programs(transfer, programs, &mut result),
             Workload::Datagrams(source) => self.run_datagrams(scope, transfer, source.clone(), &mut result),
             _ => self.run_stream(scope, transfer, &mut result),
         };
         self.unregister(connection, SocketRole::Sender);
+        // Sockets of ours fail when the run is over; what a program has done wrong is what ended it.
         if let Err(error) = done
-            && !self.ended.load(Ordering::Relaxed)
+            && (transfer.is_of_programs() || !self.ended.load(Ordering::Relaxed))
         {
             result.failure = Some(error.to_string());
             self.abort_connection(connection);
@@ -245,7 +254,7 @@ impl TrafficRunner<'_> {
             Workload::Endless => loop {
                 stream.write_all(&PAYLOAD)?;
             },
-            Workload::Datagrams(_) => unreachable!("they have no stream"),
+            Workload::Datagrams(_) | Workload::Programs(_) => unreachable!("they have no stream of ours"),
         }
         // The receiver closes once it has read all, which its kernel has acknowledged by then.
         stream.shutdown(Shutdown::Write)?;

@@ -8,8 +8,10 @@ use nix::sys::time::TimeValLike;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::memory_file::memory_file;
 use super::program::Program;
 use crate::error::{Context, Result};
+use crate::lab::program::{AllowedPrograms, allowed};
 use crate::lab::run_request::RequestedScenario;
 use crate::lab::simulated_path::RECORD;
 use crate::variables;
@@ -29,6 +31,9 @@ pub struct LinuxRun {
     /// The number of the flow whose packets are traced.
     #[serde(default)]
     trace: Option<u32>,
+    /// What programs of the scenario may do, if the user allows them.
+    #[serde(default)]
+    programs: Option<AllowedPrograms>,
 }
 
 /// Runs a scenario in the program; returns its validity.
@@ -37,16 +42,26 @@ pub struct LinuxRun {
 /// A refusal if the program cannot be started, or the kernel in it cannot run the scenario; a failure if it ends early.
 pub fn launch(run: &LinuxRun) -> Result<Value> {
     let scenario = run.scenario.read_in_bounds()?;
+    let programs = allowed(&scenario, run.programs.as_ref())?;
+    let programs = programs.map(AllowedPrograms::for_simulation).transpose()?;
     let record = File::create(&run.record).when(run.record.display())?;
+    let mut files = vec![(variables::RECORD, record)];
+    if programs.is_some() {
+        // With an input, even an empty one, the payload of packets is carried.
+        files.push((variables::INPUT, memory_file("input", b"").when("memory for an input")?));
+    }
     let program = Program {
         path: &run.program,
         memory_mb: run.memory_mb,
         seed: scenario.seed,
-        files: vec![(variables::RECORD, record)],
+        files,
         writes: false,
         console: None,
     };
-    let question = json!({ "do": "lab", "scenario": run.scenario, "record": RECORD, "trace": run.trace });
+    let mut question = json!({ "do": "lab", "scenario": run.scenario, "record": RECORD, "trace": run.trace });
+    if let Some(programs) = programs {
+        question["programs"] = json!(programs);
+    }
     let request = json!({ "request": question });
     let mut result = program.run(&request, Some(scenario.duration.as_secs()))?;
     result["cpu_s"] = json!(children_s()?);

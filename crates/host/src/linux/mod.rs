@@ -16,5 +16,6 @@ mod simulated_network;
 pub use calls::{LinuxCalls, compare_calls};
 pub use first_process::{first_process, is_first_process};
 pub use launch::{LinuxReady, LinuxRun, launch, ready};
+pub(crate) use memory_file::memory_file;
 pub use shell::{LinuxShell, launch_shell};
 pub use simulated_network::SimulatedNetwork;

@@ -1,10 +1,10 @@
 //! The network of a request, as the library in the program builds it.
 
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::lab::host_settings::HostSettings;
 use crate::lab::network::Network;
 use crate::lab::plan::{simulated_layout, simulated_layout_around};
-use crate::request::{LinuxRequest, linux_request};
+use crate::request::{LinuxRequest, SimulatedRun, linux_request};
 
 /// An idle network for the hosts of a request.
 pub struct SimulatedNetwork {
@@ -24,11 +24,14 @@ impl SimulatedNetwork {
     /// # Errors
     /// It is not a request that has a network, or its scenario has mistakes.
     pub fn of(request: &[u8]) -> Result<Option<SimulatedNetwork>> {
-        let (layout, grid, traced) = match linux_request(&String::from_utf8_lossy(request))? {
+        let (layout, grid, traced, captures) = match linux_request(&String::from_utf8_lossy(request))? {
             LinuxRequest::Ready => return Ok(None),
-            LinuxRequest::Run(scenario, traced) => (simulated_layout(&scenario), scenario.grid(), traced),
+            LinuxRequest::Run(run) => {
+                let SimulatedRun { scenario, traced, captures } = *run;
+                (simulated_layout(&scenario), scenario.grid(), traced, captures)
+            }
             LinuxRequest::Shell(scenario, flow) => {
-                (simulated_layout_around(&scenario, flow), scenario.grid(), None)
+                (simulated_layout_around(&scenario, flow), scenario.grid(), None, Vec::new())
             }
         };
         let connections = layout.connections.len() as u32;
@@ -36,6 +39,10 @@ impl SimulatedNetwork {
         if let Some(flow) = traced {
             network.trace(flow);
         }
-        Ok(Some(SimulatedNetwork { network, connections, hosts: layout.hosts, seed: layout.seed }))
+        for (flow, folder) in captures {
+            network.capture(flow, &folder).when(folder.display())?;
+        }
+        let (hosts, seed) = (layout.hosts, layout.seed);
+        Ok(Some(SimulatedNetwork { network, connections, hosts, seed }))
     }
 }

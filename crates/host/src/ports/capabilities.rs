@@ -32,7 +32,18 @@ pub fn keep_needed() -> Result<()> {
 /// Keeps the capabilities that a command needs which emulates a path: also real-time priority, without which it can run,
 /// and packet sockets, which it uses where it has no TUN device.
 pub fn keep_needed_of_lab() -> Result<()> {
-    keep(&needed().chain([Capability::CAP_SYS_NICE, Capability::CAP_NET_RAW]).collect())
+    keep(&of_lab().collect())
+}
+
+/// The same for a command that also starts programs of the user: it has to become that user, and to take the capabilities
+/// from the bounding set.
+pub fn keep_needed_to_start_programs() -> Result<()> {
+    let of_user = [Capability::CAP_SETUID, Capability::CAP_SETGID, Capability::CAP_SETPCAP];
+    keep(&of_lab().chain(of_user).collect())
+}
+
+fn of_lab() -> impl Iterator<Item = Capability> {
+    needed().chain([Capability::CAP_SYS_NICE, Capability::CAP_NET_RAW])
 }
 
 fn needed() -> impl Iterator<Item = Capability> {

@@ -25,7 +25,7 @@ fn answer(scenario: &Scenario) -> RunResult {
 }
 
 fn run_once(scenario: &Scenario) -> RunResult {
-    let answer = run(scenario, &KernelNames::new(), None).expect("real hosts can do it");
+    let answer = run(scenario, &KernelNames::new(), None, None).expect("real hosts can do it");
     let validity = serde_json::to_string(&answer.validity).expect("it has no keys but strings");
     eprintln!("{}: {validity}", scenario.title);
     answer

@@ -42,11 +42,16 @@ def engine_of(engine: Engine, scenario: Scenario) -> str:
     Raises:
         Refused: there is no program for `linux`.
     """
+    if engine == "sim":
+        return engine
+    from fairhaul.host.programs import identity as of_programs
+
+    programs = of_programs(scenario)
     if engine == "linux":
         from fairhaul.linux.run import identity
 
-        return f"linux, {identity(scenario)}"
-    return f"lab, Linux {os.uname().release}" if engine == "lab" else engine
+        return f"linux, {identity(scenario)}{programs}"
+    return f"lab, Linux {os.uname().release}{programs}"
 
 
 def digest_of(scenario: Scenario) -> str:
