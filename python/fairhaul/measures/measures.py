@@ -195,7 +195,7 @@ def _flows(
             "loss_events": reductions[flow["name"]],
             "timeouts": timeouts[flow["name"]],
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
-            "cwnd_mean": float(cwnd[i]),
+            "cwnd_mean": None if np.isnan(cwnd[i]) else float(cwnd[i]),
             "completion_s": completions.get(flow["name"]),
             "transfer_bps": rates_of.get(flow["name"]),
             "loss_sync": None,
