@@ -4,7 +4,7 @@
 //! A sample is taken as a packet arrives, before the kernel processes it: it has the window that the packet before it has
 //! left. A poll has both values, after all packets before it; a round-trip time that no poll has read is not known.
 
-use fairhaul_experiment::{PacketRow, PacketTrace, PacketWhat};
+use fairhaul_experiment::{Outlet, PacketRow, PacketTrace, PacketWhat};
 use fairhaul_units::{Span, Time};
 
 use super::clock::Clock;
@@ -137,7 +137,7 @@ mod tests {
 
     /// What is known after each acknowledgement: the window and the smoothed round-trip time in milliseconds, or zero.
     fn completed(mut windows: TracedWindows, rows: Vec<PacketRow>) -> Vec<(u32, u32)> {
-        let mut trace = PacketTrace { rows, full: false };
+        let mut trace = PacketTrace { rows, full: false, outlet: Outlet::default() };
         windows.complete(&mut trace);
         let known = |value: f64| if value.is_nan() { 0 } else { value.round() as u32 };
         trace.rows.iter().map(|row| (known(row.cwnd_packets), known(row.srtt_s * 1000.0))).collect()
