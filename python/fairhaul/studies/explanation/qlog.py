@@ -96,6 +96,7 @@ def _whole(lines: Sequence[str]) -> Iterator[Any]:
 class _Packet:
     time_s: float
     size: int
+    payload: int
     offset: int
     acked_s: float = float("nan")
     lost: bool = False
@@ -107,7 +108,7 @@ class _Packets:
     """The packets with data of a log while its events are read, by their numbers."""
 
     has_frames: bool
-    rows: dict[int, _Packet] = field(default_factory=dict)
+    rows: list[_Packet] = field(default_factory=list)
     outstanding: dict[int, _Packet] = field(default_factory=dict)
     sent_bytes: int = 0
     flight: int = 0
@@ -133,7 +134,7 @@ class _Packets:
 
     def _sent(self, time_s: float, header: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         size = (data.get("raw") or {}).get("length") or header.get("length") or 0
-        again = False
+        again, payload = False, size
         if self.has_frames:
             streams = [of for of in data.get("frames") or () if of.get("frame_type") == "stream"]
             if not streams:
@@ -141,12 +142,18 @@ class _Packets:
             parts = {(of.get("stream_id", 0), of.get("offset", 0)) for of in streams}
             again = not parts.isdisjoint(self.parts)
             self.parts |= parts
+            payload = sum(of.get("length", 0) for of in streams) or size
         elif size < LEAST_DATA:
             return
-        packet = _Packet(time_s=time_s, size=size, offset=self.sent_bytes, again=again)
+        packet = _Packet(
+            time_s=time_s, size=size, payload=payload, offset=self.sent_bytes, again=again
+        )
+        self._gone(header["packet_number"])
         self.sent_bytes += size
         self.flight += size
-        self.rows[header["packet_number"]] = self.outstanding[header["packet_number"]] = packet
+        self.rows.append(packet)
+        # A log of TCP gives a retransmission the number of its first transmission.
+        self.outstanding[header["packet_number"]] = packet
 
     def _gone(self, number: int) -> _Packet | None:
         """Give a packet that was outstanding until now."""
@@ -190,12 +197,12 @@ class _Packets:
         self.acks.append((time_s, offset, self.sent_bytes - offset, self.flight))
 
     def trace(self, name: str, begin_s: float, end_s: float) -> Trace:
-        rows = list(self.rows.values())
+        rows = self.rows
         columns = {
             "time_s": _column([row.time_s - begin_s for row in rows]),
             "acked_s": _column([row.acked_s - begin_s for row in rows]),
             "offset": _column([row.offset for row in rows]),
-            "payload": _column([row.size for row in rows]),
+            "payload": _column([row.payload for row in rows]),
             "wire": _column([row.size + ON_WIRE for row in rows]),
             "packets": np.ones(len(rows)),
         }
