@@ -17,7 +17,7 @@ pub const OPENS: u32 = 2;
 /// [`RawState::closed`]: the stack cannot go on.
 pub const FAILED: u32 = 2;
 
-/// The texts that `record` is asked for.
+/// The texts of `record`.
 pub const KEYS: u32 = 0;
 /// See [`KEYS`].
 pub const LOG: u32 = 1;

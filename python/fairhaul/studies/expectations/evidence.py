@@ -54,9 +54,11 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     settings = [*overrides, *((key, toml(value)) for key, value in points.items())]
     smaller = _reduced(case, settings, flow, seeds, folder / SCENARIO)
-    shown = case if smaller is None else smaller.checked
+    shown = case
     if smaller is None:
         shutil.copyfile(source, folder / SCENARIO)
+    else:
+        shown, settings = smaller.checked, list(smaller.settings)
     failed = _not_met(shown)
     first = failed[0]
     scenario = with_seeds(shown.case.scenario, seeds)[_worst(first, first.by["sim"])]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ class Reduced:
     """A reduced scenario, which was checked: what was changed, and how its expectations fare."""
 
     changes: Sequence[str]
+    settings: Sequence[tuple[str, str]]
+    """What is still to be set in it: its transport stack, and keys of flows and links."""
     checked: CheckedCase
 
 
@@ -54,17 +57,17 @@ def reduce(
     failed = {of.expectation.what for of in case.expectations if of.by["sim"].verdict == NOT_MET}
     given["expect"] = [of for of in given["expect"] if of["what"] in failed]
     given.pop("sweep", None)
-    kept: Scenario = given
-    if (checked := _fails(kept, overrides, seeds, file)) is None:
+    kept, settings = _with(given, overrides)
+    if (checked := _fails(kept, settings, seeds, file)) is None:
         return None
     changes: list[str] = []
     trials = 1
     for change in _changes(kept, flow, checked):
         smaller = change.of(kept)
-        if trials == MOST_TRIALS or smaller == kept:
+        if trials == MOST_TRIALS or smaller == kept or change.is_set_by(settings):
             continue
         try:
-            found = _fails(smaller, overrides, seeds, file)
+            found = _fails(smaller, settings, seeds, file)
         except (RunError, ScenarioError):
             continue
         trials += 1
@@ -72,7 +75,29 @@ def reduce(
             kept, checked = smaller, found
             changes.append(change.words)
     replace(file, _text(kept).encode())
-    return Reduced(changes=changes, checked=checked)
+    return Reduced(changes=changes, settings=settings, checked=checked)
+
+
+def _with(
+    scenario: dict[str, Any], overrides: Sequence[tuple[str, str]]
+) -> tuple[Scenario, list[tuple[str, str]]]:
+    """Put settings of the scenario and of its bottleneck into it; also gives the others."""
+    left = []
+    for key, value in overrides:
+        first, dot, rest = key.partition(".")
+        table = scenario.get(first) if dot else scenario
+        if isinstance(table, dict) and "." not in rest:
+            table[rest or first] = _value(value)
+        else:
+            left.append((key, value))
+    return scenario, left
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _fails(
@@ -100,6 +125,11 @@ class _Change:
     def of(self, scenario: Scenario) -> Scenario:
         return _changed(scenario, self.path, self.value)
 
+    def is_set_by(self, settings: Sequence[tuple[str, str]]) -> bool:
+        """Whether a setting replaces what is changed, so that the change would do nothing."""
+        own = ".".join(map(str, self.path))
+        return any(fnmatchcase(f"{own}.", f"{key}.*") for key, _ in settings)
+
 
 def _changed(part: Any, path: Sequence[str | int], value: object) -> Any:
     first, *rest = path
@@ -116,7 +146,7 @@ def _changed(part: Any, path: Sequence[str | int], value: object) -> Any:
 
 
 def _changes(scenario: Scenario, flow: str, checked: CheckedCase) -> Iterator[_Change]:
-    """Give changes, first those that make a run cheaper."""
+    """Give changes, first the ones that make a run cheaper."""
     for of in scenario["flow"]:
         if of.get("name") not in (flow, None):
             yield _Change(words=f"without the flow {of['name']}", path=("flow", of["name"]))

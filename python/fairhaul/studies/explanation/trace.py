@@ -237,6 +237,6 @@ def _round_trip(side: Side, halves: Sequence[float | None]) -> float | None:
 
 
 def usual_mss(sent: Sent) -> int:
-    """Give the data of a full packet, bytes, by the sizes of those that were sent."""
+    """Give the data of a full packet, bytes, by the sizes of the packets that were sent."""
     sizes = sent.payload / np.maximum(sent.packets, 1)
     return round(float(np.quantile(sizes, 0.9))) if len(sizes) else USUAL_MSS
