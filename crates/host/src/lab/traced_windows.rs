@@ -4,7 +4,7 @@
 //! A sample is taken as a packet arrives, before the kernel processes it: it has the window that the packet before it has
 //! left. A poll has both values, after all packets before it; a round-trip time that no poll has read is not known.
 
-use fairhaul_experiment::{Outlet, PacketRow, PacketTrace, PacketWhat};
+use fairhaul_experiment::{PacketRow, PacketTrace, PacketWhat};
 use fairhaul_units::{Span, Time};
 
 use super::clock::Clock;
@@ -115,6 +115,7 @@ fn windows_of_polls(rows: &mut [&mut PacketRow], polls: &[(f64, u32, f64, f64)])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_experiment::Outlet;
     use fairhaul_units::Ecn;
 
     fn row(what: PacketWhat, connection: u32, ms: u64) -> PacketRow {
