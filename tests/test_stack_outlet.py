@@ -302,6 +302,10 @@ def test_a_log_that_cannot_be_read_is_refused_or_noted(tmp_path: Path) -> None:
     file.write_text(sequence(LOG[0]))
     with pytest.raises(ScenarioError, match=r"small\.sqlog: the qlog cannot be read: it has no"):
         explain(file)
+    old = {"qlog_version": "draft-01", "traces": [{"events": [[0, "transport", "x", {}]]}]}
+    file.write_text(json.dumps(old, indent=1))
+    with pytest.raises(ScenarioError, match="its events are no objects"):
+        explain(file)
     file.write_text(sequence(LOG[0], LOG[4]))
     done = explain(file)
     assert not done.connections

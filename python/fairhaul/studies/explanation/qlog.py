@@ -60,20 +60,22 @@ Event = tuple[float, str, Mapping[str, Any]]
 
 def _read(text: str) -> tuple[Mapping[str, Any], list[Event]]:
     """Give the header of the first trace of a log, and its events in the order of time."""
-    if text.startswith(RECORD_SEPARATOR) or "\n" in text.strip():
-        # The last text of a log that is still written may be a part of one.
-        lines = [line for line in text.replace(RECORD_SEPARATOR, "\n").split("\n") if line.strip()]
-        header = json.loads(lines[0])
-        given = list(_whole(lines[1:]))
-        common = header.get("trace", header).get("common_fields") or {}
-    else:
-        header = json.loads(text)
+    # Texts of a sequence are on lines of their own, whatever is before them.
+    lines = [line for line in text.replace(RECORD_SEPARATOR, "\n").split("\n") if line.strip()]
+    header = _json(lines[0]) or json.loads(text)
+    if "traces" in header:
         trace = header["traces"][0]
-        given, common = trace["events"], trace.get("common_fields") or {}
+        given = trace["events"]
+    else:
+        trace = header.get("trace") or {}
+        given = list(_whole(lines[1:]))
+    common = trace.get("common_fields") or {}
     relative = str(common.get("time_format", "")) in {"delta", "relative_to_previous_event"}
     events: list[Event] = []
     time_ms = 0.0
     for event in given:
+        if not isinstance(event, dict):
+            raise ValueError("its events are no objects, as they are since qlog 0.3")
         time_ms = event["time"] + (time_ms if relative else 0.0)
         # Its name is that of its category and its own, or of a namespace and its own.
         name = str(event["name"]).rpartition(":")[2]
@@ -83,13 +85,19 @@ def _read(text: str) -> tuple[Mapping[str, Any], list[Event]]:
     return header, sorted(events, key=lambda event: event[0])
 
 
+def _json(text: str) -> Any:
+    """Give the value of a JSON text; None if it is none, or not whole."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
 def _whole(lines: Sequence[str]) -> Iterator[Any]:
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield json.loads(line)
-        except ValueError:
-            if number < len(lines):
-                raise
+    """Give the values of JSON texts; the last one of a log that is still written may be cut."""
+    yield from map(json.loads, lines[:-1])
+    if lines and (last := _json(lines[-1])) is not None:
+        yield last
 
 
 @dataclass(kw_only=True)
