@@ -3,7 +3,8 @@
 The log is a JSON text, or a sequence of JSON texts [RFC 7464]. Of the packets of a connection in
 their 1-RTT space it has when each was sent and how long it was, which were lost, and which were
 acknowledged: by ACK frames, or, where the log has no frames, by the bytes in flight, of which the
-oldest are taken to be acknowledged first. A receive window is not in it.
+oldest are taken to be acknowledged first. Round-trip times are those of packets: quinn logs its own
+in seconds, where qlog has milliseconds. A receive window is not in it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def trace_of(text: str, file: Path) -> Trace | None:
         header, events = _read(text)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise ScenarioError(f"{file}: the qlog cannot be read: {error}") from None
-    packets = _Packets(has_frames=any("frames" in data for _, _, data in events))
+    has_frames = any("frames" in data for _, _, data in events)
+    packets = _Packets(has_frames=has_frames, ends_after=_ends_after(events))
     for time_s, name, data in events:
         packets.take(time_s, name, data)
     if not packets.rows:
@@ -100,6 +102,34 @@ def _whole(lines: Sequence[str]) -> Iterator[Any]:
         yield last
 
 
+def _ends_after(events: Sequence[Event]) -> bool:
+    """Whether packets are acknowledged before they are sent, unless ranges exclude their ends.
+
+    Those of noq 1.4.0 do, other than qlog says.
+    """
+    largest = -1
+    for _, name, data in events:
+        header = data.get("header") or {}
+        if header.get("packet_type") != "1RTT":
+            continue
+        if name == "packet_sent":
+            largest = max(largest, header["packet_number"])
+        elif name == "packet_received":
+            ends = [given[-1] for of in data.get("frames") or () for given in _ranges(of)]
+            if max(ends, default=-1) > largest:
+                return True
+    return False
+
+
+def _ranges(frame: Mapping[str, Any]) -> Sequence[Sequence[int]]:
+    return (frame.get("acked_ranges") or ()) if frame.get("frame_type") == "ack" else ()
+
+
+def _length(frame: Mapping[str, Any]) -> int:
+    """Give the bytes of a frame of a stream, where qlog 0.3 and its drafts have them."""
+    return int(frame.get("length") or (frame.get("raw") or {}).get("length") or 0)
+
+
 @dataclass(kw_only=True)
 class _Packet:
     time_s: float
@@ -116,11 +146,12 @@ class _Packets:
     """The packets with data of a log while its events are read, by their numbers."""
 
     has_frames: bool
+    ends_after: bool
+    """Whether a range of acknowledged packets names the packet after its last one."""
     rows: list[_Packet] = field(default_factory=list)
     outstanding: dict[int, _Packet] = field(default_factory=dict)
     sent_bytes: int = 0
     flight: int = 0
-    least_rtt_s: float | None = None
     acks: list[tuple[float, int, int, int]] = field(default_factory=list)
     parts: set[tuple[int, int]] = field(default_factory=set)
 
@@ -131,8 +162,8 @@ class _Packets:
                 self._sent(time_s, header, data)
             case "packet_received" if header.get("packet_type") == "1RTT":
                 for frame in data.get("frames") or ():
-                    if frame.get("frame_type") == "ack":
-                        self._acked(time_s, frame.get("acked_ranges") or ())
+                    if ranges := _ranges(frame):
+                        self._acked(time_s, ranges)
             case "packet_lost" if header.get("packet_type") == "1RTT":
                 packet = self._gone(header["packet_number"])
                 if packet is not None:
@@ -150,7 +181,7 @@ class _Packets:
             parts = {(of.get("stream_id", 0), of.get("offset", 0)) for of in streams}
             again = not parts.isdisjoint(self.parts)
             self.parts |= parts
-            payload = sum(of.get("length", 0) for of in streams) or size
+            payload = sum(map(_length, streams)) or size
         elif size < LEAST_DATA:
             return
         packet = _Packet(
@@ -172,7 +203,7 @@ class _Packets:
 
     def _acked(self, time_s: float, ranges: Sequence[Sequence[int]]) -> None:
         for given in ranges:
-            first, last = given[0], given[-1]
+            first, last = given[0], given[-1] - self.ends_after
             if last - first < len(self.outstanding):
                 numbers = [of for of in range(first, last + 1) if of in self.outstanding]
             else:
@@ -183,8 +214,6 @@ class _Packets:
         self._acknowledged(time_s)
 
     def _measured(self, time_s: float, data: Mapping[str, Any]) -> None:
-        if (least_ms := data.get("min_rtt")) is not None:
-            self.least_rtt_s = least_ms / 1000
         flight = data.get("bytes_in_flight")
         if self.has_frames or flight is None:
             return
@@ -234,7 +263,7 @@ class _Packets:
             first_s=0.0,
             last_s=end_s - begin_s,
             side="sender",
-            rtt_s=self.least_rtt_s or least_s,
+            rtt_s=least_s,
             mss=usual_mss(sent),
             scale=0,
             has_start=True,
