@@ -107,16 +107,16 @@ def _ends_after(events: Sequence[Event]) -> bool:
 
     Those of noq 1.4.0 do, other than qlog says.
     """
-    largest = -1
+    # Each type of packets has numbers of its own; the handshake shows it.
+    largest: dict[str, int] = {}
     for _, name, data in events:
         header = data.get("header") or {}
-        if header.get("packet_type") != "1RTT":
-            continue
+        kind = str(header.get("packet_type"))
         if name == "packet_sent":
-            largest = max(largest, header["packet_number"])
-        elif name == "packet_received":
+            largest[kind] = max(largest.get(kind, -1), header.get("packet_number", -1))
+        elif name == "packet_received" and kind in largest:
             ends = [given[-1] for of in data.get("frames") or () for given in _ranges(of)]
-            if max(ends, default=-1) > largest:
+            if max(ends, default=-1) > largest[kind]:
                 return True
     return False
 
