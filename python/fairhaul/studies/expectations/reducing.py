@@ -123,7 +123,8 @@ class _Change:
     value: object = None
 
     def of(self, scenario: Scenario) -> Scenario:
-        return _changed(scenario, self.path, self.value)
+        changed: Scenario = _changed(scenario, self.path, self.value)
+        return changed
 
     def is_set_by(self, settings: Sequence[tuple[str, str]]) -> bool:
         """Whether a setting replaces what is changed, so that the change would do nothing."""

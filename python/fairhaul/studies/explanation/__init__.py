@@ -212,7 +212,7 @@ def _of_qlog(text: str, file: FilePath) -> tuple[list[Explained], Sequence[str]]
     if trace is None:
         return [], [f"{file}: the end that wrote this log has sent no data."]
     (group,) = groups_of([trace])
-    return [replace(of, source="qlog") for of in of_group(group, {})], []
+    return [replace(of, source="qlog", ports=None) for of in of_group(group, {})], []
 
 
 def _of_capture(file: FilePath, looks: Looks) -> tuple[list[Explained], Sequence[str]]:

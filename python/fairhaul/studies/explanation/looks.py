@@ -75,7 +75,7 @@ def recorded_looks(place: Path) -> Looks:
 
 def ends_of(trace: Trace) -> Ends:
     """Give the ends of a connection of a capture, the sender first."""
-    here, far = trace.ports or (0, 0)
+    here, far = trace.ports
     return trace.sender, here, trace.receiver, far
 
 

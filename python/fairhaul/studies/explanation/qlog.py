@@ -259,7 +259,7 @@ class _Packets:
         return Trace(
             sender=name,
             receiver="receiver",
-            ports=None,
+            ports=(0, 0),
             first_s=0.0,
             last_s=end_s - begin_s,
             side="sender",

@@ -88,13 +88,13 @@ class Trace:
 
     `rtt_s` is the smallest round-trip time in seconds, None if the capture does not show it.
     `scale` is the shift of the receiver's window; without the handshake it is the least one with
-    which what was sent fits. `shows_again`: it shows what is retransmitted. A log has no ports, and
-    an infinite window where it does not show one.
+    which what was sent fits. `shows_again`: it shows what is retransmitted. Ports are 0 in a
+    log, and windows infinite.
     """
 
     sender: str
     receiver: str
-    ports: tuple[int, int] | None
+    ports: tuple[int, int]
     first_s: float
     last_s: float
     side: Side
