@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -274,7 +275,7 @@ def _ten_minutes(record: package.Record) -> package.Record:
     """Make of a record one of 600 s and 6000 bins at 1 Gbit/s, each with numbers of its own."""
     chance = np.random.default_rng(1)
     scenario = {**record.meta["scenario"], "duration_s": 600.0, "warmup_s": 0.0}
-    tables = {}
+    tables: dict[str, Any] = {}
     for name in ("flow_series", "link_series"):
         table = getattr(record, name)
         parts = table[name.removesuffix("_series")].unique(maintain_order=True)

@@ -162,6 +162,10 @@ class Outcome:
     def trace(self) -> Table | None: ...
     @property
     def trace_is_full(self) -> bool: ...
+    @property
+    def outlet(
+        self,
+    ) -> tuple[dict[tuple[int, bool, int], bytes], bytes, list[bytes], bool] | None: ...
 
 class Table:
     """A table of a record, by the Arrow PyCapsule interface."""

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::BytesMut;
-use fairhaul_cc::{StackEnd, StackState, Transmit};
+use fairhaul_cc::{StackEnd, StackState, StackText, Transmit};
 use fairhaul_stack::{Role, Settings, Setup};
-use fairhaul_stack_quic::{chance, client, server};
+use fairhaul_stack_quic::{Text, chance, client, server};
 use fairhaul_units::{Ecn, Time, mix};
 use ring::hmac;
 
@@ -41,6 +41,8 @@ pub struct QuicEnd {
     /// The window that was shown last, and how often it was smaller than before.
     shown: (u64, u64),
     lost: Option<String>,
+    keys: Text,
+    log: Text,
 }
 
 /// A stream, in the order in which the sender opened it.
@@ -65,8 +67,13 @@ impl QuicEnd {
         let own_seed = mix(setup.common.seed ^ mix(setup.role as u64 + 1));
         chance::seed(own_seed);
         reseed_thread();
-        let transport = Arc::new(transport(&mut setup.settings, datagram.min(u16::MAX.into()) as u16)?);
+        let mut transport = transport(&mut setup.settings, datagram.min(u16::MAX.into()) as u16)?;
         let base = Instant::now();
+        let (keys, log) = (Text::default(), Text::default());
+        if setup.common.records {
+            api::log(&mut transport, log.clone(), base);
+        }
+        let transport = Arc::new(transport);
         let mut config = EndpointConfig::new(Arc::new(hmac_key()));
         let mut bytes = [0; 32];
         bytes.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&chance::next().to_le_bytes()));
@@ -87,7 +94,10 @@ impl QuicEnd {
         let mut endpoint = api::endpoint(Arc::new(config), server_config, bytes);
         let mut connection = None;
         if setup.role == Role::Sender {
-            let crypto = client().map_err(|error| error.to_string())?;
+            let mut crypto = client().map_err(|error| error.to_string())?;
+            if setup.common.records {
+                crypto.key_log = Arc::new(keys.clone());
+            }
             let mut config = ClientConfig::new(client_crypto(crypto)?);
             config.transport_config(transport);
             config.initial_dst_cid_provider(Arc::new(move || Ids(!ids).next_id()));
@@ -96,7 +106,8 @@ impl QuicEnd {
             connection = Some(opened.map_err(|error| error.to_string())?);
         }
         let (answers, streams, buffer, lost) = (VecDeque::new(), Vec::new(), Vec::new(), None);
-        Ok(QuicEnd { endpoint, connection, base, answers, streams, buffer, peer, shown: (0, 0), lost })
+        let shown = (0, 0);
+        Ok(QuicEnd { endpoint, connection, base, answers, streams, buffer, peer, shown, lost, keys, log })
     }
 
     fn instant(&self, now: Time) -> Instant {
@@ -357,6 +368,14 @@ impl StackEnd for QuicEnd {
 
     fn reason(&mut self) -> String {
         self.lost.clone().unwrap_or_default()
+    }
+
+    /// Both ends have the same keys: those of the sender are given.
+    fn record(&mut self, text: StackText, into: &mut [u8]) -> usize {
+        match text {
+            StackText::Keys => self.keys.take(into),
+            StackText::Log => self.log.take(into),
+        }
     }
 }
 

@@ -15,10 +15,13 @@ from packaging.utils import canonicalize_name
 from tools import ROOT
 from tools.bench.cost import with_rust
 from tools.dist import Architecture, text_of
-from tools.dist.programs import copyright_of
+from tools.dist.programs import STACKS, copyright_of
 
-PROGRAMS = ("fairhaul-py", "fairhaul-host", "fairhaul-linux", "fairhaul-web")
-"""The crates of the built files."""
+PROGRAMS = {
+    ".": ("fairhaul-py", "fairhaul-host", "fairhaul-linux", "fairhaul-web"),
+    "stacks": tuple(f"fairhaul-stack-{name}" for name in STACKS),
+}
+"""The crates of the built files, by the folder of their workspace."""
 
 LICENCE_FILE = re.compile(r"(?i)(licen[cs]e|copying|notice|unlicense|copyright)")
 
@@ -61,12 +64,20 @@ def installed(site: Path) -> list[Component]:
 
 def crates(architecture: Architecture) -> list[Component]:
     """The crates of others that are linked into the programs, and libbpf, which one of them contains."""
+    found = [one for workspace in PROGRAMS for one in _linked_into(workspace, architecture)]
+    others = list({(one["name"], one["version"]): one for one in found}.values())
+    (source,) = (one for one in others if one["name"] == "libbpf-sys")
+    return [*map(_crate, others), _libbpf(source)]
+
+
+def _linked_into(workspace: str, architecture: Architecture) -> list[dict[str, Any]]:
+    """The packages of others that are linked into the programs of a workspace."""
     command = ("cargo", "metadata", "--format-version", "1", "--locked")
     filtered = (*command, "--filter-platform", architecture.triple)
-    metadata = json.loads(text_of(filtered, ROOT, with_rust()))
+    metadata = json.loads(text_of(filtered, ROOT / workspace, with_rust()))
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    waiting = [key for key, package in packages.items() if package["name"] in PROGRAMS]
+    waiting = [key for key, package in packages.items() if package["name"] in PROGRAMS[workspace]]
     reached: set[str] = set()
     while waiting:
         key = waiting.pop()
@@ -77,9 +88,7 @@ def crates(architecture: Architecture) -> list[Component]:
                 for dependency in nodes[key]["deps"]
                 if any(kind["kind"] is None for kind in dependency["dep_kinds"])
             ]
-    others = [packages[key] for key in reached if packages[key]["source"] is not None]
-    (source,) = (one for one in others if one["name"] == "libbpf-sys")
-    return [*map(_crate, others), _libbpf(source)]
+    return [packages[key] for key in reached if packages[key]["source"] is not None]
 
 
 def _is_macro(package: dict[str, Any]) -> bool:

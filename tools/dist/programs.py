@@ -1,4 +1,4 @@
-"""What a wheel contains beside the extension: `fairhaul-host`, its library, and the engine as WebAssembly."""
+"""What a wheel has beside the extension: `fairhaul-host`, its library, transport stacks, and the engine as WebAssembly."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ WORK = ROOT / "target" / "dist"
 """Where releases are built: the unpacked sources, the tools, and libraries of both architectures."""
 
 STAGE = WORK / "stage"
+
+STACKS = ("quinn", "noq", "smoltcp")
+"""The transport stacks of others."""
 
 LIBRARIES = ("libelf-dev", "zlib1g-dev")
 """Debian packages whose static libraries `fairhaul-host` is linked with."""
@@ -75,6 +78,23 @@ def build_host(architecture: Architecture) -> None:
         built = folder / architecture.triple / "release" / name
         call(["llvm-strip", "-o", to / name, built], STAGE)
         (to / name).chmod(0o755)
+
+
+def build_stacks(architecture: Architecture) -> None:
+    """Build the transport stacks of others into the unpacked sources; they need no other library than glibc."""
+    folder = STAGE / "target/stacks"
+    env = environment()
+    env |= {
+        "CARGO_TARGET_DIR": str(folder),
+        "RUSTFLAGS": f'{env["RUSTFLAGS"]} --cfg getrandom_backend="custom"',
+    }
+    target = f"{architecture.triple}.{GLIBC}"
+    call(["cargo", "zigbuild", "--release", "--locked", "--target", target], STAGE / "stacks", env)
+    to = STAGE / "python/fairhaul/stacks"
+    to.mkdir(exist_ok=True)
+    for name in STACKS:
+        library = f"libfairhaul_{name}.so"
+        shutil.copy(folder / architecture.triple / "release" / library, to / library)
 
 
 def build_engine() -> None:

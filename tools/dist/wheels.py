@@ -8,7 +8,7 @@ from pathlib import Path
 from tools.dist import GLIBC, Architecture, call
 from tools.dist.components import linked
 from tools.dist.licences import text
-from tools.dist.programs import STAGE, build_engine, build_host, environment, prepare
+from tools.dist.programs import STAGE, build_engine, build_host, build_stacks, environment, prepare
 from tools.dist.sbom import write
 from tools.dist.sources import epoch
 
@@ -19,11 +19,12 @@ SBOM = "fairhaul.cdx.json"
 
 
 def build(architecture: Architecture, out: Path) -> Path:
-    """Build the wheel of an architecture, with engine, studio and `fairhaul-host`."""
+    """Build the wheel of an architecture, with engine, studio, `fairhaul-host` and the stacks of others."""
     prepare(architecture)
     if not (STAGE / "python/fairhaul/studio/engine.wasm.gz").exists():
         build_engine()
     build_host(architecture)
+    build_stacks(architecture)
     components = linked(architecture)
     (STAGE / LICENCES).write_text(text(components))
     write(components, STAGE / SBOM)

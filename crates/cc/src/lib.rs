@@ -89,7 +89,7 @@ pub use prague::Prague;
 pub use reno::Reno;
 pub use scalable::Scalable;
 pub use script::{Amounts, ScriptEvent, ScriptLine, ScriptedSender, run_script};
-pub use stack::{StackEnd, StackMaker, StackSetup, StackState, Transmit};
+pub use stack::{StackEnd, StackMaker, StackSetup, StackState, StackText, Transmit};
 pub use synctcp::Synctcp;
 pub use vegas::Vegas;
 pub use veno::Veno;

@@ -15,6 +15,17 @@ pub struct StackSetup {
     pub seed: u64,
     /// When it begins.
     pub now: Time,
+    /// Whether the run records the packets of the flow: the engine then asks [`StackEnd::record`].
+    pub records: bool,
+}
+
+/// A text that an end gives for the trace of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackText {
+    /// The secrets of the connection, in lines as NSS writes them to `SSLKEYLOGFILE`.
+    Keys,
+    /// What happens in the end, as qlog.
+    Log,
 }
 
 /// What makes the ends of connections of one stack with one set of settings.
@@ -59,6 +70,11 @@ pub trait StackEnd: Send {
 
     /// Why it has closed the connection.
     fn reason(&mut self) -> String;
+
+    /// Writes the next part of a text to `into`: how many bytes; none if there is no more at present.
+    fn record(&mut self, _: StackText, _: &mut [u8]) -> usize {
+        0
+    }
 }
 
 /// A datagram that a stack gives.

@@ -19,7 +19,8 @@ pub use read::{
     range_ends, read, read_with,
 };
 pub use record::describe::describe;
-pub use record::ledger::{Ledger, NO_WINDOW, RecordedWindow};
+pub use record::ledger::{Ledger, NO_WINDOW, RecordedWindow, UNKNOWN_WINDOW};
+pub use record::outlet::{Content, Outlet};
 pub use record::packet_trace::{PacketRecorder, PacketRow, PacketTrace, PacketWhat, from_lines, to_lines};
 pub use record::tables::{Column, Table, Values, packet_table, tables};
 pub use record::{DelayRow, EventRow, FlowRow, Grid, Limit, LinkRow, Record, TransferRow, grid};

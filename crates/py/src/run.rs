@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_schema::ArrowError;
-use fairhaul_experiment::{PacketTrace, Record, Scenario as Question, from_lines, printable};
+use fairhaul_experiment::{Outlet, PacketTrace, Record, Scenario as Question, from_lines, printable};
 use fairhaul_sim::{Control, RunError as Failure};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::guard;
 use crate::own;
@@ -83,7 +83,7 @@ impl Run {
             let (record, trace) = self.answer()?;
             let goes_on = || !self.control.is_stopped();
             let tables = tables(&self.question, &record, goes_on).map_err(broken)?.ok_or(Failure::Stopped)?;
-            let trace = trace.map(|trace| Ok((packets(&trace.rows)?, trace.full))).transpose();
+            let trace = trace.map(traced).transpose();
             Ok((record, tables, trace.map_err(broken)?))
         })
         .map_err(|why| failure(&self.question, &why))?;
@@ -128,8 +128,28 @@ pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<
     }
     let tables = tables(&question, &record, || true).map_err(|error| wrong(error.to_string()))?;
     let tables = tables.expect("nothing ends it");
-    let trace = trace.map(|trace| Ok((packets(&trace.rows)?, trace.full))).transpose();
-    Outcome::new(py, &record, tables, trace.map_err(|error: ArrowError| wrong(error.to_string()))?)
+    let trace = trace.map(traced).transpose();
+    Outcome::new(py, &record, tables, trace.map_err(|error| wrong(error.to_string()))?)
+}
+
+/// A packet trace for Python: its rows, whether later ones are missing, and what a transport stack gave beside them.
+type Traced = (Table, bool, Outlet);
+
+fn traced(trace: PacketTrace) -> Result<Traced, ArrowError> {
+    Ok((packets(&trace.rows)?, trace.full, trace.outlet))
+}
+
+/// The contents of datagrams by connection, whether the sender sent it, and number; the keys, the logs of sender and
+/// receiver; and whether something is missing.
+type Given = (Py<PyDict>, Py<PyBytes>, [Py<PyBytes>; 2], bool);
+
+fn given(py: Python<'_>, outlet: &Outlet) -> PyResult<Given> {
+    let contents = PyDict::new(py);
+    for of in &outlet.contents {
+        contents.set_item((of.connection, of.forward, of.number), PyBytes::new(py, &of.bytes))?;
+    }
+    let text = |bytes: &Vec<u8>| PyBytes::new(py, bytes).unbind();
+    Ok((contents.unbind(), text(&outlet.keys), outlet.logs.each_ref().map(text), outlet.full))
 }
 
 /// The result of a run.
@@ -145,26 +165,27 @@ pub struct Outcome {
     trace: Option<Py<Table>>,
     /// Whether the trace is incomplete, because it reached its limit of packets.
     trace_is_full: bool,
+    /// What the transport stack of the traced flow gave: contents, keys, logs, and whether something is missing.
+    outlet: Option<Given>,
 }
 
 impl Outcome {
-    pub fn new(
-        py: Python<'_>,
-        record: &Record,
-        tables: Tables,
-        trace: Option<(Table, bool)>,
-    ) -> PyResult<Outcome> {
+    pub fn new(py: Python<'_>, record: &Record, tables: Tables, trace: Option<Traced>) -> PyResult<Outcome> {
         let by_name = PyDict::new(py);
         for (name, table) in tables {
             by_name.set_item(name, Py::new(py, table)?)?;
         }
-        let (trace, trace_is_full) = trace.map_or((None, false), |(table, full)| (Some(table), full));
+        let (trace, trace_is_full, outlet) = match trace {
+            Some((table, full, outlet)) => (Some(table), full, Some(given(py, &outlet)?)),
+            None => (None, false, None),
+        };
         Ok(Outcome {
             engine: record.engine,
             packets: record.packets,
             tables: by_name.unbind(),
             trace: trace.map(|table| Py::new(py, table)).transpose()?,
             trace_is_full,
+            outlet,
         })
     }
 }

@@ -78,13 +78,14 @@ pub struct Connection {
 
 impl Connection {
     /// The connection of `transfer`, which opens at its start; `account`: that of its flow, as are the route and its
-    /// index.
+    /// index; `records`: its packets are traced.
     pub fn new(
         serial: u32,
         transfer: &Transfer,
         scenario: &Scenario,
         account: BottleneckAccount,
         (index, route): (u32, &Route),
+        records: bool,
     ) -> Connection {
         let flow = &scenario.flows[transfer.flow as usize];
         let controller = flow.controller.build_for(mix(scenario.seed ^ mix(serial.into())));
@@ -99,7 +100,7 @@ impl Connection {
             .with_dsack(flow.recovery == Recovery::Rack)
             .with_window(ReceiveWindow::of(flow));
         let datagrams = matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default);
-        let stack = stack::pair(flow, serial, scenario.seed, transfer.start);
+        let stack = stack::pair(flow, serial, scenario.seed, transfer.start, records);
         Connection {
             serial,
             flow: transfer.flow,

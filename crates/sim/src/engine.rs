@@ -212,7 +212,9 @@ impl Engine {
         let index = self.routes.of[transfer.flow as usize];
         let route = &self.routes.all[index as usize];
         let account = self.network.account(transfer.flow);
-        let mut connection = Connection::new(serial, transfer, &self.scenario, account, (index, route));
+        let records = self.network.trace.as_ref().is_some_and(|trace| trace.flow() == transfer.flow);
+        let mut connection =
+            Connection::new(serial, transfer, &self.scenario, account, (index, route), records);
         self.network.limits.take(connection.memory());
         connection.open(route, &mut self.network);
         self.gauges.opened(transfer.flow, serial, &self.connections);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_cc::{Fault, StackEnd, StackMaker, StackSetup, StackState, Transmit};
+use fairhaul_cc::{Fault, StackEnd, StackMaker, StackSetup, StackState, StackText, Transmit};
 use fairhaul_units::Time;
 
 /// The largest datagram that a stack may give.
@@ -31,6 +31,8 @@ pub struct StackPair {
     pub reductions: u64,
     /// Whether the sender has closed the connection before its end.
     pub is_closed: bool,
+    /// Whether the packets of the flow are traced.
+    pub records: bool,
 }
 
 /// One end, and the datagrams that it has sent and that are under way.
@@ -63,6 +65,7 @@ impl StackPair {
             newest: (setup.now, setup.now),
             reductions: 0,
             is_closed: false,
+            records: setup.records,
         }
     }
 
@@ -135,6 +138,14 @@ impl StackHost {
         self.count(now, "state gives a timer that has passed, and on_timer does not move it");
         self.end.on_timer(now);
         None
+    }
+
+    /// Gives all that there is of a text to `keep`, part by part.
+    pub fn record(&mut self, kind: StackText, mut keep: impl FnMut(&[u8])) {
+        self.buffer.resize(MOST_DATAGRAM, 0);
+        while let size @ 1.. = self.end.record(kind, &mut self.buffer) {
+            keep(&self.buffer[..size]);
+        }
     }
 
     /// The stack is called at `now`: an endless loop is a fault.

@@ -6,12 +6,12 @@ use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{ptr, slice};
 
-use fairhaul_cc::{Fault, StackEnd, StackSetup, StackState};
+use fairhaul_cc::{Fault, StackEnd, StackSetup, StackState, StackText};
 use fairhaul_units::{Ecn, Time};
 
 use crate::Settings;
 use crate::raw::{
-    End, FAILED, Interface, NEVER, OPENS, RETRANSMITS, RawDatagram, RawSetup, RawState, UNKNOWN, VERSION,
+    End, FAILED, Interface, LOG, NEVER, OPENS, RETRANSMITS, RawDatagram, RawSetup, RawState, UNKNOWN, VERSION,
 };
 
 /// What an end does in its connection.
@@ -78,6 +78,7 @@ pub const fn interface<S: Exported>() -> Interface {
         read: read::<S>,
         state: state::<S>,
         reason: reason::<S>,
+        record: Some(record::<S>),
     }
 }
 
@@ -142,7 +143,12 @@ unsafe extern "C" fn create<S: Exported>(setup: *const RawSetup, error: *mut c_c
         });
         let mut setup = Setup {
             role: if raw.role == 0 { Role::Sender } else { Role::Receiver },
-            common: StackSetup { packet: raw.packet, seed: raw.seed, now: Time::from_ps(raw.now) },
+            common: StackSetup {
+                packet: raw.packet,
+                seed: raw.seed,
+                now: Time::from_ps(raw.now),
+                records: raw.records != 0,
+            },
             settings: Settings::new(given.collect()),
         };
         let end = S::new(&mut setup)?;
@@ -245,4 +251,11 @@ unsafe extern "C" fn reason<S: Exported>(end: End, text: *mut c_char, room: usiz
     };
     // SAFETY: the engine says how much room there is.
     unsafe { put_text(&why, text, room) };
+}
+
+unsafe extern "C" fn record<S: Exported>(end: End, kind: u32, bytes: *mut u8, room: usize) -> usize {
+    // SAFETY: as above.
+    let (held, into) = unsafe { (held::<S>(end), slice::from_raw_parts_mut(bytes, room)) };
+    let kind = if kind == LOG { StackText::Log } else { StackText::Keys };
+    held.guarded(0, |end| end.record(kind, into))
 }

@@ -5,13 +5,13 @@ use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
 use std::sync::Arc;
 
-use fairhaul_cc::{Fault, StackEnd, StackSetup, StackState, Transmit};
+use fairhaul_cc::{Fault, StackEnd, StackSetup, StackState, StackText, Transmit};
 use fairhaul_controller::{ExportedStruct, SharedLibrary};
 use fairhaul_units::{Ecn, Time};
 
 use crate::raw::{
-    End, FAILED, Interface, OPENS, RETRANSMITS, RawDatagram, RawSetting, RawSetup, RawState, SYMBOL, UNKNOWN,
-    VERSION,
+    End, FAILED, Interface, KEYS, LOG, OPENS, RETRANSMITS, RawDatagram, RawSetting, RawSetup, RawState,
+    SYMBOL, UNKNOWN, VERSION,
 };
 
 /// Room for a text of a library.
@@ -79,9 +79,10 @@ impl StackLibrary {
         let raw =
             settings.iter().map(|(name, value)| RawSetting { name: name.as_ptr(), value: value.as_ptr() });
         let raw: Vec<RawSetting> = raw.collect();
-        let &StackSetup { packet, seed, now } = setup;
+        let &StackSetup { packet, seed, now, records } = setup;
         let (now, settings, setting_count) = (now.as_ps(), raw.as_ptr(), raw.len());
-        let setup = RawSetup { role, packet, seed, now, settings, setting_count };
+        let records = records.into();
+        let setup = RawSetup { role, packet, seed, now, settings, setting_count, records };
         let mut error = [0; MOST_TEXT];
         // SAFETY: the setup and its texts live during the call, and the buffer has the room that is said.
         let end = unsafe { (self.interface.create)(&raw const setup, error.as_mut_ptr(), MOST_TEXT) };
@@ -227,5 +228,17 @@ impl StackEnd for LibraryEnd {
         // SAFETY: as above.
         unsafe { (self.interface().reason)(self.end, text.as_mut_ptr(), MOST_TEXT) };
         buffered(&mut text)
+    }
+
+    fn record(&mut self, kind: StackText, into: &mut [u8]) -> usize {
+        let Some(record) = self.interface().record else { return 0 };
+        let kind = if kind == StackText::Log { LOG } else { KEYS };
+        // SAFETY: as above.
+        let given = unsafe { record(self.end, kind, into.as_mut_ptr(), into.len()) };
+        if given > into.len() {
+            let room = into.len();
+            self.fault(None, &format!("record gives {given} bytes, and its buffer holds {room}"));
+        }
+        given
     }
 }

@@ -79,7 +79,7 @@ impl OwnKind for StackKind {
         let file = file.ok_or("the stack is missing")?;
         let library = StackLibrary::open(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let maker = StackOfLibrary { library: Arc::new(library), streams, settings };
-        maker.ends(&StackSetup { packet: ETHERNET, seed: 0, now: Time::ZERO })?;
+        maker.ends(&StackSetup { packet: ETHERNET, seed: 0, now: Time::ZERO, records: false })?;
         Ok(Arc::new(maker))
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 /// The version of all that stands here and in the header. It changes with any change of either.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The name of the symbol that a library exports: an [`Interface`].
 pub const SYMBOL: &[u8] = b"FAIRHAUL_STACK";
 /// The time that never comes.
@@ -16,6 +16,11 @@ pub const RETRANSMITS: u32 = 1;
 pub const OPENS: u32 = 2;
 /// [`RawState::closed`]: the stack cannot go on.
 pub const FAILED: u32 = 2;
+
+/// The texts of `record`.
+pub const KEYS: u32 = 0;
+/// See [`KEYS`].
+pub const LOG: u32 = 1;
 
 /// An end, which only its library looks into.
 pub type End = *mut c_void;
@@ -41,6 +46,7 @@ pub struct Interface {
     pub read: unsafe extern "C" fn(End, now: u64, stream: u32, bytes: *mut u8, room: usize) -> usize,
     pub state: unsafe extern "C" fn(End, *mut RawState),
     pub reason: unsafe extern "C" fn(End, text: *mut c_char, room: usize),
+    pub record: Option<unsafe extern "C" fn(End, kind: u32, bytes: *mut u8, room: usize) -> usize>,
 }
 
 // SAFETY: its texts are constants of the library.
@@ -70,6 +76,7 @@ pub struct RawSetup {
     pub now: u64,
     pub settings: *const RawSetting,
     pub setting_count: usize,
+    pub records: u32,
 }
 
 /// A datagram that an end gives, beside its bytes.

@@ -32,10 +32,10 @@ def explain(
 ) -> None:
     """Say what limited the connections in a file, and estimate their path.
 
-    FILE is a packet capture (pcap or pcapng), the output of `ss -tin`, once or as a series, or of
-    `iperf3 --json`; it may be compressed. Or it is the directory that `fairhaul flows --record`
-    wrote, or a file of it. The format is recognised by the content; - is the standard input.
-    Nothing is sent anywhere.
+    FILE is a packet capture (pcap or pcapng), the qlog of a sender, the output of `ss -tin`, once
+    or as a series, or of `iperf3 --json`; it may be compressed. Or it is the directory that
+    `fairhaul flows --record` wrote, or a file of it. The format is recognised by the content; - is
+    the standard input. Nothing is sent anywhere.
     """
     from fairhaul.files.files import replace as write_file
     from fairhaul.studies.explanation import explain as explained

@@ -6,6 +6,7 @@ length, the smallest and the largest. A bin without a value counts in none of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,10 @@ class Bins:
     high: Floats
     width_s: float
     tick_s: float
+
+    def has_gaps(self, part: int) -> bool:
+        """Whether the mean of some bin is not known."""
+        return any(map(math.isnan, self.mean[part].tolist()))
 
 
 def whole_run(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:

@@ -213,12 +213,16 @@ class Run:
             values += [line * 8 for line in capacities]
         return bins, values
 
-    def windows(self) -> Figure:
-        """Draw the congestion windows, and the phases of the senders behind them."""
+    def windows(self) -> Figure | None:
+        """Draw the congestion windows that are known, and the phases of their senders."""
         shaded = phases(self.record, self.rows)
         bins = level(self.rows, "cwnd_packets")
+        # A transport stack may not show its window.
+        shown = [i for i in self.shown if not bins.has_gaps(i)]
+        if not shown:
+            return None
         tops: dict[str, float] = {}
-        for i in self.shown:
+        for i in shown:
             role = self.flows[i]["role"]
             tops[role] = max(tops.get(role, 1.0), float(bins.high[i].max()))
         lanes = [
@@ -229,15 +233,15 @@ class Run:
                 note=f"{self.flows[i]['controller']}, {milliseconds(self.flows[i])}",
                 spans=shaded[self.flows[i]["name"]],
             )
-            for i in self.shown
+            for i in shown
         ]
         caption = "All flows have the same scale."
         if len(tops) > 1:
             caption = "Measured flows have one scale, background flows another."
-        caption += " " + _band(bins) + _shades(lanes) + _chosen(self.shown, len(self.flows))
+        caption += " " + _band(bins) + _shades(lanes) + _chosen(shown, len(self.flows))
         chart = charts.lanes(lanes, self.span, "cwnd (packets)")
-        raw = self._zoomed(self.rows, "cwnd_packets", self.shown)
-        title = f"Congestion window over time{self.part(self.shown)}"
+        raw = self._zoomed(self.rows, "cwnd_packets", shown)
+        title = f"Congestion window over time{self.part(shown)}"
         return self.figure("cwnd", title, caption, chart, raw)
 
     def _zoomed(self, rows: Series, name: str, parts: Sequence[int]) -> zoom.Raw | None:

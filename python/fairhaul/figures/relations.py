@@ -25,13 +25,15 @@ LEAST_RANGE = 0.9
 
 
 def phase(record: Record) -> Figure | None:
-    """Draw the windows of two measured flows against each other; nothing of other numbers."""
+    """Draw the windows of two measured flows against each other; nothing if not both are known."""
     scenario = record.meta["scenario"]
     flows = scenario["flows"]
     measured = [i for i, flow in enumerate(flows) if flow["role"] == "measured"]
     if len(measured) != 2:
         return None
     bins = level(whole_run(record.flow_series, len(flows), scenario), "cwnd_packets", MOST_POINTS)
+    if any(bins.has_gaps(i) for i in measured):
+        return None
     first, second = (bins.mean[i] for i in measured)
     rows = [
         {"t": tidy(t), "x": tidy(x), "y": tidy(y)}

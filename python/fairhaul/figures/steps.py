@@ -41,6 +41,8 @@ def windows(cases: Sequence[str], records: Sequence[Record]) -> Figure | None:
         for case, number in enumerate(kept)
         for row in _windows(records[number], names)
     ]
+    if not rows:
+        return None
     top = 1.05 * max(float(row["y"]) for row in rows) or 1.0
     chart = stepped_lines(
         [cases[number] for number in kept],
@@ -122,5 +124,6 @@ def _windows(record: Record, names: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {"of": name, "t": tidy(t), "y": tidy(value)}
         for name in names
+        if not bins.has_gaps(flows.index(name))
         for t, value in zip(bins.middle_s, bins.mean[flows.index(name)], strict=True)
     ]

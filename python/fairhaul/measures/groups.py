@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The figures of a group that are the sums of those of its flows.
 SUMMED = ("goodput_bps", "throughput_bps", "share", "transfer_bps")
-COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
+COUNTED = ("retransmits", "loss_events", "timeouts")
 
 
 def class_of(flow: Mapping[str, Any]) -> str:
@@ -60,9 +60,9 @@ def groups(
 
     `rows` are the series of all flows, in the order of `flows`; `bottlenecks` gives the link of
     each flow that has one, and its rate in bit/s. `cwnd_mean` is the sum of the mean windows of a
-    group, `completion_s` the time of the transfer that all of its flows carry, if they carry one.
-    `link_share` is the payload that the bottlenecks of its flows sent, divided by what those links
-    could send together.
+    group, None where one is not known, `completion_s` the time of the transfer that all of its
+    flows carry, if they carry one. `link_share` is the payload that the bottlenecks of its flows
+    sent, divided by what those links could send together.
     """
     by_class: dict[str, list[int]] = {}
     for index, flow in enumerate(flows):
@@ -93,12 +93,14 @@ def _sums(
     completions = {flow["completion_s"] for flow in members}
     controllers = dict.fromkeys(flow["controller"] for flow in members)
     values: Sequence[Mapping[str, Any]] = members
+    windows = [flow["cwnd_mean"] for flow in members]
     sums: Any = {
         "name": name,
         "role": members[0]["role"],
         "controller": ", ".join(controllers),
         "flows": len(members),
         **{key: _sum([flow[key] for flow in values]) for key in (*SUMMED, *COUNTED)},
+        "cwnd_mean": _sum(windows) if None not in windows else None,
         "link_share": _link_share(members, bottlenecks),
         "completion_s": completions.pop() if len(completions) == 1 else None,
         "loss_rate": loss_rate,

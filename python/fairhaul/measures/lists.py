@@ -28,6 +28,8 @@ REPORTED_BY_PORT = frozenset({"bbr3"})
 MOST_MODES = 256
 EVENTS = ("reduction", "marked", "timeout", "recovered", "undone", "mode", "closed")
 
+WINDOW = "cwnd_packets"
+
 Rows = list[dict[str, Any]]
 
 
@@ -94,12 +96,18 @@ def _bins(record: Record, table: str, parts: str) -> Rows:
     rows = series(record.raw(table), len(scenario[parts]), scenario)
     return [
         {"name": part["name"]}
-        | {
-            name: [value for value in values[index].tolist() if not math.isnan(value)]
-            for name, values in rows.columns.items()
-        }
+        | {name: _known(name, values[index].tolist()) for name, values in rows.columns.items()}
         for index, part in enumerate(scenario[parts])
     ]
+
+
+def _known(name: str, values: Sequence[float]) -> list[float]:
+    """Give the values that are known; none of a window of which some bins are not.
+
+    Those would be the zeros before and after a connection whose stack does not show its window.
+    """
+    known = [value for value in values if not math.isnan(value)]
+    return [] if name == WINDOW and len(known) < len(values) else known
 
 
 def _events(record: Record) -> Rows:

@@ -58,7 +58,7 @@ class FlowFigures(OfClass, TypedDict, Generic[N]):
     """Retransmission timeouts that were not undone."""
     rtt_mean_s: N | None
     cwnd_mean: N | None
-    """The mean congestion window, packets."""
+    """The mean congestion window, packets; None of a transport stack that does not show it."""
     completion_s: N | None
     """The mean time of a completed transfer; None if no transfer was completed."""
     transfer_bps: N | None

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairhaul import _core
 from fairhaul.record.record import SCHEMA, Record
+from fairhaul.record.trace.outlet import Outlet
 from fairhaul.scenario.link import source_of
 from fairhaul.scenario.read import Scenario, variant
 
@@ -16,6 +17,7 @@ def record_of(
     scenario: Scenario, outcome: _core.Outcome, cpu_s: float, more: Mapping[str, Any]
 ) -> Record:
     """Build the record of a run; `more` is added to its `meta`."""
+    is_cut = outcome.outlet is not None and outcome.outlet[3]
     meta = {
         "schema": SCHEMA,
         "engine": outcome.engine,
@@ -24,7 +26,7 @@ def record_of(
         "packets": outcome.packets,
         "cpu_s": cpu_s,
         "variant": variant(scenario),
-        "trace_is_full": outcome.trace_is_full,
+        "trace_is_full": outcome.trace_is_full or is_cut,
         # A dictionary of its own, because the scenario may outlive the record, and not keep one.
         "scenario": json.loads(scenario.describe()),
     }
@@ -35,4 +37,7 @@ def record_of(
         import polars as pl
 
         tables["trace"] = pl.DataFrame(outcome.trace)
+    if outcome.outlet is not None:
+        contents, keys, (of_sender, of_receiver), _ = outcome.outlet
+        tables["outlet"] = Outlet(contents=contents, keys=keys, logs=(of_sender, of_receiver))
     return Record(meta={**meta, **more}, **tables)

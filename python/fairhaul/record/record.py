@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fairhaul.record.columns import Table
+    from fairhaul.record.trace.outlet import Outlet
 
 # What of `meta` differs between runs that are the same, and is therefore not in their files.
 NOT_WRITTEN = frozenset({"cpu_s"})
@@ -98,8 +99,8 @@ class Record:
       the bin: `delivered_bytes`, `goodput_bytes`, `carried_bytes` (payload that the slowest link
       sent), `sent`, `retransmitted`, `copied` (by links), `lost` (packets sent in the bin, and
       their copies, whenever they were dropped), `rtt_samples`;
-      means over the bin: `cwnd_packets`, `ssthresh_packets` (missing where it is not set), `rtt_s`,
-      `one_way_s` (s).
+      means over the bin: `cwnd_packets` (missing where a transport stack does not show it),
+      `ssthresh_packets` (missing where it is not set), `rtt_s`, `one_way_s` (s).
     - `link_series`, a row for each link and bin, by link: `t_s`, `link`; in the bin: `busy_s`,
       `arrived`, `dropped`, `marked` (packets that `arrived` in the bin); means:
       `backlog_packets`, `backlog_bytes`;
@@ -138,6 +139,8 @@ class Record:
     limit: Frame = Frame(optional=True)
     trace: pl.DataFrame | None = None
     """The packet trace, if one was requested; `fairhaul.record.trace` writes it."""
+    outlet: Outlet | None = None
+    """What the transport stack of the traced flow gave beside its packets."""
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables by name."""
@@ -240,7 +243,7 @@ def read_record(directory: str | Path) -> Record:
         raise ValueError("meta.json is damaged: it has no digests")
     check_digest("meta", digest_of_meta(meta), digests)
     check_meta(meta)
-    tables = {}
+    tables: dict[str, Any] = {}
     for name in TABLES:
         if name in LATER and name not in digests and not (directory / f"{name}.parquet").exists():
             continue

@@ -8,13 +8,14 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use fairhaul_stack::Settings;
+use fairhaul_stack_quic::Text;
 use noq_proto::congestion::{
     Bbr3Config, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
 };
 pub use noq_proto::{AckFrequencyConfig, MtuDiscoveryConfig};
 use noq_proto::{
     Connection, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple,
-    PathId, RttEstimator, ServerConfig, Transmit,
+    PathId, RttEstimator, ServerConfig, Transmit, TransportConfig,
 };
 
 use crate::ours::{self, Ours, OursConfig};
@@ -28,6 +29,12 @@ pub fn cid_generator(
     make: impl Fn() -> Box<dyn ConnectionIdGenerator> + Send + Sync + 'static,
 ) {
     config.cid_generator(Arc::new(make));
+}
+
+/// Has connections write a qlog to a text, with times since `start`. Old releases are built without it.
+pub fn log(_config: &mut TransportConfig, _to: Text, _start: Instant) {
+    #[cfg(feature = "qlog")]
+    _config.qlog_factory(Arc::new(crate::log::Logs { to: _to, start: _start }));
 }
 
 pub fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>, _: [u8; 32]) -> Endpoint {

@@ -3,6 +3,8 @@
 mod api;
 #[path = "../../quic/end.rs"]
 mod end;
+#[cfg(feature = "qlog")]
+mod log;
 #[path = "../../quic/ours.rs"]
 mod ours;
 

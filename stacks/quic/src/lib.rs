@@ -5,6 +5,8 @@
 //! it with an `api` of its own.
 
 pub mod chance;
+mod text;
 mod tls;
 
+pub use text::Text;
 pub use tls::{client, server};

@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use fairhaul_stack::Settings;
+use fairhaul_stack_quic::Text;
 use quinn_proto::congestion::{
     BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
 };
 pub use quinn_proto::{AckFrequencyConfig, MtuDiscoveryConfig};
 use quinn_proto::{
     Connection, ConnectionIdGenerator, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, RttEstimator,
-    ServerConfig, Transmit,
+    ServerConfig, Transmit, TransportConfig,
 };
 
 use crate::ours::{self, Ours, OursConfig};
@@ -26,6 +27,16 @@ pub fn cid_generator(
     make: impl Fn() -> Box<dyn ConnectionIdGenerator> + Send + Sync + 'static,
 ) {
     config.cid_generator(make);
+}
+
+/// Has connections write a qlog to a text, with times since `start`. Old releases are built without it.
+pub fn log(_config: &mut TransportConfig, _to: Text, _start: Instant) {
+    #[cfg(feature = "qlog")]
+    {
+        let mut log = quinn_proto::QlogConfig::default();
+        log.writer(Box::new(_to)).title(Some("quinn".to_owned())).start_time(_start);
+        _config.qlog_stream(log.into_stream());
+    }
 }
 
 pub fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> Endpoint {

@@ -25,6 +25,8 @@ use sparse_series::SparseSeries;
 
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
+/// What stands for the window of an open connection that does not show it.
+pub const UNKNOWN_WINDOW: Window = Window { cwnd: 0.0, ssthresh: f64::NEG_INFINITY };
 
 /// The window of a connection as the ledger has recorded it last.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +164,8 @@ impl Ledger {
         }
     }
 
-    /// The window of a connection of `flow`, which was `standing`, becomes another at `now`; [`NO_WINDOW`]: it ends.
+    /// The window of a connection of `flow`, which was `standing`, becomes another at `now`; [`NO_WINDOW`]: it ends,
+    /// [`UNKNOWN_WINDOW`]: it is not known.
     #[inline(always)]
     pub fn window(&mut self, flow: u32, recorded_window: &mut RecordedWindow, window: Window, now: Time) {
         let before = std::mem::replace(recorded_window, RecordedWindow::new(window));
@@ -186,9 +189,10 @@ impl Ledger {
         if let Some(full) = rare_events.ssthresh.step(finite(after) - finite(before), since) {
             rare_events.more_ssthresh += i128::from(full);
         }
-        let endless =
-            rare_events.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
-        debug_assert!(endless.is_none(), "there are never as many connections");
+        let step = |of: f64| i64::from(after == of) - i64::from(before == of);
+        let endless = rare_events.endless.step(step(f64::INFINITY), since);
+        let unknown = rare_events.unknown.step(step(UNKNOWN_WINDOW.ssthresh), since);
+        debug_assert!(endless.is_none() && unknown.is_none(), "there are never as many connections");
     }
 
     /// Adds a window that had these values from `from` to `to` to the integrals of its bins.
@@ -371,6 +375,21 @@ mod tests {
                 assert!(row.cwnd_packets == 0.0 && row.ssthresh_packets.is_nan(), "bin {bin}");
             }
         }
+    }
+
+    /// One connection shows its window from 0 to 4 ms, the other from 2 to 3 ms does not: the bin of 2 ms has no number.
+    #[test]
+    fn a_window_that_is_not_shown_is_missing_and_not_zero() {
+        let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
+        ledger.integrate_window(0, 5.0, 3.0, at(0), at(4));
+        let mut recorded_window = RecordedWindow::default();
+        ledger.window(0, &mut recorded_window, UNKNOWN_WINDOW, at(2));
+        ledger.window(0, &mut recorded_window, NO_WINDOW, at(3));
+        let Record { flows, .. } = ledger.close("sim", Vec::new());
+        let cwnd: Vec<f64> = flows[0][..5].iter().map(|row| row.cwnd_packets).collect();
+        assert_eq!(format!("{cwnd:?}"), "[5.0, 5.0, NaN, 5.0, 0.0]");
+        let ssthresh: Vec<f64> = flows[0][..5].iter().map(|row| row.ssthresh_packets).collect();
+        assert_eq!(format!("{ssthresh:?}"), "[3.0, 3.0, NaN, 3.0, NaN]");
     }
 
     #[test]

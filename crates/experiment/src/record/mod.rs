@@ -9,6 +9,7 @@ pub(crate) mod describe;
 mod describe_hosts;
 mod describe_sender;
 pub(crate) mod ledger;
+pub(crate) mod outlet;
 pub(crate) mod packet_trace;
 pub(crate) mod tables;
 
@@ -56,7 +57,8 @@ pub struct FlowRow {
     pub copied: u64,
     /// Of the data packets sent in this bin, and their copies, those dropped at any stage, whenever that was.
     pub lost: u64,
-    /// Mean over time, packets; zero while no connection is open.
+    /// Mean over time, packets; zero while no connection is open, not a number where an open one does not show it.
+    #[serde(with = "json::maybe")]
     pub cwnd_packets: f64,
     /// Mean over time, packets; not a number where it was infinite or no connection was open.
     #[serde(with = "json::maybe")]

@@ -4,6 +4,7 @@
 use fairhaul_units::{Ecn, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::record::outlet::Outlet;
 use crate::{Record, json};
 
 /// Rows kept at most; a gigabit makes as many in four seconds.
@@ -16,6 +17,9 @@ pub struct PacketTrace {
     pub rows: Vec<PacketRow>,
     /// Whether later rows were omitted, because there are more than 10^6.
     pub full: bool,
+    /// What a transport stack gives beside its packets. No other process runs one.
+    #[serde(skip)]
+    pub outlet: Outlet,
 }
 
 /// What happened to a packet.
@@ -89,12 +93,13 @@ pub struct PacketRecorder {
     flow: u32,
     end: Time,
     rows: Vec<PacketRow>,
+    outlet: Outlet,
 }
 
 impl PacketRecorder {
     /// An empty trace of `flow`, in a run that ends at `end`.
     pub fn new(flow: u32, end: Time) -> PacketRecorder {
-        PacketRecorder { flow, end, rows: Vec::new() }
+        PacketRecorder { flow, end, rows: Vec::new(), outlet: Outlet::default() }
     }
 
     /// Keeps the row of a packet of `flow` at `now`, if it belongs to the trace.
@@ -102,6 +107,23 @@ impl PacketRecorder {
         if flow == self.flow && now < self.end && !self.is_full() {
             self.rows.push(row());
         }
+    }
+
+    /// Keeps what a datagram carries: its connection, whether the sender sent it, and its number.
+    pub fn keep_content(&mut self, of: (u32, bool, u64), bytes: &[u8]) {
+        if !self.is_full() {
+            self.outlet.keep_content(of, bytes);
+        }
+    }
+
+    /// Keeps a part of the keys of the flow.
+    pub fn keep_keys(&mut self, part: &[u8]) {
+        self.outlet.keep_keys(part);
+    }
+
+    /// Keeps a part of the log of an end, 0 the sender, of `connection`, if that is the first one.
+    pub fn keep_log(&mut self, connection: u32, end: usize, part: &[u8]) {
+        self.outlet.keep_log(connection, end, part);
     }
 
     /// Whether it keeps no more rows.
@@ -118,7 +140,7 @@ impl PacketRecorder {
     pub fn close(mut self) -> PacketTrace {
         let full = self.is_full();
         self.rows.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
-        PacketTrace { rows: self.rows, full }
+        PacketTrace { rows: self.rows, full, outlet: self.outlet }
     }
 }
 
@@ -244,7 +266,7 @@ mod tests {
     fn a_record_with_a_trace_arrives_as_it_was_sent() {
         let record = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1).close("linux", Vec::new());
         let rows = PacketWhat::ALL.map(|what| row(what, what as u64)).into();
-        let trace = PacketTrace { rows, full: true };
+        let trace = PacketTrace { rows, full: true, outlet: Outlet::default() };
         let back = from_lines(&to_lines(&record, Some(&trace))).unwrap();
         // What is not a number equals nothing, so the texts are compared.
         assert_eq!(format!("{back:?}"), format!("{:?}", (&record, Some(&trace))));

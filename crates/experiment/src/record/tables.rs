@@ -160,7 +160,7 @@ fn flow_series(scenario: &Scenario, record: &Record) -> Table {
         .whole("retransmitted", count(|row| row.retransmitted))
         .whole("copied", count(|row| row.copied))
         .whole("lost", count(|row| row.lost))
-        .real("cwnd_packets", level(|row| row.cwnd_packets))
+        .maybe("cwnd_packets", level(|row| row.cwnd_packets))
         .maybe("ssthresh_packets", level(|row| row.ssthresh_packets))
         .maybe("rtt_s", level(|row| row.rtt_s))
         .maybe("one_way_s", level(|row| row.one_way_s))

@@ -115,6 +115,7 @@ fn windows_of_polls(rows: &mut [&mut PacketRow], polls: &[(f64, u32, f64, f64)])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_experiment::Outlet;
     use fairhaul_units::Ecn;
 
     fn row(what: PacketWhat, connection: u32, ms: u64) -> PacketRow {
@@ -137,7 +138,7 @@ mod tests {
 
     /// What is known after each acknowledgement: the window and the smoothed round-trip time in milliseconds, or zero.
     fn completed(mut windows: TracedWindows, rows: Vec<PacketRow>) -> Vec<(u32, u32)> {
-        let mut trace = PacketTrace { rows, full: false };
+        let mut trace = PacketTrace { rows, full: false, outlet: Outlet::default() };
         windows.complete(&mut trace);
         let known = |value: f64| if value.is_nan() { 0 } else { value.round() as u32 };
         trace.rows.iter().map(|row| (known(row.cwnd_packets), known(row.srtt_s * 1000.0))).collect()

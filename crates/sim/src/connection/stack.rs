@@ -6,8 +6,8 @@
 
 use std::num::NonZeroU16;
 
-use fairhaul_cc::{Fault, StackSetup, StackState, Transmit, Window};
-use fairhaul_experiment::{Flow, NO_WINDOW, PacketWhat};
+use fairhaul_cc::{Fault, StackSetup, StackState, StackText, Transmit, Window};
+use fairhaul_experiment::{Flow, NO_WINDOW, PacketWhat, UNKNOWN_WINDOW};
 use fairhaul_units::{Ack, Data, Sending, Time, mix};
 
 use super::Connection;
@@ -17,12 +17,12 @@ use crate::route::Route;
 use crate::stack::StackPair;
 use crate::tcp::Outcome;
 
-/// Both ends of a connection of `flow`, if it has a stack.
-pub(super) fn pair(flow: &Flow, serial: u32, seed: u64, now: Time) -> Option<Box<StackPair>> {
+/// Both ends of a connection of `flow`, if it has a stack; `records`: its packets are traced.
+pub(super) fn pair(flow: &Flow, serial: u32, seed: u64, now: Time, records: bool) -> Option<Box<StackPair>> {
     let maker = flow.controller.stack()?;
     let seed = mix(seed ^ mix(serial.into()));
     let packet = flow.packet.0 as u32;
-    Some(Box::new(StackPair::new(maker, &StackSetup { packet, seed, now })))
+    Some(Box::new(StackPair::new(maker, &StackSetup { packet, seed, now, records })))
 }
 
 const HAS_STACK: &str = "the connection has a stack";
@@ -64,6 +64,7 @@ impl Connection {
             Fault { at: Some(now), what: what.into() }.raise();
         }
         self.record_stack(state, now, network);
+        self.trace_texts(network);
         if self.end.is_none() {
             self.schedule_stack_timer(state.timer, network);
             self.await_application(network);
@@ -117,6 +118,7 @@ impl Connection {
             network.ledger.sent(self.flow, packets, retransmits, data.stamped);
         }
         self.trace_data(PacketWhat::Sent, &data, leaves, network);
+        self.trace_content(true, number, network);
         self.data.launched += 1;
         network.limits.launched();
         if size > self.sender.config().packet {
@@ -195,6 +197,7 @@ impl Connection {
         };
         self.acks.launched += 1;
         self.trace_ack(PacketWhat::AckSent, &ack, now, network);
+        self.trace_content(false, number, network);
         if size > most {
             return self.ack_dropped(ack, now, network);
         }
@@ -231,6 +234,26 @@ impl Connection {
         }
     }
 
+    /// Keeps what a datagram carries if the flow is traced; `forward`: one of the sender.
+    fn trace_content(&self, forward: bool, number: u64, network: &mut Network) {
+        let stack = self.stack.as_deref().expect(HAS_STACK);
+        if let Some(trace) = network.trace.as_deref_mut().filter(|_| stack.records) {
+            let host = if forward { &stack.sender } else { &stack.receiver };
+            trace.keep_content((self.serial, forward, number), host.under_way.get(number));
+        }
+    }
+
+    /// Keeps the keys and the logs that both ends have for the trace.
+    fn trace_texts(&mut self, network: &mut Network) {
+        let serial = self.serial;
+        let stack = self.pair();
+        let Some(trace) = network.trace.as_deref_mut().filter(|_| stack.records) else { return };
+        for (end, host) in [&mut stack.sender, &mut stack.receiver].into_iter().enumerate() {
+            host.record(StackText::Keys, |part| trace.keep_keys(part));
+            host.record(StackText::Log, |part| trace.keep_log(serial, end, part));
+        }
+    }
+
     /// Records what the sender shows of itself, and its end.
     fn record_stack(&mut self, state: StackState, now: Time, network: &mut Network) {
         let all_arrived = self.sender.config().size == Some(self.in_order);
@@ -238,17 +261,17 @@ impl Connection {
         let payload = self.sender.config().payload().0 as f64;
         let packets = |bytes: Option<f64>| bytes.map_or(f64::INFINITY, |bytes| bytes / payload);
         let window = match state.cwnd {
-            Some(cwnd) if !is_finished && !state.is_closed => {
-                Window { cwnd: cwnd / payload, ssthresh: packets(state.ssthresh) }
-            }
-            _ => NO_WINDOW,
+            _ if is_finished || state.is_closed => NO_WINDOW,
+            Some(cwnd) => Window { cwnd: cwnd / payload, ssthresh: packets(state.ssthresh) },
+            None => UNKNOWN_WINDOW,
         };
         if window != self.recorded_window.window() {
             self.set_window(window, now, network);
         }
         let reductions = state.reductions.unwrap_or(0);
         for _ in std::mem::replace(&mut self.pair().reductions, reductions)..reductions {
-            network.ledger.event("reduction", self.flow, window.cwnd, now);
+            let cwnd = if window == UNKNOWN_WINDOW { f64::NAN } else { window.cwnd };
+            network.ledger.event("reduction", self.flow, cwnd, now);
         }
         if is_finished {
             self.record_outcome(Outcome::Finished, now, network);

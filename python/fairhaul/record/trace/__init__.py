@@ -12,6 +12,10 @@ The packets of a connection are numbered in the order in which they were first s
 packet that its first byte was in. `cwnd_packets` is there what the kernel has at the next packet
 that arrives, and `srtt_s` is known 100 times a second, when a run polls the kernel; elsewhere it
 is null.
+
+Of a transport stack the record of a traced run also has the contents of the first 256 MiB of its
+datagrams, the keys with which Wireshark decrypts them, and the qlogs of both ends, as far as the
+stack gives them.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fairhaul.record.record import Record
+    from fairhaul.record.trace.outlet import Outlet
 
 # IP and TCP, as the model counts them; a congestion header adds to it.
 HEADER = 40
@@ -58,6 +63,8 @@ class Traced:
     offsets: Mapping[int, Sequence[int]]
     """Where the packets of each connection begin, and where the last one ends, bytes; empty in the
     simulator, where all packets but the last are full."""
+    outlet: Outlet | None = None
+    """What the transport stack of the flow gave beside its packets."""
 
     def offset(self, connection: int, number: int) -> int:
         """Give where packet `number` of a connection begins, bytes."""
@@ -67,6 +74,8 @@ class Traced:
 
 def write(record: Record, flow: str, form: str, file: Path) -> None:
     """Write the trace of `record`, made for `flow`, to `file` in one of `FORMATS`.
+
+    With `qlog`, the logs that a transport stack has written itself are beside it.
 
     Raises:
         ValueError: the record has no trace, or the format is unknown.
@@ -82,8 +91,25 @@ def write(record: Record, flow: str, form: str, file: Path) -> None:
             file.write_bytes(pcapng.capture(traced(record, flow)))
         case "qlog":
             file.write_text(qlog.log(traced(record, flow), flow), encoding="utf-8")
+            write_logs(record, file)
         case _:
             raise ValueError(f"{form!r} is not one of {', '.join(FORMATS)}")
+
+
+def write_logs(record: Record, file: Path) -> list[Path]:
+    """Write what the ends of a transport stack have logged beside `file`, as far as they have.
+
+    The files are called `NAME.sender.sqlog` and `NAME.receiver.sqlog`: qlog as a sequence of JSON
+    texts.
+    """
+    if record.outlet is None:
+        return []
+    files = []
+    for end, text in zip(("sender", "receiver"), record.outlet.logs, strict=True):
+        if text:
+            files.append(file.with_name(f"{file.stem}.{end}.sqlog"))
+            files[-1].write_bytes(text)
+    return files
 
 
 def traced(record: Record, flow: str) -> Traced:
@@ -116,6 +142,7 @@ def traced(record: Record, flow: str) -> Traced:
         ecn=bool(described.get("ecn")),
         has_options=facts.kernel and not datagrams,
         offsets=_offsets(rows) if facts.kernel and not datagrams else {},
+        outlet=record.outlet,
     )
 
 

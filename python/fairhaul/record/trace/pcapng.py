@@ -12,8 +12,9 @@ it: it is not written.
 A flow of datagrams has UDP's header instead of TCP's; what the model counts as the rest of its
 40 bytes is payload here, so that a packet has the same length. Its number stands in the
 identification of the IP header, modulo 65536, since UDP has no place for it. So has a flow of a
-transport stack in both directions: the contents of its datagrams are not kept, and its packets have
-UDP's header whatever they had.
+transport stack in both directions, with the contents of its datagrams as far as they were kept; if
+these are IP packets, they are the packets of the capture. The keys of their encryption are in a
+block of the capture, from which Wireshark decrypts them.
 
 Unlike the model, TCP acknowledges the answer to the request by a packet of its own; it is not in
 the capture, and neither is the end of a connection in `linux`. Addresses are of the range for
@@ -40,6 +41,8 @@ CODEPOINTS = {"Not-ECT": 0b00, "ECT(1)": 0b01, "ECT(0)": 0b10, "CE": 0b11}
 WINDOW_SCALE = 14
 RAW_IP = 101
 NANOSECONDS = 9
+# The kind of secrets that a log of the keys of TLS is.
+TLS_KEY_LOG = 0x544C534B
 # A byte of padding between options.
 NO_OPTION = b"\x01"
 # Maximum segment size, then SACK permitted and window scale, padded to four bytes.
@@ -66,16 +69,22 @@ def capture(traced: Traced) -> bytes:
 
 def _datagrams(traced: Traced) -> bytes:
     """Give the capture of a flow of datagrams, of which only those of a stack are answered."""
-    parts = [_section(), _interface()]
+    contents = traced.outlet.contents if traced.outlet else {}
+    keys = traced.outlet.keys if traced.outlet else b""
+    parts = [_section(), _interface(), *([_secrets(keys)] if keys else [])]
     at_sender = traced.rows.filter(traced.rows["what"].is_in(["sent", "ack_received"]))
     for row in at_sender.iter_rows(named=True):
         outgoing, length = row["what"] == "sent", row["bytes"]
+        content = contents.get((row["connection"], outgoing, row["number"]), b"")
+        if len(content) == length:
+            parts.append(_enhanced(row["t_s"], content, length))
+            continue
         hosts = (SENDER, RECEIVER) if outgoing else (RECEIVER, SENDER)
         ports = (_port(row), PORT) if outgoing else (PORT, _port(row))
         ip = _ip(length, UDP, *hosts, CODEPOINTS[row["ecn"]], row["number"] & 0xFFFF)
         # A checksum of zero says that there is none [RFC 768].
         udp = struct.pack("!HHHH", *ports, length - len(ip), 0)
-        parts.append(_enhanced(row["t_s"], ip + udp, length))
+        parts.append(_enhanced(row["t_s"], ip + udp + content, length))
     return b"".join(parts)
 
 
@@ -192,6 +201,11 @@ def _section() -> bytes:
 def _interface() -> bytes:
     resolution = struct.pack("<HHB3xHH", 9, 1, NANOSECONDS, 0, 0)
     return _block(1, struct.pack("<HHI", RAW_IP, 0, 0) + resolution)
+
+
+def _secrets(keys: bytes) -> bytes:
+    """Give a block of decryption secrets with a log of the keys of TLS."""
+    return _block(10, struct.pack("<II", TLS_KEY_LOG, len(keys)) + keys)
 
 
 def _enhanced(t_s: float, packet: bytes, length: int) -> bytes:

@@ -1,4 +1,4 @@
-/* The interface of transport stacks in Fairhaul, version 1. SPDX-License-Identifier: Apache-2.0 OR MIT
+/* The interface of transport stacks in Fairhaul, version 2. SPDX-License-Identifier: Apache-2.0 OR MIT
  *
  * A stack is a shared library that exports FAIRHAUL_STACK. The engine makes both ends of a connection with `create`, carries
  * their datagrams over a simulated network, and writes and reads the application's data.
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAIRHAUL_STACK_VERSION 1
+#define FAIRHAUL_STACK_VERSION 2
 #define FAIRHAUL_NEVER UINT64_MAX
 #define FAIRHAUL_US UINT64_C(1000000)
 #define FAIRHAUL_MS UINT64_C(1000000000)
@@ -27,6 +27,12 @@ enum { FAIRHAUL_NOT_ECT = 0, FAIRHAUL_ECT_1 = 1, FAIRHAUL_ECT_0 = 2, FAIRHAUL_CE
 enum {
 	FAIRHAUL_RETRANSMITS = 1, /* all that it carries has been sent before */
 	FAIRHAUL_OPENS = 2,       /* it opens the connection and carries no data: it counts as no data packet */
+};
+
+/* Texts for the trace of a flow. */
+enum {
+	FAIRHAUL_KEYS = 0, /* the secrets of TLS, in lines as in SSLKEYLOGFILE */
+	FAIRHAUL_LOG = 1,  /* qlog, whole or as a sequence of JSON texts */
 };
 
 /* A key of the scenario beside `kind` and `streams`; a number as text, true or false as "true" or "false". */
@@ -42,6 +48,7 @@ struct fairhaul_setup {
 	uint64_t now;
 	const struct fairhaul_setting *settings;
 	size_t setting_count;
+	uint32_t records; /* 1: the packets of the flow are traced, and the engine asks `record` */
 };
 
 struct fairhaul_datagram {
@@ -82,6 +89,9 @@ struct fairhaul_stack {
 	void (*state)(void *end, struct fairhaul_state *state);
 	/* Writes why the connection was closed, a text of at most `room` bytes with its zero. */
 	void (*reason)(void *end, char *text, size_t room);
+	/* Writes the next part of a text, of at most `room` bytes: how many; 0 if there is no more at present. NULL if the stack
+	 * has no such texts. */
+	size_t (*record)(void *end, uint32_t kind, uint8_t *bytes, size_t room);
 };
 
 /* What the library exports. */

@@ -70,7 +70,7 @@ def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "goodput_bps": fmean(goodputs.values()),
         "loss_rate": fmean(flow["loss_rate"] or 0.0 for flow in flows),
         "timeouts": fmean(flow["timeouts"] for flow in flows),
-        "cwnd": fmean(flow["cwnd_mean"] for flow in flows),
+        "cwnd": _mean([flow["cwnd_mean"] for flow in flows]),
         "rtt_s": fmean(flow["rtt_mean_s"] or 0.0 for flow in flows),
         "loss_events": fmean(flow["loss_events"] for flow in flows),
         "completion_s": _mean([flow["completion_s"] for flow in flows]),

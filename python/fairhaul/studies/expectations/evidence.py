@@ -8,11 +8,13 @@ from pathlib import Path
 from shlex import join
 
 from fairhaul.files.files import replace
-from fairhaul.record.trace import write
+from fairhaul.record.record import Record
+from fairhaul.record.trace import write, write_logs
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.read import toml, variant, with_seeds
+from fairhaul.scenario.read import ScenarioError, toml, variant, with_seeds
 from fairhaul.studies.expectations import NOT_MET, Judged
 from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
+from fairhaul.studies.expectations.reducing import Reduced, reduce
 
 SCENARIO, COMMAND, CAPTURE, WORDS = "scenario.toml", "command.sh", "packets.pcapng", "not-met.txt"
 
@@ -22,8 +24,10 @@ def write_evidence(
 ) -> list[Path]:
     """Write a folder for each case in which something is not met, and give these folders.
 
-    It has the scenario, what is not met, the capture of the packets of `flow` in the run that is
-    furthest from the bound, and the command that repeats that run. A run in real time has none.
+    It has the scenario, reduced as far as the same is not met in it, what is not met, the capture
+    of the packets of `flow` in the run that is furthest from the bound, with the keys of its
+    encryption, the logs of its stack, and the command that repeats that run. What a stack does not
+    give is missing. A run in real time has no folder.
 
     Args:
         done: a check whose engines include the simulator; nothing is written of others.
@@ -43,29 +47,48 @@ def _not_met(case: CheckedCase) -> list[Checked]:
 def _write(
     case: CheckedCase, overrides: Sequence[tuple[str, str]], flow: str, into: Path, seeds: int
 ) -> Path:
-    failed = _not_met(case)
     points: Mapping[str, object] = variant(case.case.scenario)
     source = Path(case.case.file)
     name = "-".join([source.stem, *(_words(value) for value in points.values())])
     folder = into / name
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, folder / SCENARIO)
-    first = failed[0]
-    scenario = with_seeds(case.case.scenario, seeds)[_worst(first, first.by["sim"])]
-    for_each(
-        [scenario],
-        lambda _, record: write(record, flow, "pcapng", folder / CAPTURE),
-        jobs=1,
-        trace=flow,
-    )
     settings = [*overrides, *((key, toml(value)) for key, value in points.items())]
+    smaller = _reduced(case, settings, flow, seeds, folder / SCENARIO)
+    shown = case
+    if smaller is None:
+        shutil.copyfile(source, folder / SCENARIO)
+    else:
+        shown, settings = smaller.checked, list(smaller.settings)
+    failed = _not_met(shown)
+    first = failed[0]
+    scenario = with_seeds(shown.case.scenario, seeds)[_worst(first, first.by["sim"])]
+
+    def keep(_: int, record: Record) -> None:
+        write(record, flow, "pcapng", folder / CAPTURE)
+        write_logs(record, folder / f"{flow}.qlog")
+
+    for_each([scenario], keep, jobs=1, trace=flow)
     pairs = [f"{key}={value}" for key, value in settings] + [f"seed={scenario.seed}"]
     sets = [word for pair in pairs for word in ("--set", pair)]
     command = join(["fairhaul", "run", SCENARIO, *sets, "--trace", flow, "--out", "run"])
     replace(folder / COMMAND, f'#!/bin/sh -e\ncd "$(dirname "$0")"\n{command}\n'.encode())
     (folder / COMMAND).chmod(0o755)
-    replace(folder / WORDS, "".join(_sentence(of) for of in failed).encode())
+    said = [_sentence(of) for of in _not_met(case)]
+    if smaller is not None and smaller.changes:
+        said += [f"Reduced to a scenario {', '.join(smaller.changes)}, in which:\n"]
+        said += [_sentence(of) for of in failed]
+    replace(folder / WORDS, "".join(said).encode())
     return folder
+
+
+def _reduced(
+    case: CheckedCase, settings: Sequence[tuple[str, str]], flow: str, seeds: int, file: Path
+) -> Reduced | None:
+    try:
+        return reduce(case, settings, flow, seeds, file)
+    except ScenarioError:
+        # It needs files beside it, or settings for what it has no more.
+        return None
 
 
 def _worst(checked: Checked, judged: Judged) -> int:

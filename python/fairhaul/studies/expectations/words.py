@@ -123,7 +123,7 @@ def measured(judged: Judged, form: Significant) -> str:
     Where runs are not stationary, the text says how many are.
     """
     if judged.estimate is None:
-        return "no run has this number" if judged.values else "no valid run"
+        return "not known: no run has this number" if judged.values else "no valid run"
     missing = judged.values.count(None)
     lacking = f" ({missing} of {len(judged.values)} runs lack it)" if missing else ""
     steady = judged.stationary

@@ -33,6 +33,7 @@ from fairhaul.studies.explanation.looks import (
 from fairhaul.studies.explanation.measured import measured
 from fairhaul.studies.explanation.moments import moments_of, periods_of
 from fairhaul.studies.explanation.path import Group, groups_of, path_of
+from fairhaul.studies.explanation.qlog import is_qlog, trace_of
 from fairhaul.studies.explanation.recognised import recognised
 from fairhaul.studies.explanation.recorded import of_recording
 from fairhaul.studies.explanation.results import (
@@ -70,7 +71,7 @@ ALIKE = (
 )
 LITTLE = "the capture holds too little of the connection, or one direction alone"
 # Files of these kinds have connections of their own; the others speak of the sender's sockets.
-OWN = ("capture", "iperf3")
+OWN = ("capture", "qlog", "iperf3")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +112,10 @@ def explain(
 ) -> Explanation:
     """Say what limited the connections in files, and estimate their path.
 
-    The format is recognised by the content: pcap and pcapng, `ss -tin`, and the JSON of iperf3,
-    each also compressed by gzip, xz or zstd; and the directory or a file that `fairhaul flows
-    --record` wrote. A connection that is in a capture and in what its kernel said of it is one:
-    the clocks of the kernel decide what headers do not separate.
+    The format is recognised by the content: pcap and pcapng, qlog, `ss -tin`, and the JSON of
+    iperf3, each also compressed by gzip, xz or zstd; and the directory or a file that `fairhaul
+    flows --record` wrote. A connection that is in a capture and in what its kernel said of it is
+    one: the clocks of the kernel decide what headers do not separate.
 
     Args:
         files: one file or several.
@@ -188,6 +189,8 @@ def _explained(
             looks.update(recorded_looks(file))
         return of_recording(file)
     text = text_of(file)
+    if is_qlog(text):
+        return _of_qlog(text, file)
     try:
         if is_iperf3(text):
             return of_iperf3(text), []
@@ -195,9 +198,21 @@ def _explained(
             looks.update(looks_of(text))
         return of_ss(text), []
     except ScenarioError as error:
-        known = "" if is_iperf3(text) else "; it is neither pcap, pcapng nor the JSON of iperf3, so"
+        known = (
+            ""
+            if is_iperf3(text)
+            else "; it is neither pcap, pcapng, qlog nor the JSON of iperf3, so"
+        )
         place = f"{file}{known}" if known else str(file)
         raise ScenarioError(*(f"{place}: {mistake}" for mistake in error.args)) from None
+
+
+def _of_qlog(text: str, file: FilePath) -> tuple[list[Explained], Sequence[str]]:
+    trace = trace_of(text, file)
+    if trace is None:
+        return [], [f"{file}: the end that wrote this log has sent no data."]
+    (group,) = groups_of([trace])
+    return [replace(of, source="qlog", ports=None) for of in of_group(group, {})], []
 
 
 def _of_capture(file: FilePath, looks: Looks) -> tuple[list[Explained], Sequence[str]]:
@@ -241,7 +256,7 @@ def of_group(group: Group, looks: Looks) -> Iterable[Explained]:
             pauses=pauses_of(trace),
             recognised=controllers,
             window_bytes=window_of(trace),
-            retransmitted=again / packets if packets else None,
+            retransmitted=again / packets if packets and trace.shows_again else None,
             mss=trace.mss,
             measured=figures,
             joint=len(group.traces),

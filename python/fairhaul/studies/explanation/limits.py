@@ -189,10 +189,10 @@ def _idle(trace: Trace) -> tuple[Column, Column]:
 def window_of(trace: Trace) -> float | None:
     """Give the window of the receiver in bytes: its median while it limits, else the largest one.
 
-    None without an acknowledgement.
+    None without an acknowledgement, and where windows are not shown.
     """
     windows = trace.acknowledged.window * 2.0**trace.scale
-    if not len(windows):
+    if not len(windows) or np.isinf(windows).any():
         return None
     full = _full(trace)
     return float(np.median(windows[:-1][full]) if full.any() else windows.max())

@@ -229,12 +229,12 @@ def _commands(connections: Sequence[Explained]) -> list[str]:
     largest = connections[0]
     host = largest.receiver or "ADDRESS"
     commands = []
-    if largest.source != "capture":
+    if largest.source not in ("capture", "qlog"):
         commands += [
             "# On the sender, headers of at most 2 million packets (250 MB):",
             f"tcpdump -i any -s 128 -c 2000000 -w transfer.pcap tcp and host {host}",
         ]
-    if largest.source not in ("ss", "flows") and "limits" in largest.unknown:
+    if largest.source not in ("ss", "flows", "qlog") and "limits" in largest.unknown:
         commands += [
             "# On the sender, the clocks of the kernel, a minute long:",
             f"for n in $(seq 60); do ss -tinm dst {host}; sleep 1; done > transfer.txt",

@@ -88,7 +88,8 @@ class Trace:
 
     `rtt_s` is the smallest round-trip time in seconds, None if the capture does not show it.
     `scale` is the shift of the receiver's window; without the handshake it is the least one with
-    which what was sent fits.
+    which what was sent fits. `shows_again`: it shows what is retransmitted. Ports are 0 in a
+    log, and windows infinite.
     """
 
     sender: str
@@ -106,6 +107,7 @@ class Trace:
     uncaptured: float
     sent: Sent
     acknowledged: Acknowledged
+    shows_again: bool = True
 
     @property
     def data_bytes(self) -> float:
@@ -176,7 +178,7 @@ def _trace(of: _core.CapturedConnection) -> Trace:
     if side == "receiver":
         rtts = _echoed(columns["time_s"], times, took)
     else:
-        rtts = _samples(columns["time_s"], columns["acked_s"], lost | again)
+        rtts = samples(columns["time_s"], columns["acked_s"], lost | again)
     sent = Sent(**columns, lost=lost, again=again, rtt_s=rtts).part(seen)
     acks = {
         name: _column(of.acknowledged(name))
@@ -190,7 +192,7 @@ def _trace(of: _core.CapturedConnection) -> Trace:
         last_s=of.last_s,
         side=side,
         rtt_s=_round_trip(side, of.halves_s),
-        mss=of.mss or _usual_mss(sent),
+        mss=of.mss or usual_mss(sent),
         scale=of.least_scale if of.window_scale is None else of.window_scale,
         has_start=of.mss is not None,
         has_sack=of.sack,
@@ -205,7 +207,7 @@ def _column(values: bytes) -> Column:
     return np.frombuffer(values, dtype=np.float64)
 
 
-def _samples(times: Column, acked: Column, repeated: Mask) -> Column:
+def samples(times: Column, acked: Column, repeated: Mask) -> Column:
     """Give the round-trip time of the last transmission that each acknowledgement covers.
 
     Those before it waited for the acknowledgement, and data that was sent twice is ambiguous.
@@ -234,6 +236,7 @@ def _round_trip(side: Side, halves: Sequence[float | None]) -> float | None:
     return far if far is not None and far > 0 else None
 
 
-def _usual_mss(sent: Sent) -> int:
+def usual_mss(sent: Sent) -> int:
+    """Give the data of a full packet, bytes, by the sizes of the packets that were sent."""
     sizes = sent.payload / np.maximum(sent.packets, 1)
     return round(float(np.quantile(sizes, 0.9))) if len(sizes) else USUAL_MSS

@@ -49,6 +49,8 @@ pub(super) struct RareEvents {
     /// Of the finite thresholds, and of the number of infinite thresholds.
     pub(super) ssthresh: Change,
     pub(super) endless: Change,
+    /// Of the number of windows that are not known.
+    pub(super) unknown: Change,
     /// What did not fit the sums of the windows and of the finite thresholds.
     pub(super) more_cwnd: i128,
     pub(super) more_ssthresh: i128,
@@ -135,16 +137,19 @@ pub(super) fn close_flow(
     length: &impl Fn(usize) -> Span,
 ) -> Vec<FlowRow> {
     let (sending, arriving) = (counters.sending.close(), counters.arriving.close());
-    let (mut cwnd, mut ssthresh, mut endless) = (Level::default(), Level::default(), 0);
+    let (mut cwnd, mut ssthresh) = (Level::default(), Level::default());
+    let (mut endless, mut unknown) = (0, 0);
     let row = |(bin, carried): (usize, f64)| {
         let (sending, arriving) = (&sending[bin], &arriving[bin]);
         let (rare_events, length) = (counters.rare_events.get(bin), length(bin));
         let endless_while = rare_events.map_or(endless, |rare| rare.endless.integral(&mut endless, length));
+        let unknown_while = rare_events.map_or(unknown, |rare| rare.unknown.integral(&mut unknown, length));
         let finite = match rare_events {
             Some(rare) => ssthresh.mean(rare.ssthresh, rare.more_ssthresh, length),
             None => ssthresh.mean(Change::default(), 0, length),
         };
         let window = cwnd.mean(sending.cwnd, rare_events.map_or(0, |rare| rare.more_cwnd), length);
+        let window = if unknown_while == 0 { window } else { f64::NAN };
         let second = 1e-12 / real(sending.samples);
         FlowRow {
             delivered_bytes: arriving.delivered,
