@@ -21,6 +21,9 @@ from tools.dist.programs import WORK
 from tools.dist.sbom import write
 from tools.dist.sources import epoch, version
 
+MOST_MB = 65
+"""The most that a package may have, in millions of bytes."""
+
 SCRIPTS = ("postinst", "prerm", "postrm")
 
 PROVIDERS = {
@@ -73,6 +76,9 @@ def pack(root: Path, file: Path) -> Path:
         os.utime(path, (epoch(), epoch()), follow_symlinks=False)
     env = {"SOURCE_DATE_EPOCH": str(epoch())}
     call(["dpkg-deb", *options, "--build", root, file], ROOT, env)
+    size_mb = file.stat().st_size / 1e6
+    if size_mb > MOST_MB:
+        raise click.ClickException(f"{file.name} has {size_mb:.1f} MB, and may have {MOST_MB} MB")
     return file
 
 
