@@ -79,7 +79,9 @@ def packable(small: Installation) -> Installation:
     """The same with what `dpkg-deb` needs to know."""
     if shutil.which("dpkg-deb") is None:
         pytest.skip("dpkg-deb is not installed (Debian: dpkg)")
-    control = (ROOT / "scripts/dist/debian/control").read_text().replace("@VERSION@", "1.0")
+    control = (
+        (ROOT / "scripts/dist/debian/fairhaul/control").read_text().replace("@VERSION@", "1.0")
+    )
     control = control.replace("@ARCHITECTURE@", "all").replace("@SIZE@", "1")
     (small.root / "DEBIAN").mkdir()
     (small.root / "DEBIAN/control").write_text(control.replace("@DEPENDS@", "python3"))

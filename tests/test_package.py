@@ -19,6 +19,8 @@ from jsonschema import Draft202012Validator
 import fairhaul as package
 from fairhaul import _core
 from fairhaul.cli import fairhaul as commands
+from fairhaul.figures.look import MISSING
+from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
 from fairhaul.studies.papers.outcome import DIFFERS, remarks
@@ -179,6 +181,21 @@ def _imported(node: ast.AST) -> list[str]:
     if isinstance(node, ast.ImportFrom) and not node.level:
         return [str(node.module)]
     return []
+
+
+def test_without_vl_convert_only_what_draws_is_refused_before_any_run(
+    fairhaul: Fairhaul, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    for command in (("run", small, "--report"), ("reproduce", "cubic-fairness", "--quick")):
+        done = fairhaul(*command)
+        assert done.returncode == 2
+        assert MISSING in " ".join(done.stderr.split())
+        assert not done.stdout
+        assert list(small.parent.iterdir()) == [small]
+    with pytest.raises(ScenarioError, match="require vl-convert"):
+        package.run(small).chart("shares").save("shares.svg")
+    assert fairhaul("run", small, "--out", "out").returncode == 0
 
 
 def test_help_and_version(fairhaul: Fairhaul) -> None:

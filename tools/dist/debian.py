@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,10 +22,11 @@ from tools.dist.programs import WORK
 from tools.dist.sbom import write
 from tools.dist.sources import epoch, version
 
-MOST_MB = 65
+MOST_MB = 50
 """The most that a package may have, in millions of bytes."""
 
-SCRIPTS = ("postinst", "prerm", "postrm")
+FIGURES = "fairhaul-figures"
+"""The package of the library that draws, without which everything else works."""
 
 PROVIDERS = {
     "ld-linux-aarch64.so.1": "libc6 (>= 2.28)",
@@ -42,8 +44,8 @@ PROVIDERS = {
 """The Debian packages of the shared libraries that the private environment needs."""
 
 
-def build(architecture: Architecture, wheel: Path, out: Path) -> Path:
-    """Build `fairhaul_VERSION_ARCHITECTURE.deb` from a wheel and its locked dependencies."""
+def build(architecture: Architecture, wheel: Path, out: Path) -> None:
+    """Build the Debian packages, from a wheel and its locked dependencies."""
     root = WORK / "deb" / architecture.debian
     shutil.rmtree(root, ignore_errors=True)
     there = Installation(
@@ -64,9 +66,24 @@ def build(architecture: Architecture, wheel: Path, out: Path) -> Path:
         "60-fairhaul.conf": (ROOT / "docs/deploy/60-fairhaul.conf").read_bytes(),
     }
     lay_out(there, extra)
-    _set_modes(root)
-    _control(root, architecture)
-    return pack(root, out / f"fairhaul_{version()}_{architecture.debian}.deb")
+    for name, folder in (("fairhaul", root), (FIGURES, _figures(there))):
+        _set_modes(folder)
+        _control(name, folder, architecture)
+        pack(folder, out / f"{name}_{version()}_{architecture.debian}.deb")
+
+
+def _figures(there: Installation) -> Path:
+    """Move the library that draws into a folder of its own, with the same places; give the folder."""
+    root = there.root.with_name(f"{there.root.name}-figures")
+    shutil.rmtree(root, ignore_errors=True)
+    own = replace(there, root=root)
+    own.site.mkdir(parents=True)
+    for path in there.site.glob("vl_convert*"):
+        path.rename(own.site / path.name)
+    copyright_ = own.at(f"share/doc/{FIGURES}/copyright")
+    copyright_.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/dist/debian/copyright", copyright_)
+    return root
 
 
 def pack(root: Path, file: Path) -> Path:
@@ -107,8 +124,8 @@ def _set_modes(root: Path) -> None:
             path.chmod(0o755 if program else 0o644)
 
 
-def _control(root: Path, architecture: Architecture) -> None:
-    """Write the folder `DEBIAN`."""
+def _control(name: str, root: Path, architecture: Architecture) -> None:
+    """Write the folder `DEBIAN` of a package, from the folder of its name in `scripts`."""
     unknown = needed(root) - PROVIDERS.keys()
     if unknown:
         names = ", ".join(sorted(unknown))
@@ -120,18 +137,17 @@ def _control(root: Path, architecture: Architecture) -> None:
         "VERSION": version(),
         "ARCHITECTURE": architecture.debian,
         "SIZE": str(sum(path.lstat().st_size for path in root.rglob("*")) // 1024),
-        "DEPENDS": ", ".join(sorted(libraries | python | {f"python{DEBIAN_PYTHON}", "iproute2"})),
+        "DEPENDS": ", ".join(sorted(libraries | python | {f"python{DEBIAN_PYTHON}"})),
     }
-    control = (ROOT / "scripts/dist/debian/control").read_text()
-    for name, value in fields.items():
-        control = control.replace(f"@{name}@", value)
     folder = root / "DEBIAN"
-    folder.mkdir()
+    shutil.copytree(ROOT / "scripts/dist/debian" / name, folder)
     (folder / "md5sums").write_text("".join(_digests(root)))
+    control = (folder / "control").read_text()
+    for field, value in fields.items():
+        control = control.replace(f"@{field}@", value)
     (folder / "control").write_text(control)
-    for name in SCRIPTS:
-        shutil.copy(ROOT / "scripts/dist/debian" / name, folder / name)
-        (folder / name).chmod(0o755)
+    for file in folder.iterdir():
+        file.chmod(0o644 if file.name in {"control", "md5sums"} else 0o755)
 
 
 def _digests(root: Path) -> Iterator[str]:

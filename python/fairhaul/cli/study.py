@@ -124,6 +124,13 @@ class Work:
     markdown: bool = False
     json_: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse a report that cannot be drawn, before any run."""
+        if self.report:
+            from fairhaul.figures.look import require_converter
+
+            require_converter()
+
     def at(self, name: str) -> Work:
         """Name the study, and its directory in `out` if none is given."""
         name = re.sub(r"[^\w.-]+", "-", name)

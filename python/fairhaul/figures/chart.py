@@ -48,7 +48,8 @@ class Chart:
             theme: `"light"` or `"dark"`.
 
         Raises:
-            ScenarioError: the name has another ending, or the size or the theme is not known.
+            ScenarioError: the name has another ending, the size or the theme is not known, or
+                vl-convert is not installed.
             OSError: it cannot be written.
         """
         file = Path(file)

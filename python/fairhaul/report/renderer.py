@@ -34,8 +34,13 @@ class Renderer:
             self._process.communicate()
 
     def start(self) -> subprocess.Popen[str]:
-        """Get ready to draw; otherwise the first chart has to wait for that."""
+        """Get ready to draw; otherwise the first chart has to wait for that.
+
+        Raises:
+            ScenarioError: the converter is not installed.
+        """
         if self._process is None:
+            look.require_converter()
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__],
                 stdin=subprocess.PIPE,
