@@ -15,7 +15,7 @@ from packageurl import PackageURL
 
 from tests.test_install import assert_no_folder_of_this_machine, plain_files
 from tools import ROOT
-from tools.dist import ARCHITECTURES, debian, sources
+from tools.dist import ARCHITECTURES, sources
 from tools.dist.components import crates
 from tools.dist.debian import needed, pack
 from tools.dist.layout import Installation, lay_out
@@ -91,21 +91,18 @@ def packable(small: Installation) -> Installation:
 def test_packing_twice_gives_the_same_bytes(packable: Installation, tmp_path: Path) -> None:
     copy = tmp_path / "another" / "folder"
     shutil.copytree(packable.root, copy, symlinks=True)
-    first = pack(packable.root, tmp_path / "one.deb")
-    second = pack(copy, tmp_path / "two.deb")
+    first = pack(packable.root, tmp_path / "one.deb", 50)
+    second = pack(copy, tmp_path / "two.deb", 50)
     assert first.read_bytes() == second.read_bytes()
     listed = subprocess.run(["dpkg-deb", "-c", first], capture_output=True, text=True, check=True)
     assert {line.split()[1] for line in listed.stdout.splitlines()} == {"root/root"}
 
 
-def test_a_package_that_is_too_large_is_refused(
-    packable: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(debian, "MOST_MB", 0.1)
+def test_a_package_that_is_too_large_is_refused(packable: Installation, tmp_path: Path) -> None:
     with pytest.raises(
         click.ClickException, match=r"large.deb has \d+\.\d MB, and may have 0.1 MB"
     ):
-        pack(packable.root, tmp_path / "large.deb")
+        pack(packable.root, tmp_path / "large.deb", 0.1)
 
 
 def test_every_linked_crate_has_a_licence_and_is_in_the_bill(tmp_path: Path) -> None:

@@ -19,8 +19,7 @@ from jsonschema import Draft202012Validator
 import fairhaul as package
 from fairhaul import _core
 from fairhaul.cli import fairhaul as commands
-from fairhaul.figures.look import MISSING
-from fairhaul.scenario.read import ScenarioError
+from fairhaul.record.libraries import LIBRARIES, MISSING
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
 from fairhaul.studies.papers.outcome import DIFFERS, remarks
@@ -183,19 +182,31 @@ def _imported(node: ast.AST) -> list[str]:
     return []
 
 
-def test_without_vl_convert_only_what_draws_is_refused_before_any_run(
+def test_without_the_large_libraries_only_what_writes_files_of_them_is_refused(
     fairhaul: Fairhaul, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    for command in (("run", small, "--report"), ("reproduce", "cubic-fairness", "--quick")):
+    trace = small.parent / "out/near.pcapng"
+    fairhaul("run", small, "--trace", "near", "--out", "out")
+    trace.rename(small.parent / trace.name)
+    for library in LIBRARIES:
+        monkeypatch.setitem(sys.modules, library, None)
+    before = sorted(small.parent.rglob("*"))
+    for command in (
+        ("run", small, "--report"),
+        ("run", small, "--out", "other"),
+        ("reproduce", "cubic-fairness", "--quick"),
+        ("sweep", small),
+        ("report", "out"),
+    ):
         done = fairhaul(*command)
         assert done.returncode == 2
         assert MISSING in " ".join(done.stderr.split())
         assert not done.stdout
-        assert list(small.parent.iterdir()) == [small]
-    with pytest.raises(ScenarioError, match="require vl-convert"):
-        package.run(small).chart("shares").save("shares.svg")
-    assert fairhaul("run", small, "--out", "out").returncode == 0
+    assert sorted(small.parent.rglob("*")) == before
+    path = ("--rate", "5Mbit/s", "--rtt", "20ms", "--buffer", "20ms", "--duration", "20s")
+    for works in (("run", small), ("explain", trace.name), ("compare", "reno", *path)):
+        assert fairhaul(*works).returncode == 0
+    assert fairhaul("list", "controllers").returncode == 0
 
 
 def test_help_and_version(fairhaul: Fairhaul) -> None:

@@ -23,6 +23,7 @@ from fairhaul.cli import show
 from fairhaul.cli.click_ext import flag, option
 from fairhaul.cli.options import jobs_option, json_option
 from fairhaul.cli.progress import progress
+from fairhaul.record.libraries import require_libraries
 
 if TYPE_CHECKING:
     from fairhaul.jobs.values import RunOptions
@@ -125,11 +126,9 @@ class Work:
     json_: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a report that cannot be drawn, before any run."""
-        if self.report:
-            from fairhaul.figures.look import require_converter
-
-            require_converter()
+        """Refuse files that cannot be written here, before any run."""
+        if self.report or self.out is not None:
+            require_libraries()
 
     def at(self, name: str) -> Work:
         """Name the study, and its directory in `out` if none is given."""

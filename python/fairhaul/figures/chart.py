@@ -48,8 +48,7 @@ class Chart:
             theme: `"light"` or `"dark"`.
 
         Raises:
-            ScenarioError: the name has another ending, the size or the theme is not known, or
-                vl-convert is not installed.
+            ScenarioError: the name has another ending, or the size or the theme is not known.
             OSError: it cannot be written.
         """
         file = Path(file)

@@ -11,15 +11,7 @@ import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
-
-from fairhaul.scenario.read import ScenarioError
-
-MISSING = (
-    "figures and pages require vl-convert: it is in the Debian package fairhaul-figures, and "
-    "`pip install vl-convert-python` installs it elsewhere"
-)
 
 # Light: as dark on white as a label needs to be. Dark: the same hues on a dark page.
 LIGHT = {
@@ -122,23 +114,8 @@ def _answers_pointer(value: Any) -> bool:
     return isinstance(value, Mapping) and str(value.get("name", "")).startswith("hover")
 
 
-def require_converter() -> None:
-    """Refuse to draw without vl-convert, before anything is computed for a figure.
-
-    Raises:
-        ScenarioError: vl-convert is not installed.
-    """
-    if find_spec("vl_convert") is None:
-        raise ScenarioError(MISSING)
-
-
 def svg(chart: Mapping[str, Any]) -> str:
-    """Draw `chart`, its colours still names.
-
-    Raises:
-        ScenarioError: vl-convert is not installed.
-    """
-    require_converter()
+    """Draw `chart`, its colours still names."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(json.dumps(without_pointer(styled(chart, FILE_TYPE)))))
