@@ -7,17 +7,19 @@ import shutil
 import subprocess
 import tarfile
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 from packageurl import PackageURL
 
+from fairhaul.record.libraries import LIBRARIES
 from tests.test_install import assert_no_folder_of_this_machine, plain_files
 from tools import ROOT
 from tools.dist import ARCHITECTURES, sources
 from tools.dist.components import crates
-from tools.dist.debian import needed, pack
+from tools.dist.debian import divide, needed, pack
 from tools.dist.layout import Installation, lay_out
 from tools.dist.licences import text
 from tools.dist.sbom import write
@@ -96,6 +98,17 @@ def test_packing_twice_gives_the_same_bytes(packable: Installation, tmp_path: Pa
     assert first.read_bytes() == second.read_bytes()
     listed = subprocess.run(["dpkg-deb", "-c", first], capture_output=True, text=True, check=True)
     assert {line.split()[1] for line in listed.stdout.splitlines()} == {"root/root"}
+
+
+def test_the_large_libraries_are_in_the_second_package(small: Installation) -> None:
+    names = ["polars", "_polars_runtime_32", "polars-2.1.0.dist-info", "vl_convert"]
+    for name in (*names, "numpy"):
+        (small.site / name).mkdir()
+    second = replace(small, root=divide(small))
+    assert [path.name for path in small.site.iterdir()] == ["numpy"]
+    assert sorted(path.name for path in second.site.iterdir()) == sorted(names)
+    assert set(LIBRARIES) <= set(names)
+    assert second.at("share/doc/fairhaul-figures/copyright").is_file()
 
 
 def test_a_package_that_is_too_large_is_refused(packable: Installation, tmp_path: Path) -> None:

@@ -69,13 +69,13 @@ def build(architecture: Architecture, wheel: Path, out: Path) -> None:
         "60-fairhaul.conf": (ROOT / "docs/deploy/60-fairhaul.conf").read_bytes(),
     }
     lay_out(there, extra)
-    for name, folder in {PACKAGE: root, FIGURES: _figures(there)}.items():
+    for name, folder in {PACKAGE: root, FIGURES: divide(there)}.items():
         _set_modes(folder)
         _control(name, folder, architecture)
         pack(folder, out / f"{name}_{version()}_{architecture.debian}.deb", MOST_MB[name])
 
 
-def _figures(there: Installation) -> Path:
+def divide(there: Installation) -> Path:
     """Move the large libraries into a folder of their own, to the same places; give the folder."""
     root = there.root.with_name(f"{there.root.name}-figures")
     shutil.rmtree(root, ignore_errors=True)
