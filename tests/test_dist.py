@@ -7,16 +7,19 @@ import shutil
 import subprocess
 import tarfile
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from packageurl import PackageURL
 
+from fairhaul.record.libraries import LIBRARIES
 from tests.test_install import assert_no_folder_of_this_machine, plain_files
 from tools import ROOT
 from tools.dist import ARCHITECTURES, sources
 from tools.dist.components import crates
-from tools.dist.debian import needed, pack
+from tools.dist.debian import divide, needed, pack
 from tools.dist.layout import Installation, lay_out
 from tools.dist.licences import text
 from tools.dist.sbom import write
@@ -73,20 +76,46 @@ def test_the_layout_names_the_installed_program_and_no_folder_of_this_machine(
         assert small.at(name).is_file()
 
 
-def test_packing_twice_gives_the_same_bytes(small: Installation, tmp_path: Path) -> None:
+@pytest.fixture
+def packable(small: Installation) -> Installation:
+    """The same with what `dpkg-deb` needs to know."""
     if shutil.which("dpkg-deb") is None:
         pytest.skip("dpkg-deb is not installed (Debian: dpkg)")
-    control = (ROOT / "scripts/dist/debian/control").read_text().replace("@VERSION@", "1.0")
+    control = (
+        (ROOT / "scripts/dist/debian/fairhaul/control").read_text().replace("@VERSION@", "1.0")
+    )
     control = control.replace("@ARCHITECTURE@", "all").replace("@SIZE@", "1")
     (small.root / "DEBIAN").mkdir()
     (small.root / "DEBIAN/control").write_text(control.replace("@DEPENDS@", "python3"))
+    return small
+
+
+def test_packing_twice_gives_the_same_bytes(packable: Installation, tmp_path: Path) -> None:
     copy = tmp_path / "another" / "folder"
-    shutil.copytree(small.root, copy, symlinks=True)
-    first = pack(small.root, tmp_path / "one.deb")
-    second = pack(copy, tmp_path / "two.deb")
+    shutil.copytree(packable.root, copy, symlinks=True)
+    first = pack(packable.root, tmp_path / "one.deb", 50)
+    second = pack(copy, tmp_path / "two.deb", 50)
     assert first.read_bytes() == second.read_bytes()
     listed = subprocess.run(["dpkg-deb", "-c", first], capture_output=True, text=True, check=True)
     assert {line.split()[1] for line in listed.stdout.splitlines()} == {"root/root"}
+
+
+def test_the_large_libraries_are_in_the_second_package(small: Installation) -> None:
+    names = ["polars", "_polars_runtime_32", "polars-2.1.0.dist-info", "vl_convert"]
+    for name in (*names, "numpy"):
+        (small.site / name).mkdir()
+    second = replace(small, root=divide(small))
+    assert [path.name for path in small.site.iterdir()] == ["numpy"]
+    assert sorted(path.name for path in second.site.iterdir()) == sorted(names)
+    assert set(LIBRARIES) <= set(names)
+    assert second.at("share/doc/fairhaul-figures/copyright").is_file()
+
+
+def test_a_package_that_is_too_large_is_refused(packable: Installation, tmp_path: Path) -> None:
+    with pytest.raises(
+        click.ClickException, match=r"large.deb has \d+\.\d MB, and may have 0.1 MB"
+    ):
+        pack(packable.root, tmp_path / "large.deb", 0.1)
 
 
 def test_every_linked_crate_has_a_licence_and_is_in_the_bill(tmp_path: Path) -> None:

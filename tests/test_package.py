@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import tomllib
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -17,9 +19,11 @@ from jsonschema import Draft202012Validator
 import fairhaul as package
 from fairhaul import _core
 from fairhaul.cli import fairhaul as commands
+from fairhaul.record.libraries import LIBRARIES, MISSING
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies import papers
 from fairhaul.studies.papers.outcome import DIFFERS, remarks
+from tools import ROOT
 
 from .conftest import SMALL, Fairhaul
 
@@ -150,6 +154,59 @@ def test_the_schema_takes_every_scenario_there_is_and_no_wrong_sweep() -> None:
         assert not check.is_valid(tomllib.loads(f"{SMALL}[sweep]\n{line}\n")), line
     printed = SMALL.replace('"20 s"', '"2e+01 s"').replace('"10 Mbit/s"', '"1E7 bit/s"')
     assert check.is_valid(tomllib.loads(printed))
+
+
+def test_every_imported_library_is_a_dependency_of_users_and_not_of_developers_alone() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    groups = (extras[name] for name in extras.keys() - {"dev", "site"})
+    wanted = [*project["dependencies"], *chain(*groups)]
+    names = (re.split("[<>=]", requirement)[0].removesuffix("-python") for requirement in wanted)
+    imported = {
+        name.partition(".")[0]
+        for file in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        for name in _imported(node)
+    }
+    # jinja2 and distributed depend on these, and a result prints itself in a notebook of IPython.
+    brought = {"markupsafe", "dask", "IPython"}
+    others = imported - sys.stdlib_module_names - {"fairhaul"} - brought
+    assert others == {name.replace("-", "_") for name in names}
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return [str(node.module)]
+    return []
+
+
+def test_without_the_large_libraries_only_what_writes_files_of_them_is_refused(
+    fairhaul: Fairhaul, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = small.parent / "out/near.pcapng"
+    fairhaul("run", small, "--trace", "near", "--out", "out")
+    trace.rename(small.parent / trace.name)
+    for library in LIBRARIES:
+        monkeypatch.setitem(sys.modules, library, None)
+    before = sorted(small.parent.rglob("*"))
+    for command in (
+        ("run", small, "--report"),
+        ("run", small, "--out", "other"),
+        ("reproduce", "cubic-fairness", "--quick"),
+        ("sweep", small),
+        ("report", "out"),
+    ):
+        done = fairhaul(*command)
+        assert done.returncode == 2
+        assert MISSING in " ".join(done.stderr.split())
+        assert not done.stdout
+    assert sorted(small.parent.rglob("*")) == before
+    path = ("--rate", "5Mbit/s", "--rtt", "20ms", "--buffer", "20ms", "--duration", "20s")
+    for works in (("run", small), ("explain", trace.name), ("compare", "reno", *path)):
+        assert fairhaul(*works).returncode == 0
+    assert fairhaul("list", "controllers").returncode == 0
 
 
 def test_help_and_version(fairhaul: Fairhaul) -> None:

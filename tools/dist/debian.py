@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,7 +22,14 @@ from tools.dist.programs import WORK
 from tools.dist.sbom import write
 from tools.dist.sources import epoch, version
 
-SCRIPTS = ("postinst", "prerm", "postrm")
+PACKAGE, FIGURES = "fairhaul", "fairhaul-figures"
+"""The second has the large libraries, which only records, figures and pages need."""
+
+LARGE = ("polars*", "_polars*", "vl_convert*")
+"""Their files among the packages of Python."""
+
+MOST_MB = {PACKAGE: 50, FIGURES: 65}
+"""The most that a package may have, in millions of bytes."""
 
 PROVIDERS = {
     "ld-linux-aarch64.so.1": "libc6 (>= 2.28)",
@@ -39,8 +47,8 @@ PROVIDERS = {
 """The Debian packages of the shared libraries that the private environment needs."""
 
 
-def build(architecture: Architecture, wheel: Path, out: Path) -> Path:
-    """Build `fairhaul_VERSION_ARCHITECTURE.deb` from a wheel and its locked dependencies."""
+def build(architecture: Architecture, wheel: Path, out: Path) -> None:
+    """Build the Debian packages, from a wheel and its locked dependencies."""
     root = WORK / "deb" / architecture.debian
     shutil.rmtree(root, ignore_errors=True)
     there = Installation(
@@ -61,18 +69,36 @@ def build(architecture: Architecture, wheel: Path, out: Path) -> Path:
         "60-fairhaul.conf": (ROOT / "docs/deploy/60-fairhaul.conf").read_bytes(),
     }
     lay_out(there, extra)
-    _set_modes(root)
-    _control(root, architecture)
-    return pack(root, out / f"fairhaul_{version()}_{architecture.debian}.deb")
+    for name, folder in {PACKAGE: root, FIGURES: divide(there)}.items():
+        _set_modes(folder)
+        _control(name, folder, architecture)
+        pack(folder, out / f"{name}_{version()}_{architecture.debian}.deb", MOST_MB[name])
 
 
-def pack(root: Path, file: Path) -> Path:
+def divide(there: Installation) -> Path:
+    """Move the large libraries into a folder of their own, to the same places; give the folder."""
+    root = there.root.with_name(f"{there.root.name}-figures")
+    shutil.rmtree(root, ignore_errors=True)
+    own = replace(there, root=root)
+    own.site.mkdir(parents=True)
+    for path in [path for names in LARGE for path in there.site.glob(names)]:
+        path.rename(own.site / path.name)
+    copyright_ = own.at(f"share/doc/{FIGURES}/copyright")
+    copyright_.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/dist/debian/copyright", copyright_)
+    return root
+
+
+def pack(root: Path, file: Path, most_mb: float) -> Path:
     """Pack a folder; owners, order and times do not depend on this machine."""
     options = ("--root-owner-group", "-Zxz", "--uniform-compression")
     for path in (*root.rglob("*"), root):
         os.utime(path, (epoch(), epoch()), follow_symlinks=False)
     env = {"SOURCE_DATE_EPOCH": str(epoch())}
     call(["dpkg-deb", *options, "--build", root, file], ROOT, env)
+    size_mb = file.stat().st_size / 1e6
+    if size_mb > most_mb:
+        raise click.ClickException(f"{file.name} has {size_mb:.1f} MB, and may have {most_mb} MB")
     return file
 
 
@@ -101,8 +127,8 @@ def _set_modes(root: Path) -> None:
             path.chmod(0o755 if program else 0o644)
 
 
-def _control(root: Path, architecture: Architecture) -> None:
-    """Write the folder `DEBIAN`."""
+def _control(name: str, root: Path, architecture: Architecture) -> None:
+    """Write the folder `DEBIAN` of a package, from the folder of its name in `scripts`."""
     unknown = needed(root) - PROVIDERS.keys()
     if unknown:
         names = ", ".join(sorted(unknown))
@@ -114,18 +140,17 @@ def _control(root: Path, architecture: Architecture) -> None:
         "VERSION": version(),
         "ARCHITECTURE": architecture.debian,
         "SIZE": str(sum(path.lstat().st_size for path in root.rglob("*")) // 1024),
-        "DEPENDS": ", ".join(sorted(libraries | python | {f"python{DEBIAN_PYTHON}", "iproute2"})),
+        "DEPENDS": ", ".join(sorted(libraries | python | {f"python{DEBIAN_PYTHON}"})),
     }
-    control = (ROOT / "scripts/dist/debian/control").read_text()
-    for name, value in fields.items():
-        control = control.replace(f"@{name}@", value)
     folder = root / "DEBIAN"
-    folder.mkdir()
+    shutil.copytree(ROOT / "scripts/dist/debian" / name, folder)
     (folder / "md5sums").write_text("".join(_digests(root)))
+    control = (folder / "control").read_text()
+    for field, value in fields.items():
+        control = control.replace(f"@{field}@", value)
     (folder / "control").write_text(control)
-    for name in SCRIPTS:
-        shutil.copy(ROOT / "scripts/dist/debian" / name, folder / name)
-        (folder / name).chmod(0o755)
+    for file in folder.iterdir():
+        file.chmod(0o644 if file.name in {"control", "md5sums"} else 0o755)
 
 
 def _digests(root: Path) -> Iterator[str]:

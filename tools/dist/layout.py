@@ -18,7 +18,7 @@ UNITS = ("fairhaul.service", "fairhaul-watch.service")
 EXAMPLE = "/opt/fairhaul/bin/fairhaul"
 """The program that the units in the documentation start."""
 
-PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
 
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/fairhaul",

@@ -8,10 +8,9 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from scipy.special import stdtr
-
 from fairhaul.measures.losses import REDUCTIONS, not_undone
 from fairhaul.runs.runs import run
+from fairhaul.statistics.distributions import student_tail
 from fairhaul.statistics.evidence import Evidence, judge
 from tools.grain.cases import Case
 
@@ -52,8 +51,8 @@ class Difference:
             return Evidence(if_false=float(over > 0), if_true=float(under >= 0))
         freedom = self.runs - 1
         return Evidence(
-            if_false=float(stdtr(freedom, -under / self.error)),
-            if_true=float(stdtr(freedom, -over / self.error)),
+            if_false=student_tail(freedom, under / self.error),
+            if_true=student_tail(freedom, over / self.error),
         )
 
 

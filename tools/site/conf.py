@@ -30,7 +30,10 @@ html_show_sphinx = False
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
 root_doc = HOME
-include_patterns = ["docs/**", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+include_patterns = [
+    "docs/**",
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
 
 # Anchors of headings are those of the forge.

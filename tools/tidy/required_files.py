@@ -10,8 +10,8 @@ from tools.tidy.tree import Tree
 TARGETS = ("help", "demo", "test", "check", "bench", "papers", "fmt", "clean")
 
 FILES = """
-.ci/run README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT deny.toml
-requirements.lock
+.ci/run README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CITATION.cff
+LICENSE-APACHE LICENSE-MIT deny.toml requirements.lock
 """
 
 

@@ -42,6 +42,7 @@ from fairhaul.cli.score import score
 from fairhaul.cli.studio import studio
 from fairhaul.cli.sweep import sweep
 from fairhaul.host.process import Refused
+from fairhaul.record.libraries import LIBRARIES, MISSING
 from fairhaul.text.printable import printable
 
 FAILED, WRONG_INPUT = 1, 2
@@ -124,10 +125,11 @@ def status_of(args: Sequence[str] | None = None) -> int:
         _say("fairhaul: this locale cannot write all of a name; set LC_ALL=C.UTF-8")
         return WRONG_INPUT
     except Exception as error:
-        if not (lines := in_users_code(error)):
+        lacking = isinstance(error, ModuleNotFoundError) and error.name in LIBRARIES
+        if not (lines := [f"fairhaul: {MISSING}"] if lacking else in_users_code(error)):
             raise
         _say("".join(lines).rstrip("\n"))
-        return FAILED
+        return WRONG_INPUT if lacking else FAILED
     # What a command gives to `Context.exit`.
     return status if isinstance(status, int) else 0
 

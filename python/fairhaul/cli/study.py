@@ -23,6 +23,7 @@ from fairhaul.cli import show
 from fairhaul.cli.click_ext import flag, option
 from fairhaul.cli.options import jobs_option, json_option
 from fairhaul.cli.progress import progress
+from fairhaul.record.libraries import require_libraries
 
 if TYPE_CHECKING:
     from fairhaul.jobs.values import RunOptions
@@ -123,6 +124,11 @@ class Work:
     report: bool = False
     markdown: bool = False
     json_: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse files that cannot be written here, before any run."""
+        if self.report or self.out is not None:
+            require_libraries()
 
     def at(self, name: str) -> Work:
         """Name the study, and its directory in `out` if none is given."""

@@ -35,7 +35,7 @@ def write(
             reader prefers.
 
     Raises:
-        ScenarioError: the size or the theme is not known.
+        ScenarioError: the size or the theme is not known, or vl-convert is not installed.
     """
     from fairhaul.figures.slide import Style
     from fairhaul.report.renderer import Renderer

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from fairhaul.figures import look
+from fairhaul.record.libraries import require_libraries
 
 # A drawing waits here while this process is busy, and the next is drawn.
 PIPE_BYTES = 1 << 20
@@ -34,8 +35,13 @@ class Renderer:
             self._process.communicate()
 
     def start(self) -> subprocess.Popen[str]:
-        """Get ready to draw; otherwise the first chart has to wait for that."""
+        """Get ready to draw; otherwise the first chart has to wait for that.
+
+        Raises:
+            ScenarioError: vl-convert is not installed.
+        """
         if self._process is None:
+            require_libraries()
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__],
                 stdin=subprocess.PIPE,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairhaul.statistics.distributions import student_quantile
 from fairhaul.text.digits import Form
 
 LEVEL = 0.95
@@ -126,18 +127,11 @@ def estimate(values: Sequence[float], bounds: Bounds = ANY, level: float = LEVEL
     if variance == 0 or math.isinf(place):
         return Estimate(mean=mean, low=mean, high=mean, runs=count, bounds=bounds, level=level)
     error = bounds.slope(mean) * math.sqrt(variance / count)
-    half = _quantile(count - 1, level) * error
+    half = student_quantile(count - 1, (1 - level) / 2) * error
     low, high = bounds.unscaled(place - half), bounds.unscaled(place + half)
     return Estimate(
         mean=mean, low=low, high=high, runs=count, error=error, bounds=bounds, level=level
     )
-
-
-def _quantile(freedom: int, level: float) -> float:
-    """Give the upper end of the middle part `level` of Student's distribution."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def text(of: Estimate | Mapping[str, Any], form: Form) -> str:

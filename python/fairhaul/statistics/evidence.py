@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairhaul.statistics.distributions import student_tail
 from fairhaul.statistics.estimate import LEAST_RUNS, LEVEL, Estimate, estimate
 
 if TYPE_CHECKING:
@@ -63,11 +64,9 @@ def below(mean: Estimate | None, value: float) -> Evidence | None:
             if_false=0.0 if is_below else 1.0 - 0.5 * (not is_above),
             if_true=0.0 if is_above else 1.0 - 0.5 * (not is_below),
         )
-    from scipy.special import stdtr
-
     far = distance / mean.error
     freedom = mean.runs - 1
-    return Evidence(if_false=float(stdtr(freedom, -far)), if_true=float(stdtr(freedom, far)))
+    return Evidence(if_false=student_tail(freedom, far), if_true=student_tail(freedom, -far))
 
 
 def within(mean: Estimate | None, low: float, high: float) -> Evidence | None:

@@ -8,6 +8,7 @@ from operator import and_
 from typing import Any
 
 from fairhaul import _core
+from fairhaul.statistics.distributions import hypergeometric_tail
 
 CHANCE = 0.05
 # Numbers that occur are divided into so many parts at most, at whose ends limits are tried.
@@ -55,9 +56,6 @@ def best_split(settings: Sequence[Mapping[str, Any]], holds: Sequence[bool]) -> 
     A rule is a limit of a number, or a value of a word. Numbers have one unit, as `[sweep]` writes
     them. The probability is multiplied by the number of rules (Bonferroni).
     """
-    import numpy as np
-    from scipy.stats import hypergeom
-
     rules = [
         (key, rule, sum(which), sum(map(and_, which, holds)))
         for key in settings[0]
@@ -67,16 +65,15 @@ def best_split(settings: Sequence[Mapping[str, Any]], holds: Sequence[bool]) -> 
     tried = [rule for rule in rules if 0 < rule[2] < many]
     if not tried or held in (0, many):
         return None
-    sizes, inside = (np.array([rule[i] for rule in tried]) for i in (2, 3))
-    chances = np.asarray(hypergeom.sf(inside - 1, many, held, sizes))
-    least = int(chances.argmin())
-    key, rule, size, within = tried[least]
+    chances = [hypergeometric_tail(many, held, size, within) for _, _, size, within in tried]
+    chance = min(chances)
+    key, rule, size, within = tried[chances.index(chance)]
     return Split(
         key=key,
         rule=rule,
         selected=(within, size),
         others=(held - within, many - size),
-        p=min(1.0, float(chances[least]) * len(tried)),
+        p=min(1.0, chance * len(tried)),
     )
 
 
