@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isnan
 from typing import TYPE_CHECKING
 
 from fairhaul.record.columns import columns_of
@@ -29,8 +30,11 @@ def limits(record: Record) -> dict[str, dict[str, float]]:
 
 
 def inside(flow: DescribedFlow, value: float) -> float | None:
-    """Give a figure that only the inside of a sender shows; None of programs."""
-    return None if "program" in flow else value
+    """Give a figure that only the inside of a sender shows.
+
+    None of programs, and where it is not a number, as the window of a stack that shows none.
+    """
+    return None if "program" in flow or isnan(value) else value
 
 
 def is_limited_by_others(parts: Mapping[str, float]) -> bool:

@@ -197,7 +197,7 @@ def _flows(
             "loss_events": inside(flow, reductions[flow["name"]]),
             "timeouts": inside(flow, timeouts[flow["name"]]),
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
-            "cwnd_mean": inside(flow, None if np.isnan(cwnd[i]) else float(cwnd[i])),
+            "cwnd_mean": inside(flow, float(cwnd[i])),
             "completion_s": completions.get(flow["name"]),
             "transfer_bps": rates_of.get(flow["name"]),
             "loss_sync": None,

@@ -258,6 +258,7 @@ impl ChainFlow {
             class: "drawn".into(),
             lead: None,
             role: Role::Measured,
+            program: None,
             // Datagrams have none, as the reader has it.
             controller: ControllerChoice::named(if datagrams { "reno" } else { self.controller })
                 .expect("a name of the catalogue"),
