@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairhaul.figures import figures as drawn
@@ -80,12 +81,18 @@ def _place(checked: Checked) -> int:
     return WORST_FIRST.index(checked.verdict)
 
 
+def _called(file: str) -> str:
+    """Name a file as it was given, or one of the package by its folder and name."""
+    inside = Path(__file__).parent
+    return str(Path(file).relative_to(inside)) if Path(file).is_relative_to(inside) else file
+
+
 def _section(number: int, case: CheckedCase, engines: Sequence[Engine]) -> Section:
     columns = ["measured", "verdict"]
     if len(engines) > 1:
         columns = [f"{word} ({engine})" for engine in engines for word in columns]
     table = Table(
-        title=f"{case.case.file}: {case.case.title}",
+        title=f"{_called(case.case.file)}: {case.case.title}",
         columns=["expectation", "expected", *columns],
         rows=[_row(checked, engines) for checked in sorted(case.expectations, key=_place)],
         words=4,
