@@ -9,7 +9,7 @@ from typing import Any, NotRequired, get_origin, get_type_hints
 import pytest
 
 from fairhaul.scenario.described import Described, DescribedFlow, DescribedLink
-from fairhaul.scenario.read import read
+from fairhaul.scenario.read import allow_programs, read
 
 SCENARIOS = sorted(Path("scenarios").glob("**/*.toml"))
 # What no file says.
@@ -41,6 +41,18 @@ rate_limited_increase = true
 pacing = "quic"
 """
 
+# With another sender, which takes none of those keys.
+PROGRAMS = """
+duration = "1 s"
+[bottleneck]
+rate = "10 Mbit/s"
+delay = "1 ms"
+queue = { kind = "droptail", capacity = "64 kB" }
+[[flow]]
+name = "a"
+program = { sender = "true", receiver = "true" }
+"""
+
 
 def _keys(of: type) -> tuple[set[str], set[str]]:
     """Give the keys of a type that are required, and the others."""
@@ -56,9 +68,10 @@ def _check(value: Mapping[str, Any], of: type) -> None:
 
 def test_the_types_have_the_keys_that_the_engine_writes() -> None:
     seen: set[str] = set()
-    sources: list[Path | str] = [*SCENARIOS, RARE]
+    sources: list[Path | str] = [*SCENARIOS, RARE, PROGRAMS]
     for source in sources:
-        described = read(source)[0].described
+        with allow_programs():
+            described = read(source)[0].described
         _check(described, Described)
         for link in described["links"]:
             _check(link, DescribedLink)

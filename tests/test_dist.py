@@ -18,7 +18,7 @@ from fairhaul.record.libraries import LIBRARIES
 from tests.test_install import assert_no_folder_of_this_machine, plain_files
 from tools import ROOT
 from tools.dist import ARCHITECTURES, sources
-from tools.dist.components import crates
+from tools.dist.components import PROGRAMS, crates
 from tools.dist.debian import divide, needed, pack
 from tools.dist.layout import Installation, lay_out
 from tools.dist.licences import text
@@ -130,8 +130,8 @@ def test_every_linked_crate_has_a_licence_and_is_in_the_bill(tmp_path: Path) -> 
         bill = json.loads((tmp_path / "bill.json").read_text())
         urls = {PackageURL.from_string(one["purl"]).name for one in bill["components"]}
         assert {"pyo3", "libbpf"} <= urls
-        locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
-        versions = {(one["name"], one["version"]) for one in locked}
+        locks = [tomllib.loads((ROOT / of / "Cargo.lock").read_text()) for of in PROGRAMS]
+        versions = {(one["name"], one["version"]) for lock in locks for one in lock["package"]}
         assert {(one.name, one.version) for one in components if one.kind == "cargo"} <= versions
         assert "Permission is hereby granted, free of charge" in text(components)
 

@@ -13,6 +13,9 @@ from fairhaul import RunError
 from fairhaul.host import host_run, kernel
 from fairhaul.host import process as host
 from fairhaul.runs import lab
+from fairhaul.scenario.read import read_one
+
+from .conftest import SMALL
 
 
 def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
@@ -37,9 +40,8 @@ def test_the_record_of_a_run_has_no_name(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(host_run, "ask", ask)
     monkeypatch.setattr(host_run, "written", str)
-    scenario: Any = None
     with pytest.raises(RunError):
-        lab.Run(scenario).run()
+        lab.Run(read_one(SMALL)).run()
     assert [str(place) for place in places] == ["/memfd:record (deleted)"]
 
 

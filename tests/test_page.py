@@ -46,6 +46,8 @@ WIDER = """
   const right = page.documentElement.clientWidth + 1;
   const beyond = (one) => one.getBoundingClientRect().right > right;
   const drawn = all(".chart").filter((place) => place.clientWidth);
+  // A busy machine takes longer to draw the last ones.
+  for (let tries = 0; tries < 20 && !drawn.every((place) => place.view); tries++) await wait(1000);
   return {
     beyond: all("main *").filter((one) => beyond(one) && !scrolls(one.parentElement))
       .map((one) => one.outerHTML.slice(0, 80)),

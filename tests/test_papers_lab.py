@@ -47,7 +47,7 @@ class Pretended:
     place: Path
     told: list[Any]
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, _kept: Path | None) -> None:
         self._run = _core.Run(scenario, None)
         reasons = ["the router was busy"] if scenario.seed == 2 else []
         lag = {"p99_s": 5e-3 if reasons else 5e-5}
