@@ -41,8 +41,8 @@ rate_limited_increase = true
 pacing = "quic"
 """
 
-# With another sender, which takes none of those keys.
-PROGRAMS = """
+# With senders of others, which take none of those keys.
+OF_OTHERS = """
 duration = "1 s"
 [bottleneck]
 rate = "10 Mbit/s"
@@ -51,6 +51,9 @@ queue = { kind = "droptail", capacity = "64 kB" }
 [[flow]]
 name = "a"
 program = { sender = "true", receiver = "true" }
+[[flow]]
+name = "b"
+stack = "smoltcp"
 """
 
 
@@ -68,7 +71,7 @@ def _check(value: Mapping[str, Any], of: type) -> None:
 
 def test_the_types_have_the_keys_that_the_engine_writes() -> None:
     seen: set[str] = set()
-    sources: list[Path | str] = [*SCENARIOS, RARE, PROGRAMS]
+    sources: list[Path | str] = [*SCENARIOS, RARE, OF_OTHERS]
     for source in sources:
         with allow_programs():
             described = read(source)[0].described

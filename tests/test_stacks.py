@@ -54,6 +54,9 @@ def test_a_stack_is_a_flow_beside_others(made: Path) -> None:
     assert sum(flow["link_share"] or 0 for flow in figures.values()) > 0.9
     assert (figures["mine"]["loss_events"] or 0) > 0
     assert (figures["mine"]["cwnd_mean"] or 0) > 1
+    # It reports what it repeats, and no stack reports timeouts.
+    assert (figures["mine"]["retransmits"] or 0) > 0
+    assert figures["mine"]["timeouts"] is None
 
 
 def test_an_application_limits_a_stack(made: Path) -> None:

@@ -29,12 +29,14 @@ def limits(record: Record) -> dict[str, dict[str, float]]:
     }
 
 
-def inside(flow: DescribedFlow, value: float) -> float | None:
+def inside(flow: DescribedFlow, value: float, *, of_stack: bool = True) -> float | None:
     """Give a figure that only the inside of a sender shows.
 
-    None of programs, and where it is not a number, as the window of a stack that shows none.
+    None of programs, of a transport stack unless it shows it (`of_stack`), and where it is not a
+    number, as the window of a stack that shows none.
     """
-    return None if "program" in flow or isnan(value) else value
+    hidden = "program" in flow or ("stack" in flow and not of_stack)
+    return None if hidden or isnan(value) else value
 
 
 def is_limited_by_others(parts: Mapping[str, float]) -> bool:

@@ -104,7 +104,7 @@ def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]])
     buffers or its pacing limit is steady without them.
     """
     enough = [
-        flow["loss_events"] >= ENOUGH_LOSS_EVENTS or is_limited_by_others(flow["limits"])
+        (flow["loss_events"] or 0) >= ENOUGH_LOSS_EVENTS or is_limited_by_others(flow["limits"])
         for flow in _measured(scenario, flows, traffic="bulk")
     ]
     return all(enough) if enough else None
@@ -116,7 +116,7 @@ def _wanted_s(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -
     None if it is stationary, and if a flow had no loss event.
     """
     events = [
-        flow["loss_events"]
+        flow["loss_events"] or 0
         for flow in _measured(scenario, flows, traffic="bulk")
         if not is_limited_by_others(flow["limits"])
     ]
@@ -193,9 +193,10 @@ def _flows(
             "share": _over(goodput[i], all_goodput),
             "link_share": _over(carried[i], rates[i]),
             "loss_rate": _over(lost[i], sent[i]),
-            "retransmits": inside(flow, int(retransmitted[i])),
-            "loss_events": inside(flow, reductions[flow["name"]]),
-            "timeouts": inside(flow, timeouts[flow["name"]]),
+            # A stack that reports none, as those of QUIC, may not name what it repeats.
+            "retransmits": inside(flow, int(retransmitted[i]), of_stack=bool(retransmitted[i])),
+            "loss_events": inside(flow, reductions[flow["name"]], of_stack=not math.isnan(cwnd[i])),
+            "timeouts": inside(flow, timeouts[flow["name"]], of_stack=False),
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
             "cwnd_mean": inside(flow, float(cwnd[i])),
             "completion_s": completions.get(flow["name"]),

@@ -51,7 +51,11 @@ class FlowFigures(OfClass, TypedDict, Generic[N]):
     loss_rate: N | None
     """Dropped packets over sent packets, 0 to 1; copies that a link makes count as sent."""
     retransmits: N | None
-    """Retransmitted packets. This, losses, timeouts and window are None of a flow with programs."""
+    """Retransmitted packets; None of a transport stack that reports none.
+
+    This, losses, timeouts and window are None of a flow with programs. Of a stack timeouts are
+    None, too, and losses where it shows no window.
+    """
     loss_events: N | None
     """Reductions of the window for a loss or an ECN mark that were not undone."""
     timeouts: N | None

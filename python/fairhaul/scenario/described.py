@@ -104,6 +104,8 @@ class DescribedFlow(OfClass, TypedDict):
     clock: NotRequired[dict[str, float]]
     offload: NotRequired[str]
     host: NotRequired[dict[str, Any]]
+    stack: NotRequired[str]
+    """The name, release and digest of its transport stack."""
     program: NotRequired[dict[str, list[str]]]
     """The words of the command lines of `sender` and `receiver`."""
     single_packets: NotRequired[str]

@@ -161,7 +161,7 @@ def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float
 
 def least_loss_events(run: Mapping[str, Any]) -> int:
     """The loss events of the flow that had the fewest."""
-    return min(int(flow["loss_events"]) for flow in run["flows"])
+    return min(int(flow["loss_events"] or 0) for flow in run["flows"])
 
 
 def _tidy(seconds: float) -> float:

@@ -38,7 +38,10 @@ MET: Verdict = "met"
 NOT_MET: Verdict = "not met"
 UNDECIDED: Verdict = "undecided"
 WORST_FIRST = (NOT_MET, UNDECIDED, MET)
-WINDOWS = frozenset({"cwnd_packets", "ssthresh_packets", "cwnd_mean"})
+# What only the inside of a sender shows, and not every transport stack does.
+INSIDE = frozenset(
+    {"cwnd_packets", "ssthresh_packets", "cwnd_mean", "loss_events", "retransmits", "timeouts"}
+)
 # How numbers are written, by the ending of their figures.
 FORMS = {"s": Significant(units=((" s", 1.0), (" ms", 1e-3))), "bps": RATE}
 
@@ -85,9 +88,9 @@ class Expectation:
         return not FACTS[engine].kernel or self.of_modes <= REPORTED_BY_PORT
 
     @property
-    def reads_windows(self) -> bool:
-        """Whether the number is of congestion windows."""
-        return any(figure in WINDOWS for _, _, figure in self.formula.figures)
+    def reads_inside(self) -> bool:
+        """Whether the number is of what only the inside of a sender shows."""
+        return any(figure in INSIDE for _, _, figure in self.formula.figures)
 
     @property
     def bounds(self) -> Bounds:
@@ -215,7 +218,7 @@ def judge(
     found = verdict(values, expectation.at_least, expectation.at_most, bounds, level)
     return Judged(
         # A transport stack that does not show its window may still have the one that is expected.
-        verdict=UNDECIDED if expectation.reads_windows and not given else found,
+        verdict=UNDECIDED if expectation.reads_inside and not given else found,
         estimate=estimate(given, bounds, level) if given else None,
         values=tuple(values),
         stationary=tuple(of for of in stationary if of is not None),
