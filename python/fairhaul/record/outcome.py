@@ -17,7 +17,7 @@ def record_of(
     scenario: Scenario, outcome: _core.Outcome, cpu_s: float, more: Mapping[str, Any]
 ) -> Record:
     """Build the record of a run; `more` is added to its `meta`."""
-    is_cut = outcome.outlet is not None and outcome.outlet[3]
+    outlet = outcome.outlet
     meta = {
         "schema": SCHEMA,
         "engine": outcome.engine,
@@ -26,7 +26,7 @@ def record_of(
         "packets": outcome.packets,
         "cpu_s": cpu_s,
         "variant": variant(scenario),
-        "trace_is_full": outcome.trace_is_full or is_cut,
+        "trace_is_full": outcome.trace_is_full or (outlet is not None and outlet[3]),
         # A dictionary of its own, because the scenario may outlive the record, and not keep one.
         "scenario": json.loads(scenario.describe()),
     }
@@ -37,7 +37,7 @@ def record_of(
         import polars as pl
 
         tables["trace"] = pl.DataFrame(outcome.trace)
-    if outcome.outlet is not None:
-        contents, keys, (of_sender, of_receiver), _ = outcome.outlet
+    if outlet is not None:
+        contents, keys, (of_sender, of_receiver), _ = outlet
         tables["outlet"] = Outlet(contents=contents, keys=keys, logs=(of_sender, of_receiver))
     return Record(meta={**meta, **more}, **tables)

@@ -39,6 +39,7 @@ __all__ = [
     "titled",
     "toml",
     "typed",
+    "value_of",
     "variant",
     "with_seeds",
 ]
@@ -215,6 +216,14 @@ def _meant(path: Path) -> str:
         return ""
     near = _core.nearest(path.name, names)
     return "" if near is None else f'; did you mean "{path.with_name(near)}"?'
+
+
+def value_of(text: str) -> Any:
+    """Give the value of `text`: a TOML value, or a word without quotes."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def variant(scenario: Scenario) -> dict[str, Any]:

@@ -7,7 +7,6 @@ mistakes are reported in the same sentences and with the same nearest words, all
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +22,7 @@ from fairhaul.scenario.quantities import (
     time_s,
     with_example,
 )
-from fairhaul.scenario.read import Scenario, ScenarioError, read_as_typed, toml
+from fairhaul.scenario.read import Scenario, ScenarioError, read_as_typed, toml, value_of
 
 # Standard TCP: the reference for harm.
 STANDARD = "reno"
@@ -103,7 +102,7 @@ def keyed(text: str) -> tuple[Controller, list[str]]:
         elif key.strip() in found:
             mistakes.append(f"{pair.strip()!r} is given twice")
         else:
-            found[key.strip()] = _typed(value.strip())
+            found[key.strip()] = value_of(value.strip())
     return found, mistakes
 
 
@@ -275,11 +274,3 @@ def _times(text: str) -> tuple[int, str]:
 def controller_of(transport: str) -> str:
     """Give the controller of a transport such as `4xreno`, with its parameters."""
     return _times(transport)[1]
-
-
-def _typed(text: str) -> Any:
-    """Give the value of `text`: a TOML value, or a word without quotes."""
-    try:
-        return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text

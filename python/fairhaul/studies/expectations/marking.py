@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -75,7 +75,7 @@ def mark(
     files_of([Path(exercise)])
     if not Path(exercise).exists():
         raise ScenarioError(f"{exercise}: no such file{in_package(Path(exercise))}")
-    submissions = list(_submissions(Path(folder)))
+    submissions = _sources(Path(folder), with_class=True)
     if not submissions:
         raise ScenarioError(f"{folder}: the folder has no submission (*.py)")
     marks = []
@@ -97,18 +97,19 @@ def write_marks(file: Path, marks: Sequence[Mark]) -> None:
     write_file(file, csv_text([COLUMNS, *rows]).encode())
 
 
-def _submissions(folder: Path) -> Iterator[Path]:
-    return (file for file in sorted(folder.rglob("*.py")) if _has_class(file))
-
-
-def _has_class(file: Path) -> bool:
-    return f"class {CLASS}" in file.read_text(encoding="utf-8", errors="replace")
-
-
 def unmarked(folder: Path) -> list[str]:
     """Name the files of Python in a folder that are no submissions."""
-    files = sorted(folder.rglob("*.py"))
-    return [str(file.relative_to(folder)) for file in files if not _has_class(file)]
+    return [str(file.relative_to(folder)) for file in _sources(folder, with_class=False)]
+
+
+def _sources(folder: Path, *, with_class: bool) -> list[Path]:
+    """Give the files of Python in a folder that have the class of a submission, or do not."""
+    word = f"class {CLASS}"
+    return [
+        file
+        for file in sorted(folder.rglob("*.py"))
+        if (word in file.read_text(encoding="utf-8", errors="replace")) == with_class
+    ]
 
 
 def _marked(name: str, file: Path, exercise: Path, place: Path, seconds: float) -> Mark:

@@ -15,7 +15,7 @@ from typing import Any
 from fairhaul._core import RunError
 from fairhaul.files.files import replace
 from fairhaul.jobs.values import Running
-from fairhaul.scenario.read import ScenarioError, toml
+from fairhaul.scenario.read import ScenarioError, toml, value_of
 from fairhaul.studies.expectations import NOT_MET
 from fairhaul.studies.expectations.cases import read_cases
 from fairhaul.studies.expectations.checking import CheckedCase, check_scenarios
@@ -87,17 +87,10 @@ def _with(
         first, dot, rest = key.partition(".")
         table = scenario.get(first) if dot else scenario
         if isinstance(table, dict) and "." not in rest:
-            table[rest or first] = _value(value)
+            table[rest or first] = value_of(value)
         else:
             left.append((key, value))
     return scenario, left
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def _fails(
