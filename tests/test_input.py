@@ -242,7 +242,7 @@ def test_text_file_and_mapping_are_the_same_scenario(small: Path) -> None:
 
 def test_values_are_written_as_toml() -> None:
     value = {"a b": [1, 2.5, True], "c": 'say "x"'}
-    assert toml(value) == '{"a b" = [1, 2.5, true], "c" = "say \\"x\\""}'
+    assert toml(value) == '{ "a b" = [1, 2.5, true], c = "say \\"x\\"" }'
     with pytest.raises(package.ScenarioError, match="NoneType"):
         toml(None)
 
@@ -253,7 +253,7 @@ def test_numbers_of_numpy_are_written_as_those_of_python() -> None:
     assert toml(np.arange(3)) == "[0, 1, 2]"
     assert toml(np.array([[1.5, 2.0]])) == "[[1.5, 2.0]]"
     assert [toml(v) for v in (np.int64(3), np.float32(0.5), np.True_)] == ["3", "0.5", "true"]
-    assert toml({"a": [np.float64(0.1), np.str_("x")]}) == '{"a" = [0.1, "x"]}'
+    assert toml({"a": [np.float64(0.1), np.str_("x")]}) == '{ a = [0.1, "x"] }'
     setting = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": values[1]}
     plain = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": 10}
     assert read_one(SMALL, setting).describe() == read_one(SMALL, plain).describe()

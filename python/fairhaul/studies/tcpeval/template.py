@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fairhaul.files.files import replace
-from fairhaul.scenario.read import toml
+from fairhaul.scenario.read import written
 from fairhaul.studies.tcpeval.traffic import Made, Traffic, Wanted
 from fairhaul.studies.tcpeval.vectors import file_name
 
@@ -92,12 +92,12 @@ def _filled(text: str, keys: Mapping[str, Any], traffic: Traffic, seed: int, sho
         }
     else:
         each = dict.fromkeys(keys["rtt_ms"], traffic.make(keys["name"], wanted, seed))
-    flows = "\n".join(
+    flows = [
         flow
         for camp in [f"{camp}-" for camp in keys.get("camps", "")] or [""]
         for pair, made in each.items()
         for flow in _pair(f"{camp}{pair}", pair, made, keys)
-    )
+    ]
     warmup_s = max(made.warmup_s for made in each.values())
     duration_s = min(made.length_s for made in each.values())
     times = {"warmup": warmup_s, "duration": duration_s, "test": duration_s - warmup_s}
@@ -107,7 +107,7 @@ def _filled(text: str, keys: Mapping[str, Any], traffic: Traffic, seed: int, sho
         name, parts = found.groups("1")
         return words[name] if name in words else _time(times[name] / int(parts))
 
-    return WORD.sub(word, TRAFFIC.sub(lambda _: f"{flows}\n", text))
+    return WORD.sub(word, TRAFFIC.sub(lambda _: f"{written({'flow': flows}).lstrip()}\n", text))
 
 
 def _wanted(keys: Mapping[str, Any], shorter: float) -> Wanted:
@@ -131,8 +131,8 @@ def _wanted(keys: Mapping[str, Any], shorter: float) -> Wanted:
     )
 
 
-def _pair(name: str, pair: str, made: Made, keys: Mapping[str, Any]) -> Iterator[str]:
-    """Write the flows that play the connections of a pair, for each of their sizes of packets.
+def _pair(name: str, pair: str, made: Made, keys: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the flows that play the connections of a pair, for each of their sizes of packets.
 
     Data of the heavier direction, which the draft draws from right to left, go forward.
     """
@@ -150,9 +150,8 @@ def _pair(name: str, pair: str, made: Made, keys: Mapping[str, Any]) -> Iterator
         up, down = f"{name}-{size}-up", f"{name}-{size}-down"
         requests = {"direction": "reverse", "traffic": {"kind": "vectors", "file": file}}
         responses = {"traffic": {"kind": "answers", "to": up}}
-        for flow, more in ((up, requests), (down, responses)):
-            lines = [f"{key} = {toml(of)}" for key, of in {"name": flow, **common, **more}.items()]
-            yield "\n".join(["[[flow]]", *lines, ""])
+        yield {"name": up, **common, **requests}
+        yield {"name": down, **common, **responses}
 
 
 def _time(seconds: float) -> str:
