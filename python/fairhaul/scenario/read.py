@@ -99,10 +99,28 @@ def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[
     usual = _profile.get()
     if usual is not None and not _names_profile(text, overrides):
         overrides = [("profile", usual), *overrides]
-    scenarios = _core.read(text, file, overrides, own.kinds())
+    try:
+        scenarios = _core.read(text, file, overrides, own.kinds())
+    except ScenarioError as error:
+        raise ScenarioError(*error.args, *_ways_out(error, text, overrides)) from None
     if not _programs.get() and any(scenario.has_programs() for scenario in scenarios):
         raise ScenarioError(f"{file}: {STARTS_PROGRAMS}")
     return scenarios
+
+
+def _ways_out(
+    error: ScenarioError, text: str, overrides: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """Say how to vary a key, where several values were set, or a kind whose keys others lack."""
+    for key, value in overrides:
+        is_list = isinstance(value_of(value), list) or (value_of(value) == value and "," in value)
+        if is_list and any(str(of).startswith(f"--set {key}={value}: ") for of in error.args):
+            yield f'--set {key}={value}: one value is set; in the file, [sweep] varies "{key}"'
+    foreign = any(" is not a key of " in str(of) or " parameter " in str(of) for of in error.args)
+    for key in dict.fromkeys([*_varied(text), *(key for key, _ in overrides)]):
+        table, dot, last = key.rpartition(".")
+        if foreign and dot and last == "kind":
+            yield f'"{key}": other kinds have other keys; give whole tables as "{table}"'
 
 
 @contextmanager
@@ -136,8 +154,16 @@ def _names_profile(text: str, overrides: Sequence[tuple[str, str]]) -> bool:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return True  # the reader says what is wrong
-    varied = [key for part in ("sweep", "open", "draw") for key in _mapping(content.get(part))]
-    return "profile" in {*content, *varied, *(key for key, _ in overrides)}
+    return "profile" in {*content, *_varied(text), *(key for key, _ in overrides)}
+
+
+def _varied(text: str) -> list[str]:
+    """The keys that a scenario varies; none of a text that is no TOML."""
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return []
+    return [key for part in ("sweep", "open", "draw") for key in _mapping(content.get(part))]
 
 
 def _mapping(value: object) -> Mapping[str, object]:
