@@ -97,7 +97,7 @@ function figures(rows, links, at, ends, scenario) {
     const sent = sum(rows.sent, flow);
     const samples = (bin) => Number(rows.rtt_samples.values[flow * at.length + bin]);
     const rtt = weighted(rows.rtt_s, flow, samples) / sum(rows.rtt_samples, flow);
-    const cwnd = weighted(rows.cwnd_packets, flow, (bin) => ends[bin] - at[bin]) / span;
+    const cwnd = weighted(rows.cwnd_packets, flow, (bin) => ends[bin] - at[bin]) / (ends.at(-1) - at[from]);
     return { mbps: (sum(rows.goodput_bytes, flow) * 8) / span / 1e6, loss: sent ? sum(rows.lost, flow) / sent : 0, rtt, cwnd };
   });
   const dropped = scenario.links.reduce((all, _, link) => all + sum(links.dropped, link), 0);
