@@ -187,6 +187,14 @@ def test_a_capture_gives_the_path_and_says_what_limits(tmp_path: Path) -> None:
     assert known.observed is not None
     assert known.observed.first().startswith("A policer of 4 Mbit/s (Ethernet frames) with a burst")
     assert known.observed.text().startswith("Read from one connection to ")
+    # The bucket fits exactly, so that nothing else passed it.
+    assert "no other flows behind it" in known.observed.text()
+    assert known.cross == 0
+    assert "no competing flows" in known.text()
+    assert "flow.cross.count" not in known.sweep()
+    _, _, choices = advice.read_path(["maxrate"], file)
+    assert [of.name for of in choices.stock] == ["fq maxrate 95%", "fq maxrate 50%"]
+    assert advice.read_path(["cubic"], file, cross="2xcubic")[1].cross == 2
     # What is given has priority.
     question, known, _ = advice.read_path(["cubic"], file, rate="10 Mbit/s", buffer="20ms")
     assert (question.rate_bps, known.policer, known.buffer) == (10_000_000, None, "20ms")
@@ -257,7 +265,7 @@ def entry(name: str, goodputs: Sequence[float], *, changes: int = 1, port: bool 
             goodput_bps=value,
             others_bps=1.0,
             retransmitted=0.0,
-            loss_events=20,
+            cycles=20,
             limits={"congestion window": 1.0},
             is_over=True,
         )

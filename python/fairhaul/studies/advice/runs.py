@@ -163,7 +163,7 @@ class Rounds:
                     "start": first,
                     **cross.keys(),
                 },
-            ],
+            ][: 1 if known.cross == 0 else 2],
         }
         sweep = {"points": SETTINGS, **known.sweep()}
         if candidate.hosts.packet_bytes == PACKET_BYTES:
