@@ -65,9 +65,12 @@ impl Catalogued for Fast {
         Gauge { name: "average_rtt_s", unit: "s", help: "average round-trip time" },
     ];
 
-    /// Each round trip goes `gamma` of the way to its target [FAST].
+    /// A round trip goes `gamma` of the way to a target that moves along: what it is wrong by becomes smaller by
+    /// gamma (1 - base / RTT), in equilibrium gamma alpha / w, and at most gamma [FAST].
     fn probe_cycle(settings: &Settings) -> Option<ProbeCycle> {
-        Some(ProbeCycle::rounds(1.0 / FastParameters::from(settings).gamma))
+        let given = FastParameters::from(settings);
+        let rounds_per_packet = 1.0 / (given.gamma * given.alpha);
+        Some(ProbeCycle { rounds_per_packet, ..ProbeCycle::rounds(1.0 / given.gamma) })
     }
 }
 

@@ -67,7 +67,9 @@ mod tests {
         assert_eq!(of("bbr3", &[]), Some(ProbeCycle::seconds(5.0)));
         assert_eq!(of("bbr3", &[("single_filter", 1.0)]), Some(ProbeCycle::seconds(10.0)));
         assert_eq!(of("bbr3", &[("probe_interval", 4.0)]), Some(ProbeCycle::seconds(6.0)));
-        assert_eq!(of("fast", &[("gamma", 0.1)]), Some(ProbeCycle::rounds(10.0)));
+        // 0.1 of 200 packets: a window of 500 packets takes 10 + 25 round trips.
+        let fast = ProbeCycle { rounds_per_packet: 0.05, ..ProbeCycle::rounds(10.0) };
+        assert_eq!(of("fast", &[("gamma", 0.1)]), Some(fast));
         let nv = ProbeCycle { seconds: 6.25, ..ProbeCycle::HALF_WINDOW };
         assert_eq!(of("nv", &[]), Some(nv));
     }
