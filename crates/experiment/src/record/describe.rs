@@ -166,6 +166,13 @@ fn loss(rule: &LossRule) -> Value {
 
 fn flow(flow: &Flow) -> Value {
     let mut described = flow_of_fairhaul(flow);
+    if let Some(cycle) = flow.controller.probe_cycle().filter(|_| flow.has_controller()) {
+        described["probe_cycle"] = json!({
+            "seconds": cycle.seconds,
+            "rounds": cycle.rounds,
+            "rounds_per_packet": cycle.rounds_per_packet,
+        });
+    }
     if let Some(stack) = flow.controller.stack() {
         described["stack"] = json!(stack.identity());
     }
@@ -204,13 +211,6 @@ fn flow_of_fairhaul(flow: &Flow) -> Value {
         "receive_buffer_bytes": flow.receive_buffer.map(|b| b.0),
         "overhead_s": flow.overhead.as_secs(),
     });
-    if let Some(cycle) = flow.controller.probe_cycle().filter(|_| controlled) {
-        described["probe_cycle"] = json!({
-            "seconds": cycle.seconds,
-            "rounds": cycle.rounds,
-            "rounds_per_packet": cycle.rounds_per_packet,
-        });
-    }
     if let Some(lead) = flow.lead {
         described["lead"] = lead.into();
     }
