@@ -80,12 +80,12 @@ def quick() -> tuple[Question, Advice]:
     return question, advised(question, known, choices)
 
 
-def with_loss_events(done: Advice, events: Sequence[int]) -> Advice:
-    """Give an advice whose runs have had a number of loss events, by setting."""
+def with_cycles(done: Advice, events: Sequence[int]) -> Advice:
+    """Give an advice whose runs have had a number of cycles, by setting."""
     entries = [
         replace(
             entry,
-            runs=[replace(r, loss_events=n) for r, n in zip(entry.runs, events, strict=True)],
+            runs=[replace(r, cycles=n) for r, n in zip(entry.runs, events, strict=True)],
         )
         for entry in done.entries
     ]
@@ -187,6 +187,14 @@ def test_a_capture_gives_the_path_and_says_what_limits(tmp_path: Path) -> None:
     assert known.observed is not None
     assert known.observed.first().startswith("A policer of 4 Mbit/s (Ethernet frames) with a burst")
     assert known.observed.text().startswith("Read from one connection to ")
+    # The bucket fits exactly, so that nothing else passed it.
+    assert "no other flows behind it" in known.observed.text()
+    assert known.cross == 0
+    assert "no competing flows" in known.text()
+    assert "flow.cross.count" not in known.sweep()
+    _, _, choices = advice.read_path(["maxrate"], file)
+    assert [of.name for of in choices.stock] == ["fq maxrate 95%", "fq maxrate 50%"]
+    assert advice.read_path(["cubic"], file, cross="2xcubic")[1].cross == 2
     # What is given has priority.
     question, known, _ = advice.read_path(["cubic"], file, rate="10 Mbit/s", buffer="20ms")
     assert (question.rate_bps, known.policer, known.buffer) == (10_000_000, None, "20ms")
@@ -257,7 +265,7 @@ def entry(name: str, goodputs: Sequence[float], *, changes: int = 1, port: bool 
             goodput_bps=value,
             others_bps=1.0,
             retransmitted=0.0,
-            loss_events=20,
+            cycles=20,
             limits={"congestion window": 1.0},
             is_over=True,
         )
@@ -375,7 +383,7 @@ def test_buffers_that_hold_the_path_twice_are_not_raised() -> None:
     done = advised(question, known, choices)
     assert [of.name for of in done.entries] == [NOW]
     assert done.winner is done.now
-    found = with_loss_events(done, [20] * 12).outcome().answer
+    found = with_cycles(done, [20] * 12).outcome().answer
     assert "Change nothing: no change makes it 5 % faster beyond chance." in found
     small = replace(choices, now=replace(choices.now, send_buffer="10000 B"))
     done = advised(question, known, small)
@@ -433,10 +441,10 @@ def test_commands_fit_the_winner_and_the_host() -> None:
 
 def test_no_command_stands_under_runs_that_are_too_short() -> None:
     done = quick()[1]
-    short = with_loss_events(done, [20] * 10 + [4] * 2)
+    short = with_cycles(done, [20] * 10 + [4] * 2)
     short = replace(short, duration_s=1.8)
     assert (short.short, short.is_long_enough) == (2, False)
-    assert short.wanted_budget_s == pytest.approx(2.5), "20 loss events take five times as long"
+    assert short.wanted_budget_s == pytest.approx(2.5), "20 cycles take five times as long"
     found = short.outcome()
     assert (
         "Cannot say yet: runs of 1.8 s are too short for the long term in 2 of 12 settings; about "
@@ -533,7 +541,7 @@ def test_competing_flows_have_the_parameters_of_the_question() -> None:
 def test_the_commands_install_what_was_simulated() -> None:
     name = "2xfhstcp:c=20,eta_floor=false"
     question, known, choices = advice.read_path([name], **QUICK)  # type: ignore[arg-type]
-    done = with_loss_events(advised(question, known, choices), [20] * 12)
+    done = with_cycles(advised(question, known, choices), [20] * 12)
     (simulated,) = (of for of in done.entries if of.name == name)
     done = replace(done, winner=simulated)
     assert words.answer(done).startswith(f"Change to {name}: it then takes ")

@@ -437,7 +437,7 @@ def test_the_box_is_cut_to_what_the_lab_carries() -> None:
 
 def test_a_router_is_attacked_by_its_queue() -> None:
     question = read_question("xcp", "starve", queue="xcp_tcp:rule=adaptive", within=SMALL)
-    assert question.box.queue == ('{"kind" = "xcp_tcp", "rule" = "adaptive"}',)
+    assert question.box.queue == ('{ kind = "xcp_tcp", rule = "adaptive" }',)
     trials = Trials(attacked=question.attacked, objective=question.objective)
     ((trial,),) = trials.run([question.box.place([0.5] * len(question.box.names))], [1])
     assert 0 <= trial.value <= 1

@@ -18,6 +18,16 @@ from fairhaul.text.phrases import size_text
 
 from .conftest import Fairhaul
 
+
+class Fixed(package.Controller):
+    """Never probes: its window stays the initial one."""
+
+    slow_start = False
+
+    def on_ack(self, window: package.Window, ack: package.Ack) -> None:
+        """Let nothing change the window."""
+
+
 PATH = ("--rate", "10Mbit/s", "--rtt", "20ms,60ms", "--buffer", "20ms")
 
 
@@ -32,7 +42,7 @@ def test_one_line_gives_one_object(fairhaul: Fairhaul) -> None:
     assert first["controller"] == "fhstcp:c=20"
     assert found["stationary"]
     for case in (first["alone"], first["beside"], standard["alone"], standard["beside"]):
-        assert case["least_loss_events"] >= 20
+        assert case["least_cycles"] >= 20
         assert 0.8 < case["utilization"] <= 1
         assert sum(flow["share"] for flow in case["flows"]) == pytest.approx(1)
     # 1 GB are 8e9 bit; two flows have at most 9.6 Mbit/s of payload.
@@ -91,9 +101,9 @@ def test_the_budget_that_is_wanted_suffices() -> None:
 
 def test_larger_packets_make_runs_of_the_same_budget_longer() -> None:
     def ask(mtu: int) -> package.Comparison:
-        # The buffer holds more than the window of vegas, so that nothing is lost.
+        # Nothing is lost, so that runs become as long as the budget allows.
         return package.compare(
-            ["vegas"], rate="10 Mbit/s", rtt="20 ms", buffer="1 s", budget="1 s", seeds=1, mtu=mtu
+            [Fixed], rate="10 Mbit/s", rtt="20 ms", buffer="1 s", budget="1 s", seeds=1, mtu=mtu
         )
 
     small, large = ask(1000), ask(4000)
@@ -104,10 +114,10 @@ def test_larger_packets_make_runs_of_the_same_budget_longer() -> None:
 
 def test_every_run_has_the_duration_that_was_asked_for() -> None:
     done = package.compare(
-        ["vegas"], rate="10 Mbit/s", rtt="20 ms", buffer="20 ms", duration="7 s", seeds=2
+        [Fixed], rate="10 Mbit/s", rtt="20 ms", buffer="20 ms", duration="7 s", seeds=2
     )
     assert (done.duration_s, done.seeds) == (7, 2)
-    assert "Without a loss event there is no estimate" in done.answer
+    assert "Without a cycle there is no estimate" in done.answer
 
 
 def test_few_seeds_rank_nothing_and_one_profile_is_for_all() -> None:
@@ -185,34 +195,56 @@ def test_pacing_changes_the_runs() -> None:
 
 
 def test_only_stationary_cases_are_ranked_and_others_get_an_estimated_duration() -> None:
-    # `vegas` alone loses nothing once it is settled.
+    # A window that never grows loses nothing.
     done = package.compare(
-        ["reno", "cubic", "vegas"],
+        ["reno", "cubic", Fixed],
         rate="10 Mbit/s",
         rtt="20 ms",
         buffer="40 ms",
         budget="1 s",
     )
     short = [row["controller"] for row in done.rows if not row["alone"]["stationary"]]
-    assert short == ["vegas"]
+    assert short == ["fixed"]
     first, _, last = done.answer.partition(" Too short to say")
-    assert "vegas" not in first
+    assert "fixed" not in first
     assert "reno" in first
     assert "cubic" in first
-    assert "vegas (" in last
+    assert "fixed (no cycle yet)" in last
 
 
-def test_the_duration_wanted_follows_from_the_loss_events_so_far() -> None:
-    # A fifth of any run is not measured, so 5 loss events in 10 s are 20 in 40 s; a quarter is
+def test_controllers_that_probe_without_losses_are_ranked_after_20_cycles() -> None:
+    # The cycle of bbr3 is 5 s: 20 are measured in 125 s, of which a fifth is not measured. Nothing
+    # of it or of vegas is lost in a buffer of a second.
+    done = package.compare(["bbr3", "vegas"], rate="2 Mbit/s", rtt="20ms,40ms", buffer="1 s")
+    assert done.stationary
+    assert 125 <= done.duration_s < 160
+    rows: Any = done.rows
+    for row in rows:
+        assert row["alone"]["least_cycles"] >= 20
+        assert row["alone"]["stationary_share"] == 1
+        assert all(flow["loss_rate"]["mean"] == 0 for flow in row["alone"]["flows"])
+    assert "Cannot say" not in done.answer
+    assert "not ranked" not in done.answer
+    short = package.compare(
+        ["bbr3"], rate="2 Mbit/s", rtt="20 ms", buffer="1 s", duration="50 s", seeds=2
+    )
+    # 40 s are 8 cycles.
+    row = short.rows[0]["alone"]
+    assert (row["least_cycles"], row["stationary"]) == (8, False)
+    assert row["wanted_duration_s"] == pytest.approx(50 * 1.25 * 20 / 8)
+
+
+def test_the_duration_wanted_follows_from_the_cycles_so_far() -> None:
+    # A fifth of any run is not measured, so 5 cycles in 10 s are 20 in 40 s; a quarter is
     # added. 200 round trips of 100 ms are measured in 25 s.
-    def after(seconds: float, events: int, rtt: str) -> dict[str, object]:
+    def after(seconds: float, cycles: float, rtt: str) -> dict[str, object]:
         question = read_question(
             ["reno"], rate="1 Mbit/s", rtt=rtt, buffer="9 ms", size="1 TB", against=None
         )
         done = Done(
             measures={}, duration_s=seconds, warmup_s=0, packets=0, cpu_s=0, stationary=False
         )
-        return settled(question, events, done)
+        return settled(question, cycles, done)
 
     assert after(10, 5, "20 ms") == {"stationary": False, "wanted_duration_s": 50}
     assert after(10, 0, "20 ms") == {"stationary": False, "wanted_duration_s": None}

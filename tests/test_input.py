@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fairhaul as package
-from fairhaul.scenario.read import read_one, toml
+from fairhaul.scenario.read import read_as_typed, read_one, toml
 
 from .conftest import SMALL, Fairhaul
 
@@ -242,7 +242,7 @@ def test_text_file_and_mapping_are_the_same_scenario(small: Path) -> None:
 
 def test_values_are_written_as_toml() -> None:
     value = {"a b": [1, 2.5, True], "c": 'say "x"'}
-    assert toml(value) == '{"a b" = [1, 2.5, true], "c" = "say \\"x\\""}'
+    assert toml(value) == '{ "a b" = [1, 2.5, true], c = "say \\"x\\"" }'
     with pytest.raises(package.ScenarioError, match="NoneType"):
         toml(None)
 
@@ -253,7 +253,7 @@ def test_numbers_of_numpy_are_written_as_those_of_python() -> None:
     assert toml(np.arange(3)) == "[0, 1, 2]"
     assert toml(np.array([[1.5, 2.0]])) == "[[1.5, 2.0]]"
     assert [toml(v) for v in (np.int64(3), np.float32(0.5), np.True_)] == ["3", "0.5", "true"]
-    assert toml({"a": [np.float64(0.1), np.str_("x")]}) == '{"a" = [0.1, "x"]}'
+    assert toml({"a": [np.float64(0.1), np.str_("x")]}) == '{ a = [0.1, "x"] }'
     setting = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": values[1]}
     plain = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": 10}
     assert read_one(SMALL, setting).describe() == read_one(SMALL, plain).describe()
@@ -264,6 +264,27 @@ def test_one_scenario_is_not_several() -> None:
     assert len(package.read(swept)) == 2
     with pytest.raises(package.ScenarioError, match=r"makes 2: run_many\(read\(...\)\)"):
         package.run(swept)
+
+
+def test_values_that_do_not_fit_say_how_to_vary_a_key() -> None:
+    for several in ("red,codel", '["red", "codel"]'):
+        setting = ("bottleneck.queue.kind", several)
+        with pytest.raises(package.ScenarioError) as caught:
+            read_as_typed(SMALL, [setting])
+        assert caught.value.args[-1].endswith(
+            'one value is set; in the file, [sweep] varies "bottleneck.queue.kind"'
+        )
+    # reno has no c.
+    kinds = SMALL + '[sweep]\n"flow.near.controller.kind" = ["fhstcp", "reno"]\n'
+    with pytest.raises(package.ScenarioError) as caught:
+        read_as_typed(kinds, [("flow.near.controller.c", "10")])
+    assert caught.value.args[-1] == (
+        '"flow.near.controller.kind": other kinds have other keys; give whole tables as '
+        '"flow.near.controller"'
+    )
+    with pytest.raises(package.ScenarioError) as caught:
+        read_as_typed(SMALL, [("bottleneck.queue.kind", "reed")])
+    assert len(caught.value.args) == 1
 
 
 def test_errors_from_python_name_arguments_and_no_options() -> None:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from fairhaul.measures.capacity import capacities
+from fairhaul.measures.long_term import cycles
 from fairhaul.measures.measures import jain_by_window, measure
 from fairhaul.record.record import Record
 from fairhaul.record.series import series
@@ -117,7 +118,7 @@ def test_the_keys_are_those_of_the_design() -> None:
     assert list(found["flows"][0]) == [
         *("name", "group", "class", "role", "controller", "profile"),
         *("goodput_bps", "throughput_bps"),
-        *("share", "link_share", "loss_rate", "retransmits", "loss_events", "timeouts"),
+        *("share", "link_share", "loss_rate", "retransmits", "loss_events", "cycles", "timeouts"),
         *("rtt_mean_s", "cwnd_mean", "completion_s", "transfer_bps", "loss_sync", "limits"),
     ]
     assert list(found["links"][0]) == [
@@ -299,6 +300,24 @@ def test_few_loss_events_are_not_stationary() -> None:
     assert found["completed"] is None
     assert found["fairness"]["jain"] is None
     assert found["fairness"]["jain_by_window"] == {}
+
+
+def test_a_controller_that_probes_without_losses_is_judged_by_its_own_cycle() -> None:
+    # 40 s with a round-trip time of 0.1 s are 400 round trips.
+    flow = {"loss_events": 3, "rtt_mean_s": 0.1, "cwnd_mean": 50.0}
+
+    def counted(losses: int = 3, **cycle: float) -> float | None:
+        whole = {"seconds": 0.0, "rounds": 0.0, "rounds_per_packet": 0.0, **cycle}
+        return cycles({"probe_cycle": whole}, {**flow, "loss_events": losses}, 40.0)
+
+    assert cycles({}, flow, 40.0) == 3, "a cycle lasts from loss to loss"
+    assert cycles({}, {**flow, "loss_events": None}, 40.0) is None
+    assert counted(seconds=5.0) == 8
+    assert counted(losses=30, seconds=5.0) == 8, "losses do not shorten a period of time"
+    assert counted(rounds_per_packet=0.5) == 16, "half of a window of 50 packets: 25 round trips"
+    assert counted(losses=30, rounds_per_packet=0.5) == 30
+    assert counted(rounds=10.0, seconds=5.0) == 8, "the longer of both"
+    assert counted(rounds=100.0, seconds=5.0) == 4
 
 
 def test_a_finite_transfer_is_judged_by_whether_it_was_completed() -> None:

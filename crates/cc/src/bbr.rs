@@ -8,10 +8,10 @@
 //! This file has its name, its parameters and its events; the model of the path and its states are in `bbr/model.rs`,
 //! the window is in `bbr/window.rs`. What only Linux has is in files of its own.
 
-use fairhaul_units::{Bytes, Gauge, Parameter, Time, parameters, words};
+use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Time, parameters, words};
 
 use crate::bbr_shared::PATH_GAUGES;
-use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, ProbeCycle, Window};
 
 mod aggregated_acks;
 mod burst_goal;
@@ -71,6 +71,11 @@ impl Bbr {
 impl Catalogued for Bbr {
     const LINUX: Option<(&'static str, f64)> = Some(("variant", BbrVariant::Linux.value()));
     const GAUGES: &'static [Gauge] = &PATH_GAUGES;
+
+    /// It probes for the round-trip time whenever its filter ends [BBR].
+    fn probe_cycle(settings: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle::seconds(BbrParameters::from(settings).min_rtt_window.as_secs()))
+    }
 }
 
 impl Controller for Bbr {

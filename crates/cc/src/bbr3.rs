@@ -12,13 +12,15 @@ mod marks;
 mod min_rtt;
 mod parameters;
 
-use fairhaul_units::{Bytes, Gauge, Parameter, Span, Time};
+use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Span, Time};
 use marks::Marks;
 use parameters::Bbr3Parameters;
 
 use crate::bbr_shared::{DeliveryRounds, PATH_GAUGES, Plateau, Spacing, flight_before};
 use crate::windowed_max::WindowedMax;
-use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
+use crate::{
+    AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, ProbeCycle, RateSample, Window,
+};
 
 /// The number of packets that keep acknowledgements coming.
 const LEAST_WINDOW: f64 = 4.0;
@@ -310,6 +312,10 @@ impl Catalogued for Bbr3 {
             help: "bound of the packets in flight by losses since the last probe",
         },
     ];
+
+    fn probe_cycle(settings: &Settings) -> Option<ProbeCycle> {
+        Some(Bbr3Parameters::from(settings).probe_cycle())
+    }
 }
 
 impl Controller for Bbr3 {

@@ -4,7 +4,9 @@ use std::fmt;
 
 use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Span, Time};
 
-use crate::{AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, Request, StackMaker, Window};
+use crate::{
+    AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, ProbeCycle, Request, StackMaker, Window,
+};
 
 /// What the catalogue says of one controller.
 pub struct ControllerEntry {
@@ -22,6 +24,7 @@ pub struct ControllerEntry {
     pub header: Bytes,
     /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
     pub linux: Option<(&'static str, f64)>,
+    probe_cycle: fn(&Settings) -> Option<ProbeCycle>,
     check: fn(&Settings) -> Result<(), String>,
     build: fn(&Settings) -> Builtin,
 }
@@ -54,6 +57,12 @@ pub(crate) trait Catalogued {
     /// What [`Controller::gauges`] shows, in that order.
     const GAUGES: &'static [Gauge] = &[];
 
+    /// In which time it learns the path anew without a loss; `None` of a controller that probes by losses.
+    fn probe_cycle(settings: &Settings) -> Option<ProbeCycle> {
+        let _ = settings;
+        None
+    }
+
     /// Checks what the descriptions of single parameters cannot say.
     ///
     /// # Errors
@@ -73,6 +82,7 @@ static OWN: ControllerEntry = ControllerEntry {
     gauges: &[],
     header: Bytes(0),
     linux: None,
+    probe_cycle: |_| None,
     check: |_| Ok(()),
     build: |_| unreachable!("what is not of the catalogue has a maker"),
 };
@@ -115,6 +125,11 @@ impl ControllerChoice {
         self.own.as_ref().map_or(self.entry.name == "law", |own| own.maker.is_users_code())
     }
 
+    /// In which time it learns the path anew without a loss; `None` where it probes by losses, or nothing is known of it.
+    pub fn probe_cycle(&self) -> Option<ProbeCycle> {
+        (self.entry.probe_cycle)(&self.settings)
+    }
+
     /// The memory that each of its controllers takes, bytes, if that is much.
     pub fn memory(&self) -> u64 {
         self.own.as_ref().map_or(0, |own| own.maker.memory())
@@ -152,7 +167,8 @@ macro_rules! catalogue {
                 gauges: <crate::$kind as Catalogued>::GAUGES,
                 header: <crate::$kind as Catalogued>::HEADER,
                 linux: <crate::$kind as Catalogued>::LINUX,
-                            check: <crate::$kind as Catalogued>::check,
+                probe_cycle: <crate::$kind as Catalogued>::probe_cycle,
+                check: <crate::$kind as Catalogued>::check,
                 build: |settings| Builtin::$kind(crate::$kind::new(settings.into())),
             }),+];
             ENTRIES

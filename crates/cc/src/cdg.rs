@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Gauge, Parameter, Span, Time, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Settings, Span, Time, parameters, words};
 
 use crate::draw::draw;
-use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, ProbeCycle, Window};
 
 /// CAIA Delay-Gradient.
 #[derive(Clone, Debug)]
@@ -251,6 +251,11 @@ impl Catalogued for Cdg {
         Gauge { name: "shadow_packets", unit: "packets", help: "window without reductions for delays" },
         Gauge { name: "ineffective", unit: "", help: "reductions for a delay since one that had an effect" },
     ];
+
+    /// A reduction for a delay takes less than half of the window, which then grows as Reno does [CDG].
+    fn probe_cycle(_: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle::HALF_WINDOW)
+    }
 }
 
 impl Controller for Cdg {

@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Gauge, Parameter, Span, parameters};
+use fairhaul_units::{Gauge, Parameter, Settings, Span, parameters};
 
 use crate::gauge::seconds;
 use crate::recent_minimum::RecentMinimum;
-use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Pacing, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Pacing, ProbeCycle, Window};
 
 /// Copa.
 #[derive(Clone, Debug)]
@@ -152,6 +152,14 @@ impl Catalogued for Copa {
         Gauge { name: "inverse_delta", unit: "packets", help: "packets that the flow keeps in the queue" },
         Gauge { name: "velocity", unit: "", help: "factor of the moves of the window" },
     ];
+
+    /// Its smallest round-trip time is that of ten seconds, in which it empties the queue every five round trips [COPA].
+    fn probe_cycle(_: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle {
+            seconds: LONG_PART.as_secs() * PARTS as f64,
+            ..ProbeCycle::rounds(EMPTY_ROUNDS as f64)
+        })
+    }
 }
 
 impl Controller for Copa {

@@ -3,10 +3,10 @@
 //! Where Vegas goes a packet at a time, FAST goes half the way, however far it is. Every flow that
 //! keeps alpha packets in a queue of delay q has the rate alpha / q, whatever its round-trip time.
 
-use fairhaul_units::{Gauge, Parameter, parameters};
+use fairhaul_units::{Gauge, Parameter, Settings, parameters};
 
 use crate::gauge::known;
-use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, ProbeCycle, Window};
 
 /// FAST TCP.
 #[derive(Clone, Debug)]
@@ -64,6 +64,14 @@ impl Catalogued for Fast {
         },
         Gauge { name: "average_rtt_s", unit: "s", help: "average round-trip time" },
     ];
+
+    /// A round trip goes `gamma` of the way to a target that moves along: what it is wrong by becomes smaller by
+    /// gamma (1 - base / RTT), in equilibrium gamma alpha / w, and at most gamma [FAST].
+    fn probe_cycle(settings: &Settings) -> Option<ProbeCycle> {
+        let given = FastParameters::from(settings);
+        let rounds_per_packet = 1.0 / (given.gamma * given.alpha);
+        Some(ProbeCycle { rounds_per_packet, ..ProbeCycle::rounds(1.0 / given.gamma) })
+    }
 }
 
 impl Controller for Fast {

@@ -3,10 +3,10 @@
 //! A smoothed one-way delay that exceeds the smallest by `delta` of the range of delays is early congestion: the window is
 //! halved, and does not grow for three round trips, in which another sign of congestion leaves one packet. Else it is Reno.
 
-use fairhaul_units::{Gauge, Parameter, Time, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Settings, Time, parameters, words};
 
 use crate::draw::draw;
-use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, ProbeCycle, Window};
 
 /// TCP-LP.
 #[derive(Clone, Debug)]
@@ -184,6 +184,11 @@ impl Catalogued for Lp {
         unit: "",
         help: "1 in the three round trips after early congestion, in which the window does not grow",
     }];
+
+    /// Early congestion leaves one packet at the least, from which the window grows as Reno does [LP].
+    fn probe_cycle(_: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle { rounds: INFERENCE as f64, rounds_per_packet: 1.0, ..ProbeCycle::default() })
+    }
 }
 
 impl Controller for Lp {

@@ -3,10 +3,10 @@
 //! The largest rate of a round times the smallest round-trip time is what the path carries. A window of more than that and
 //! `pad` packets shrinks by 30 % of what is too much, one of at most two packets less grows as Reno's. Losses keep 80 %.
 
-use fairhaul_units::{Gauge, Parameter, Span, Time, parameters};
+use fairhaul_units::{Gauge, Parameter, Settings, Span, Time, parameters};
 
 use crate::draw::draw;
-use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, ProbeCycle, Window};
 
 /// TCP-NV.
 #[derive(Clone, Debug)]
@@ -185,6 +185,14 @@ impl Catalogued for Nv {
         Gauge { name: "most_packets", unit: "packets", help: "largest window without congestion, so far" },
         Gauge { name: "grows", unit: "", help: "1 where the window may grow" },
     ];
+
+    /// It grows as Reno does, and measures the smallest round-trip time anew after up to 1.25 times `reset_period` [LINUX].
+    fn probe_cycle(settings: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle {
+            seconds: 1.25 * NvParameters::from(settings).reset_period.as_secs(),
+            ..ProbeCycle::HALF_WINDOW
+        })
+    }
 }
 
 impl Controller for Nv {

@@ -5,10 +5,10 @@
 //! Its average is in one of four regions of the largest queueing delay measured, and rises or
 //! falls; a table of eight rows says what each of the eight means for the window.
 
-use fairhaul_units::{Gauge, Parameter, Span, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Settings, Span, parameters, words};
 
 use crate::skew::Skew;
-use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, ProbeCycle, Window};
 
 /// Sync-TCP, and its modification for high speed.
 #[derive(Clone, Debug)]
@@ -338,6 +338,11 @@ impl Catalogued for Synctcp {
         },
         Gauge { name: "rising", unit: "", help: "1 while the average rises, 0 while it falls" },
     ];
+
+    /// An early reduction takes at most half of the window, which then grows at least as Reno does [SYNC-TCP].
+    fn probe_cycle(_: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle::HALF_WINDOW)
+    }
 }
 
 impl Controller for Synctcp {

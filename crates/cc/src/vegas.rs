@@ -3,10 +3,10 @@
 //! Once in a round the window is compared with what the path carried: the difference is what waits
 //! in queues. Fewer than alpha packets: one packet more. More than beta: one less.
 
-use fairhaul_units::{Gauge, Parameter, Span, Time, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Settings, Span, Time, parameters, words};
 
 use crate::round::{Round, Rounds};
-use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, ProbeCycle, Window};
 
 /// TCP Vegas.
 #[derive(Clone, Debug)]
@@ -120,6 +120,11 @@ impl Catalogued for Vegas {
         unit: "packets",
         help: "own packets in queues, by the last round trip",
     }];
+
+    /// A round trip moves the window by one packet [VEGAS].
+    fn probe_cycle(_: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle::HALF_WINDOW)
+    }
 }
 
 impl Controller for Vegas {

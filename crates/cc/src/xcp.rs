@@ -4,9 +4,9 @@
 //!
 //! It needs routers with the queue `xcp`. Where no router answers, its wish comes back as it was.
 
-use fairhaul_units::{Bytes, CONGESTION_HEADER, Parameter, Span, parameters, words};
+use fairhaul_units::{Bytes, CONGESTION_HEADER, Parameter, Settings, Span, parameters, words};
 
-use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Request, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, ProbeCycle, Request, Window};
 
 /// XCP's sender.
 #[derive(Clone, Debug)]
@@ -60,6 +60,11 @@ impl Xcp {
 
 impl Catalogued for Xcp {
     const HEADER: Bytes = CONGESTION_HEADER;
+
+    /// Routers shuffle a tenth of the traffic in each round trip, so that shares become equal [XCP].
+    fn probe_cycle(_: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle::rounds(10.0))
+    }
 }
 
 impl Controller for Xcp {

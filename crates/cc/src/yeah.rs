@@ -4,10 +4,10 @@
 //! as that of Scalable TCP. Much delay: the slow mode, where it grows as Reno's, and gives up the queue if that is more
 //! than `alpha` packets. A loss takes the queue, where no other flow seems to need half of the window.
 
-use fairhaul_units::{Gauge, Parameter, Span, Time, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Settings, Span, Time, parameters, words};
 
 use crate::round::{Round, Rounds};
-use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, ProbeCycle, Window};
 
 /// YeAH-TCP.
 #[derive(Clone, Debug)]
@@ -152,6 +152,11 @@ impl Catalogued for Yeah {
         },
         Gauge { name: "slow_rounds", unit: "", help: "rounds of the slow mode in a row; 0 in the fast mode" },
     ];
+
+    /// Reductions for a queue leave at least half of the window, which then grows at least as Reno does [YEAH].
+    fn probe_cycle(_: &Settings) -> Option<ProbeCycle> {
+        Some(ProbeCycle::HALF_WINDOW)
+    }
 }
 
 impl Controller for Yeah {

@@ -31,7 +31,8 @@ from fairhaul.cli.study import Work, study
 )
 @option(
     "--cross NxCC",
-    "Competing flows, e.g. 4xcubic; half to twice as many are tried. Unknown: 1 to 8 cubic.",
+    "Competing flows, e.g. 4xcubic; half to twice as many are tried; or none. Unknown: 1 to 8 "
+    "cubic, and none where a capture shows that nothing else passes its policer.",
 )
 @option(
     "--loss P",

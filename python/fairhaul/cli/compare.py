@@ -58,9 +58,9 @@ def compare(
 
     The results are shares, Jain's index, harm to competing flows, and completion times. CC is a
     controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno). The runs last
-    until every flow has had 20 loss events and 200 round trips, if the budget allows it; otherwise
-    there is no ranking. A second of the budget is 2.5 million packets, on every machine, and 50,000
-    with --engine linux.
+    until every flow has had 20 cycles (loss events, or probes of its controller without a loss) and
+    200 round trips, if the budget allows it; otherwise there is no ranking. A second of the budget
+    is 2.5 million packets, on every machine, and 50,000 with --engine linux.
     """
     from fairhaul.jobs.values import Running
     from fairhaul.studies.comparison import compare_read

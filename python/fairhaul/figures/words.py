@@ -16,8 +16,8 @@ Object = Mapping[str, Any]
 MOST_NAMES = 4
 
 TOO_SHORT = (
-    "too short to say anything about the long term: a measured bulk flow had fewer than 20 loss "
-    "events"
+    "too short to say anything about the long term: a measured bulk flow had fewer than 20 cycles "
+    "(loss events, or probes without a loss)"
 )
 NO_LOSS = "No measured flow had a loss event, so losses do not show whether the run is long enough."
 
@@ -74,7 +74,7 @@ def answer(figures: Object) -> str:
     parts += _others(figures["flows"]) if flows != figures["flows"] else []
     if figures["stationary"] is False:
         wanted_s = figures["wanted_duration_s"]
-        lossless = all(mean(flow["loss_events"]) == 0 for flow in flows)
+        lossless = all(mean(flow["cycles"]) == 0 for flow in flows)
         wanted = mean(wanted_s) if wanted_s else None
         parts.append(NO_LOSS if lossless else too_short("The run is", wanted))
     parts += _limited(flows)

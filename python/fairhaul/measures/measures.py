@@ -14,7 +14,8 @@ from fairhaul.measures import grain
 from fairhaul.measures.capacity import capacities
 from fairhaul.measures.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.measures.groups import class_of, groups, shared_completions
-from fairhaul.measures.limits import inside, is_limited_by_others, limits
+from fairhaul.measures.limits import inside, limits
+from fairhaul.measures.long_term import cycles, is_completed, is_stationary, measured_s, wanted_s
 from fairhaul.measures.loss_sync import episodes
 from fairhaul.measures.losses import REDUCTIONS, Loss, not_undone
 from fairhaul.measures.modes import changes_per_s
@@ -37,12 +38,6 @@ NOTES = ("kernel", "program", "memory_mb", "trust", "tries")
 # Times are sums of binary fractions.
 ROUNDING = 1e-9
 
-# With fewer loss events a flow has not forgotten how it started.
-ENOUGH_LOSS_EVENTS = 20
-
-# Loss events are not evenly spaced: a duration estimated from them is longer by this factor.
-MARGIN = 1.25
-
 
 def measure(record: Record) -> RunFigures:
     """Compute every figure of `record`: one of the `runs` that `fairhaul run --json` prints.
@@ -61,7 +56,8 @@ def measure(record: Record) -> RunFigures:
     flows = _flows(record, of_flows, losses, bottlenecks)
     coincidence = episodes(losses, flows, scenario)
     changes = changes_per_s(record)
-    for flow in flows:
+    for spec, flow in zip(scenario["flows"], flows, strict=True):
+        flow["cycles"] = cycles(spec, flow, measured_s(scenario))
         flow["loss_sync"] = coincidence.joined.get(flow["name"])
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
@@ -82,9 +78,9 @@ def measure(record: Record) -> RunFigures:
         "links": _links(record, of_links, rates),
         "fairness": _fairness(scenario, of_flows, flows, rates),
         "loss_episodes": coincidence.to_dict(),
-        "stationary": _stationary(scenario, flows),
-        "wanted_duration_s": _wanted_s(scenario, flows),
-        "completed": _completed(scenario, flows),
+        "stationary": is_stationary(scenario, flows),
+        "wanted_duration_s": wanted_s(scenario, flows),
+        "completed": is_completed(scenario, flows),
         **({"warnings": doubts} if (doubts := warnings(scenario)) else {}),
     }
     run: RunFigures = figures
@@ -96,63 +92,6 @@ def figures(_scenario: Scenario, record: Record) -> RunFigures:
     return measure(record)
 
 
-def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Whether every measured bulk flow had enough loss events; None without such a flow.
-
-    Only an endless flow can forget its start. A finite transfer has a completion time, and loss
-    events say little about a flow that an application or a constant rate limits. A flow that its
-    buffers or its pacing limit is steady without them.
-    """
-    enough = [
-        (flow["loss_events"] or 0) >= ENOUGH_LOSS_EVENTS or is_limited_by_others(flow["limits"])
-        for flow in _measured(scenario, flows, traffic="bulk")
-    ]
-    return all(enough) if enough else None
-
-
-def _wanted_s(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> float | None:
-    """About how long the run has to be to be stationary, by the loss events of its slowest flow.
-
-    None if it is stationary, and if a flow had no loss event.
-    """
-    events = [
-        flow["loss_events"] or 0
-        for flow in _measured(scenario, flows, traffic="bulk")
-        if not is_limited_by_others(flow["limits"])
-    ]
-    fewest = min(events, default=ENOUGH_LOSS_EVENTS)
-    if not 0 < fewest < ENOUGH_LOSS_EVENTS:
-        return None
-    longer_s = _measured_s(scenario) * MARGIN * ENOUGH_LOSS_EVENTS / fewest
-    return float(scenario["warmup_s"] + longer_s)
-
-
-def _completed(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Whether every measured flow of a given size was completed; None without such a flow."""
-    done = [
-        flow["completion_s"] is not None for flow in _measured(scenario, flows, traffic="sized")
-    ]
-    return all(done) if done else None
-
-
-def _measured(
-    scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], *, traffic: str
-) -> list[Mapping[str, Any]]:
-    """The measured flows of one kind of traffic; what programs send has none."""
-    return [
-        flow
-        for spec, flow in zip(scenario["flows"], flows, strict=True)
-        if flow["role"] == "measured"
-        and spec["traffic"]["kind"] == traffic
-        and "program" not in spec
-    ]
-
-
-def _measured_s(scenario: Mapping[str, Any]) -> float:
-    """The length of the time over which figures are taken."""
-    return float(scenario["duration_s"] - scenario["warmup_s"])
-
-
 def _flows(
     record: Record,
     rows: Series,
@@ -162,7 +101,7 @@ def _flows(
     import numpy as np
 
     scenario = record.meta["scenario"]
-    length = _measured_s(scenario)
+    length = measured_s(scenario)
     goodput = rows.total("goodput_bytes") * 8 / length
     throughput = rows.total("delivered_bytes") * 8 / length
     samples = rows.total("rtt_samples")
@@ -196,6 +135,7 @@ def _flows(
             # A stack that reports none, as those of QUIC, may not name what it repeats.
             "retransmits": inside(flow, int(retransmitted[i]), of_stack=bool(retransmitted[i])),
             "loss_events": inside(flow, reductions[flow["name"]], of_stack=not math.isnan(cwnd[i])),
+            "cycles": None,
             "timeouts": inside(flow, timeouts[flow["name"]], of_stack=False),
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
             "cwnd_mean": inside(flow, float(cwnd[i])),
@@ -211,7 +151,7 @@ def _flows(
 def _links(record: Record, rows: Series, rates: Sequence[float]) -> list[LinkFigures[float]]:
     scenario, delays = record.meta["scenario"], percentiles(record)
     queues = capacities(scenario)
-    length = _measured_s(scenario)
+    length = measured_s(scenario)
     busy, arrived = rows.total("busy_s"), rows.total("arrived")
     dropped, marked = rows.total("dropped"), rows.total("marked")
     packets, size = rows.mean("backlog_packets"), rows.mean("backlog_bytes")
@@ -246,7 +186,7 @@ def offered_bps(rows: Series, scenario: Mapping[str, Any]) -> list[float]:
     """The mean rate of each link in the measured time, bit/s; `rows` are the series of links."""
     if "capacity_bytes" not in rows.columns:
         return [link["rate_bps"] for link in scenario["links"]]
-    return [float(size) * 8 / _measured_s(scenario) for size in rows.total("capacity_bytes")]
+    return [float(size) * 8 / measured_s(scenario) for size in rows.total("capacity_bytes")]
 
 
 def _over(part: float | None, whole: float | None) -> float | None:

@@ -58,6 +58,8 @@ class FlowFigures(OfClass, TypedDict, Generic[N]):
     """
     loss_events: N | None
     """Reductions of the window for a loss or an ECN mark that were not undone."""
+    cycles: N | None
+    """How often it learned the path anew: its loss events, or its controller's own cycles."""
     timeouts: N | None
     """Retransmission timeouts that were not undone."""
     rtt_mean_s: N | None
@@ -158,9 +160,9 @@ class Figures(TypedDict, Generic[N]):
     fairness: Fairness[N]
     loss_episodes: LossEpisodes[N]
     stationary: bool | None
-    """Whether every measured bulk flow had at least 20 loss events; None without such a flow."""
+    """Whether every measured bulk flow had at least 20 cycles; None without such a flow."""
     wanted_duration_s: N | None
-    """About how long a run has to be for that; None if it is, or if a flow had no loss event."""
+    """About how long a run has to be for that; None if it is, or if a flow had no cycle."""
     completed: bool | None
     """Whether every measured transfer of a given size was completed; None without one."""
 
@@ -257,7 +259,7 @@ class ComparedCase(TypedDict, Generic[N]):
 
     jain: N | None
     utilization: N
-    least_loss_events: int
+    least_cycles: float
     stationary: bool
     """Whether every run is long enough."""
     stationary_share: float

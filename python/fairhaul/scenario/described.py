@@ -76,6 +76,8 @@ class DescribedFlow(OfClass, TypedDict):
     send_buffer_bytes: int | None
     receive_buffer_bytes: int | None
     overhead_s: float
+    probe_cycle: NotRequired[dict[str, float]]
+    """In which time its controller learns the path anew without a loss."""
     lead: NotRequired[int]
     """The number of the first of the flows that carry one transfer together."""
     profile: NotRequired[str]

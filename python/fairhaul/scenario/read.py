@@ -42,6 +42,7 @@ __all__ = [
     "value_of",
     "variant",
     "with_seeds",
+    "written",
 ]
 
 Source = str | PathLike[str] | Mapping[str, object]
@@ -98,10 +99,28 @@ def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[
     usual = _profile.get()
     if usual is not None and not _names_profile(text, overrides):
         overrides = [("profile", usual), *overrides]
-    scenarios = _core.read(text, file, overrides, own.kinds())
+    try:
+        scenarios = _core.read(text, file, overrides, own.kinds())
+    except ScenarioError as error:
+        raise ScenarioError(*error.args, *_ways_out(error, text, overrides)) from None
     if not _programs.get() and any(scenario.has_programs() for scenario in scenarios):
         raise ScenarioError(f"{file}: {STARTS_PROGRAMS}")
     return scenarios
+
+
+def _ways_out(
+    error: ScenarioError, text: str, overrides: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """Say how to vary a key, where several values were set, or a kind whose keys others lack."""
+    for key, value in overrides:
+        is_list = isinstance(value_of(value), list) or (value_of(value) == value and "," in value)
+        if is_list and any(str(of).startswith(f"--set {key}={value}: ") for of in error.args):
+            yield f'--set {key}={value}: one value is set; in the file, [sweep] varies "{key}"'
+    foreign = any(" is not a key of " in str(of) or " parameter " in str(of) for of in error.args)
+    for key in dict.fromkeys([*_varied(text), *(key for key, _ in overrides)]):
+        table, dot, last = key.rpartition(".")
+        if foreign and dot and last == "kind":
+            yield f'"{key}": other kinds have other keys; give whole tables as "{table}"'
 
 
 @contextmanager
@@ -135,8 +154,16 @@ def _names_profile(text: str, overrides: Sequence[tuple[str, str]]) -> bool:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return True  # the reader says what is wrong
-    varied = [key for part in ("sweep", "open", "draw") for key in _mapping(content.get(part))]
-    return "profile" in {*content, *varied, *(key for key, _ in overrides)}
+    return "profile" in {*content, *_varied(text), *(key for key, _ in overrides)}
+
+
+def _varied(text: str) -> list[str]:
+    """The keys that a scenario varies; none of a text that is no TOML."""
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return []
+    return [key for part in ("sweep", "open", "draw") for key in _mapping(content.get(part))]
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -184,16 +211,47 @@ def toml(value: object) -> str:
         case str():
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Mapping():
-            return "{" + ", ".join(f"{toml(str(k))} = {toml(v)}" for k, v in value.items()) + "}"
+            return f"{{ {', '.join(map(_line, value.items()))} }}" if value else "{}"
         case Sequence():
             return "[" + ", ".join(toml(item) for item in value) + "]"
     raise ScenarioError(f"a scenario has no values of type {type(value).__name__}: {value!r}")
 
 
+def _line(item: tuple[object, object]) -> str:
+    """Write a key and its value; a name needs no quotes, and a controller may be its name."""
+    key, value = str(item[0]), item[1]
+    if key == "controller" and isinstance(value, Mapping) and list(value) == ["kind"]:
+        value = value["kind"]
+    is_name = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
+    return f"{key if is_name else toml(key)} = {toml(value)}"
+
+
+def written(
+    scenario: Mapping[str, Any], comments: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Write a scenario as a person does: its own keys first, then its tables.
+
+    Args:
+        scenario: its keys.
+        comments: lines before a key or a table, by its name; those of `""` begin the file.
+    """
+    notes = {key: [f"# {line}" for line in lines] for key, lines in (comments or {}).items()}
+    plain, tables = [*notes.get("", []), *([""] if "" in notes else [])], []
+    for key, value in scenario.items():
+        several = isinstance(value, list) and value and isinstance(value[0], Mapping)
+        if not several and not isinstance(value, Mapping):
+            plain += [*notes.get(key, []), _line((key, value))]
+            continue
+        head = f"[[{key}]]" if several else f"[{key}]"
+        for table in value if several else [value]:
+            tables += ["", *notes.pop(key, []), head, *map(_line, table.items())]
+    return "\n".join([*plain, *tables, ""])
+
+
 def _text(source: Source) -> tuple[str, str]:
     """The TOML text of `source`, and its name in messages."""
     if isinstance(source, Mapping):
-        return "".join(f"{toml(str(k))} = {toml(v)}\n" for k, v in source.items()), "scenario"
+        return "".join(f"{_line(item)}\n" for item in source.items()), "scenario"
     if isinstance(source, str) and "\n" in source:
         return source, "scenario"
     try:

@@ -1,5 +1,7 @@
 //! The parameters of BBR, version 3 [BBRV3].
 
+use crate::ProbeCycle;
+
 fairhaul_units::parameters! {
     /// The parameters of BBR, version 3.
     pub(crate) struct Bbr3Parameters {
@@ -31,5 +33,13 @@ fairhaul_units::parameters! {
              proportional [BBR-GOOGLE]";
         marks_max_rtt: Milliseconds(0.0..=1000.0) = 0.0,
             "largest minimum round-trip time at which marks count, if proportional; 0: every one [BBR-GOOGLE: 5 ms]";
+    }
+}
+
+impl Bbr3Parameters {
+    /// The longest time between probes for the round-trip time, and between bandwidth probes [BBRV3].
+    pub(crate) fn probe_cycle(&self) -> ProbeCycle {
+        let probe_rtt = if self.single_filter { self.min_rtt_window } else { self.probe_rtt_interval };
+        ProbeCycle::seconds(probe_rtt.as_secs().max(1.5 * self.probe_interval.as_secs()))
     }
 }

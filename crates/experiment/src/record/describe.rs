@@ -166,6 +166,13 @@ fn loss(rule: &LossRule) -> Value {
 
 fn flow(flow: &Flow) -> Value {
     let mut described = flow_of_fairhaul(flow);
+    if let Some(cycle) = flow.controller.probe_cycle().filter(|_| flow.has_controller()) {
+        described["probe_cycle"] = json!({
+            "seconds": cycle.seconds,
+            "rounds": cycle.rounds,
+            "rounds_per_packet": cycle.rounds_per_packet,
+        });
+    }
     if let Some(stack) = flow.controller.stack() {
         described["stack"] = json!(stack.identity());
     }

@@ -7,7 +7,8 @@ setting by setting. Short runs choose which changes reach the final, which has l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path as FilePath
 from typing import Unpack
@@ -24,8 +25,10 @@ from fairhaul.scenario.read import ScenarioError
 from fairhaul.scenario.transport import Reading
 from fairhaul.studies.advice.hosts import (
     ALWAYS,
+    CAPS,
     KNOBS,
     PACKET_BYTES,
+    POLICED_CAPS,
     STREAMS,
     USUAL,
     Choices,
@@ -44,6 +47,9 @@ from fairhaul.studies.explanation.observed import observed as read_observed
 from fairhaul.studies.explanation.sockets import is_iperf3, of_iperf3
 
 __all__ = ["Advice", "Known", "advise", "read_path"]
+
+# That no flows compete.
+NO_CROSS = "none"
 
 # Controllers that may be candidates, if the host has them.
 CANDIDATES = (
@@ -80,7 +86,7 @@ def advise(  # noqa: PLR0913 - one argument for each word of the question
         size: the size of the transfer.
         buffer: the buffer of the bottleneck; half to twice of it is tried. Unknown: 0.05 to 2 bdp.
         policer: the size of the bucket of a policer of this rate, instead of a buffer.
-        cross: the competing flows, such as `"4xcubic"`; half to twice as many are tried.
+        cross: the competing flows, as `"4xcubic"`; half to twice as many are tried; or `"none"`.
         loss: the probability of random loss; a third to three times of it is tried.
         now: the controller and the connections in use; by default what was observed, or cubic.
         buffers: the largest socket buffers now; by default what was observed, or those of Linux.
@@ -142,8 +148,7 @@ def read_path(  # noqa: PLR0913
 ) -> tuple[Question, Known, Choices]:
     """Read a path, what was measured of it, if anything, and what may be changed.
 
-    Candidates that this host would get as eBPF ports have the rules of these ports: `ways` says
-    which they are.
+    `ways` says which candidates this host would get as eBPF ports, with the rules of these.
 
     Raises:
         ScenarioError: `args` are all mistakes, one line each, with the option.
@@ -154,35 +159,44 @@ def read_path(  # noqa: PLR0913
     if isinstance(of_path, Shown):
         if policer is None and buffer is None:
             policer, buffer = of_path.policer, None if of_path.policer else of_path.buffer
+            cross = cross or (NO_CROSS if of_path.has_all else None)
         loss = of_path.loss if loss is None else loss
     if policer is not None and buffer is not None:
         raise ScenarioError("--policer and --buffer: a path is taken to have one of them")
     controllers = [name for name in candidates if name not in KNOBS]
-    try:
+    with _cross_named():
         question = read_question(
             controllers or [USUAL],
             rate=rate,
             rtt=rtt,
             buffer=buffer or "1 bdp",
             size=size,
-            against=cross,
+            against=None if cross == NO_CROSS else cross,
             budget=budget,
         )
-    except ScenarioError as error:
-        mistakes = (str(mistake).replace("--against", "--cross") for mistake in error.args)
-        raise ScenarioError(*mistakes) from None
     others = question.others
     known = Known(
         buffer=buffer,
-        cross=None if others is None else others.count,
+        cross=0 if cross == NO_CROSS else None if others is None else others.count,
         cross_kind=USUAL if others is None else others.name,
         loss=loss,
         policer=None if policer is None else f"{size_bytes('--policer', policer)} B",
         observed=of_path,
     )
+    tried = question.controllers if controllers else {}
     hosts = _hosts(of_path, now, buffers, mtu)
-    tried = {name: question.controllers[name] for name in controllers}
-    return question, known, choices_of(hosts, tried, ways or {}, set(KNOBS) & set(candidates))
+    caps = CAPS if policer is None else POLICED_CAPS
+    return question, known, choices_of(hosts, tried, ways or {}, candidates, caps)
+
+
+@contextmanager
+def _cross_named() -> Iterator[None]:
+    """Name the option of an advice in mistakes of a comparison."""
+    try:
+        yield
+    except ScenarioError as error:
+        mistakes = (str(mistake).replace("--against", "--cross") for mistake in error.args)
+        raise ScenarioError(*mistakes) from None
 
 
 def _hosts(

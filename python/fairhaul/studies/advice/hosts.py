@@ -14,6 +14,7 @@ from typing import Any
 from fairhaul.host.buffers import DEFAULT_RECEIVE_BYTES, DEFAULT_SEND_BYTES
 from fairhaul.host.deployable import Way, as_port, way_of
 from fairhaul.scenario.transport import Controller, Transport
+from fairhaul.studies.explanation.results import BELOW
 from fairhaul.text.phrases import quantity
 
 # The kernel's default, and what competing flows use unless something else is given.
@@ -21,8 +22,9 @@ USUAL = "cubic"
 # The sizes of packets of Ethernet, without and with jumbo frames.
 PACKET_BYTES, JUMBO_BYTES = 1500, 9000
 STREAMS = (1, 2, 4, 8, 16)
-# Parts of the path's rate to which pacing limits all streams together.
-CAPS = (0.9, 0.5)
+# Parts of the path's rate to which pacing limits all streams together; behind a policer the first
+# is what an explanation proposes.
+CAPS, POLICED_CAPS = (0.9, 0.5), (BELOW, 0.5)
 # The queue discipline with which a host paces.
 PACING = "fq"
 # The part of a receive buffer that holds payload of packets of 1500 B (docs/hosts.md).
@@ -165,6 +167,7 @@ def choices_of(
     controllers: Mapping[str, Transport],
     ways: Mapping[str, Way],
     only: Collection[str] = (),
+    caps: Sequence[float] = CAPS,
 ) -> Choices:
     """Give the changes to try.
 
@@ -173,7 +176,8 @@ def choices_of(
         controllers: the controllers to try, by their names, with their numbers of connections.
         ways: how this host has each controller. One that it would get as an eBPF port has the rule
             of the port.
-        only: those of `KNOBS` to turn.
+        only: what is tried: of `KNOBS`, the names in it are turned.
+        caps: the parts of the path's rate for the knob `maxrate`.
     """
     stock: list[Change] = []
     ports: list[Change] = []
@@ -188,7 +192,7 @@ def choices_of(
         change = Change(name=name, to=to)
         is_stock = way is Way.KERNEL or (way is Way.NONE and name_of(controller) in ALWAYS)
         (stock if is_stock else ports).append(change)
-    knobs = [change for knob in KNOBS if knob in only for change in _turned(knob)]
+    knobs = [change for knob in KNOBS if knob in only for change in _turned(knob, caps)]
     return Choices(
         now=now,
         stock=[change for change in (*knobs, *stock) if _changes(change, now)],
@@ -204,7 +208,7 @@ def _changes(change: Change, now: Hosts) -> bool:
     return replace(now, **change.to) != now
 
 
-def _turned(knob: str) -> list[Change]:
+def _turned(knob: str, caps: Sequence[float]) -> list[Change]:
     """Give the changes that turn one of `KNOBS`."""
     if knob == BUFFERS:
         unlimited = {"send_buffer": "unlimited", "receive_buffer": "unlimited"}
@@ -214,7 +218,7 @@ def _turned(knob: str) -> list[Change]:
     if knob == CAPPED:
         return [
             Change(name=f"fq maxrate {part:.0%}", to={"pacing": PACING, "cap": part})
-            for part in CAPS
+            for part in caps
         ]
     if knob == STREAMED:
         return [

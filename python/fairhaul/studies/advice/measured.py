@@ -28,7 +28,7 @@ class TransferFigures(TypedDict):
     received_bytes: list[float]
     others_bps: float
     retransmitted: float
-    loss_events: int
+    cycles: float
     limits: dict[str, float]
     packets: float
 
@@ -51,7 +51,7 @@ def transfer_figures(scenario: Scenario, record: Record) -> TransferFigures:
         "received_bytes": [float(size) for size in received],
         "others_bps": sum(of["goodput_bps"] for of in run["flows"] if of["role"] == "background"),
         "retransmitted": again / sent if sent else 0.0,
-        "loss_events": max(int(flow["loss_events"] or 0) for flow in run["flows"]),
+        "cycles": max(flow["cycles"] or 0.0 for flow in run["flows"]),
         "limits": {
             limit: fmean(of[limit] for of in kept_back) if kept_back else 0.0 for limit in LIMITS
         },

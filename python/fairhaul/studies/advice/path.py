@@ -32,9 +32,9 @@ NAMES = {
 class Known:
     """What is known beside rate, round-trip time and size; None is what is not known.
 
-    `buffer` is written as in a scenario, `cross` is the number of competing flows. `policer` is
-    the size of the token bucket that enforces the rate, where no queue does. `observed` is
-    what connections over the path have shown.
+    `buffer` is written as in a scenario, `cross` is the number of competing flows, perhaps 0.
+    `policer` is the size of the token bucket that enforces the rate, where no queue does.
+    `observed` is what connections over the path have shown.
     """
 
     buffer: str | None
@@ -46,11 +46,8 @@ class Known:
 
     def sweep(self) -> dict[str, Any]:
         """Give what is drawn, as `[sweep]` takes it."""
-        return {
-            self._key(): self._buffers(),
-            "flow.cross.count": {"any": self._counts()},
-            "bottleneck.loss": self._losses(),
-        }
+        counts = {} if self.cross == 0 else {"flow.cross.count": {"any": self._counts()}}
+        return {self._key(): self._buffers(), **counts, "bottleneck.loss": self._losses()}
 
     def _key(self) -> str:
         return "bottleneck.policer.burst" if self.policer else "bottleneck.queue.capacity"
@@ -82,13 +79,14 @@ class Known:
     def text(self) -> str:
         """Say what is drawn from where."""
         buffers, losses = self._buffers(), self._losses()
-        counts = ", ".join(map(str, self._counts()))
+        counts = "no" if self.cross == 0 else ", ".join(map(str, self._counts()))
+        kind = "" if self.cross == 0 else f"{self.cross_kind} "
         if "from" in losses:
             loss = f"{losses['from']:.2g} to {losses['to']:.2g}"
         else:
             loss = ", ".join(f"{value:g}" for value in dict.fromkeys(losses["any"]))
         what = "bucket of the policer" if self.policer else "buffer"
         return (
-            f"{what} {buffers['from']} to {buffers['to']}; {counts} competing {self.cross_kind} "
-            f"flows; probability of random loss {loss}"
+            f"{what} {buffers['from']} to {buffers['to']}; {counts} competing {kind}flows; "
+            f"probability of random loss {loss}"
         )

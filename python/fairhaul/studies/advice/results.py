@@ -10,7 +10,7 @@ from typing import Any
 
 from fairhaul.host.deployable import Way
 from fairhaul.measures.limits import is_limited_by_others
-from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS
+from fairhaul.measures.long_term import ENOUGH_CYCLES
 from fairhaul.report.outcome import StudyResult
 from fairhaul.statistics.estimate import Estimate
 from fairhaul.studies.advice.hosts import Candidate
@@ -155,7 +155,7 @@ class Advice(StudyResult):
     def is_long_enough(self) -> bool:
         """Whether the runs of the final lasted long enough for a judgement.
 
-        Either the transfer was over, or a flow had 20 loss events, or something else than its
+        Either the transfer was over, or a flow had 20 cycles, or something else than its
         congestion window limits the transfer.
         """
         return self.short == 0
@@ -168,14 +168,14 @@ class Advice(StudyResult):
     def _parts(self) -> Iterator[list[float]]:
         """Give for each setting the part of the length that it should have, of each run.
 
-        A run without loss events says that it should be longer, and not by how much.
+        A run without cycles says that it should be longer, and not by how much.
         """
         own_s = (1 - WARMUP) * self.duration_s
         for runs in zip(*(entry.runs for entry in self.entries), strict=True):
             yield [
                 1.0
                 if is_limited_by_others(run.limits)
-                else max(own_s / run.completion_s, max(run.loss_events, 1) / ENOUGH_LOSS_EVENTS)
+                else max(own_s / run.completion_s, max(run.cycles, 1) / ENOUGH_CYCLES)
                 for run in runs
             ]
 

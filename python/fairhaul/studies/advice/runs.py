@@ -43,7 +43,7 @@ class Run:
 
     `completion_s` is how long the transfer takes, `goodput_bps` its mean rate in that time, and
     `others_bps` what the competing flows have; `retransmitted` is a part of its packets.
-    `loss_events` are those of the flow that had most, and `limits` say for which part of the time
+    `cycles` are those of the flow that had most, and `limits` say for which part of the time
     each limit kept the transfer back. `is_over` says whether the transfer ended within the run.
     """
 
@@ -51,7 +51,7 @@ class Run:
     goodput_bps: float
     others_bps: float
     retransmitted: float
-    loss_events: int
+    cycles: float
     limits: dict[str, float]
     is_over: bool
 
@@ -163,7 +163,7 @@ class Rounds:
                     "start": first,
                     **cross.keys(),
                 },
-            ],
+            ][: 1 if known.cross == 0 else 2],
         }
         sweep = {"points": SETTINGS, **known.sweep()}
         if candidate.hosts.packet_bytes == PACKET_BYTES:
@@ -194,7 +194,7 @@ def _run(run: TransferFigures, size_bytes: int) -> Run:
         goodput_bps=8 * size_bytes / took_s,
         others_bps=run["others_bps"],
         retransmitted=run["retransmitted"],
-        loss_events=run["loss_events"],
+        cycles=run["cycles"],
         limits=run["limits"],
         is_over=run["received_bytes"][-1] >= size_bytes,
     )

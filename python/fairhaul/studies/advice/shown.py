@@ -64,6 +64,12 @@ class Shown:
         return size_text(USUAL_BURST if policer.burst_bytes is None else policer.burst_bytes.value)
 
     @property
+    def has_all(self) -> bool:
+        """Whether these connections are all that a policer lets pass: its bucket fits exactly."""
+        policer = self._largest.path.policer
+        return policer is not None and policer.burst_bytes is not None
+
+    @property
     def loss(self) -> float | None:
         """The probability of random loss; None if none is known to be there."""
         found = self._largest.path.loss
@@ -102,6 +108,7 @@ class Shown:
             path.insert(0, f"{kind} of {quantity(self.rate_bps, 'bit/s')} (Ethernet frames)")
         path += [f"a burst of {self.policer}"] if self.policer else []
         path += [f"a buffer of {self.buffer}"] if self.buffer else []
+        path += ["no other flows behind it"] if self.has_all else []
         path += [f"random loss of {100 * self.loss:.2g} %"] if self.loss is not None else []
         parts = [f"Read from {count} to {self._largest.receiver or 'a host'}: {listed(path)}."]
         if self.others:

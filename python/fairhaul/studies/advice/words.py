@@ -39,7 +39,7 @@ def outcome_of(advice: Advice) -> Outcome:
         study="advise",
         title=f"Advice for a path of {path}",
         question=f"What to change for {size_text(question.size_bytes)} over {path}?",
-        answer=f"{_limit(advice)}{answer(advice)} {_neighbours(advice)}",
+        answer=f"{_limit(advice)}{answer(advice)} {_neighbours(advice)}".strip(),
         evidence=lambda: _sections(advice, found),
         values=lambda: advice.values() | {"commands": lines},
     )
@@ -176,7 +176,9 @@ def answer(advice: Advice) -> str:
 
 
 def _neighbours(advice: Advice) -> str:
-    """Say what the competing flows lose."""
+    """Say what the competing flows lose, if there are any."""
+    if advice.known.cross == 0:
+        return ""
     lost = estimate_text(advice.winner.harm, percent(0))
     allowed = percent(0)(advice.most_harm)
     beyond = "" if advice.winner.allowed else f", more than the allowed {allowed}"
@@ -224,10 +226,12 @@ def _excluded(advice: Advice) -> str:
 
 def simulated(advice: Advice) -> str:
     """Say what the hosts of the runs were."""
+    hosts = "Every candidate has the hosts as they are now, except for the changes in its name."
+    if advice.known.cross == 0:
+        return f"{hosts} No other flows compete."
     return (
-        "Every candidate has the hosts as they are now, except for the changes in its name. The "
-        "competing flows, and the cubic flow that their loss is compared with, have large enough "
-        "buffers and do not pace; in the same settings that cubic flow has "
+        f"{hosts} The competing flows, and the cubic flow that their loss is compared with, have "
+        "large enough buffers and do not pace; in the same settings that cubic flow has "
         f"{estimate_text(advice.today, RATE)}."
     )
 

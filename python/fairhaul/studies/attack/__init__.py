@@ -23,12 +23,12 @@ from fairhaul.scenario.listings import needed_queue
 from fairhaul.scenario.own import options as options_of
 from fairhaul.scenario.profiles import TUNED, checked
 from fairhaul.scenario.quantities import time_s
-from fairhaul.scenario.read import ScenarioError
+from fairhaul.scenario.read import ScenarioError, written
 from fairhaul.scenario.transport import Transport, keyed, read_transport
 from fairhaul.studies.attack import kernel, words
 from fairhaul.studies.attack.box import Box, read_box, read_file, with_queue
 from fairhaul.studies.attack.objectives import OBJECTIVES, Objective
-from fairhaul.studies.attack.place import SELF, queue_of, written
+from fairhaul.studies.attack.place import SELF, queue_of
 from fairhaul.studies.attack.search import Archive, search
 from fairhaul.studies.attack.shrink import KEPT, Held, over_seeds, shrink
 from fairhaul.studies.attack.trials import Attacked, Trial, Trials
@@ -294,4 +294,4 @@ def _scenario(done: Attack, worst: Held) -> str:
         ),
         f"fairhaul run FILE --seeds 5{done.attacked.options} repeats the runs.",
     ]
-    return written(done.attacked.keys(worst.place, worst.trials[0].seed), notes)
+    return written(done.attacked.keys(worst.place, worst.trials[0].seed), {"": notes})

@@ -7,14 +7,12 @@ the attacked controller, too: then the kind of the rivals is `SELF`.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fairhaul.scenario.packets import LEAST_BUFFER_PACKETS, PACKET_BYTES
 from fairhaul.scenario.profiles import BY_PACKET
-from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import Transport
 from fairhaul.studies.attack.impairments import NONE, Impairment
 from fairhaul.text.phrases import quantity
@@ -186,25 +184,3 @@ def _dip(place: Place) -> dict[str, Any]:
     return {
         "schedule": [{"at": f"{begin_s:g} s", "rate": low}, {"at": f"{end_s:g} s", "rate": whole}]
     }
-
-
-def written(of: Mapping[str, Any], notes: list[str]) -> str:
-    """Write a scenario as a file for people: comments first, then a line for each key."""
-    lines = [f"# {note}" for note in notes] + [""]
-    tables = {"bottleneck": "[bottleneck]", "flow": "[[flow]]"}
-    lines += [f"{key} = {_value(value)}" for key, value in of.items() if key not in tables]
-    for key, head in tables.items():
-        for table in of[key] if isinstance(of[key], list) else [of[key]]:
-            lines += ["", head, *(f"{name} = {_value(value)}" for name, value in table.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:
-    """Write a value with bare keys; a controller without parameters is its name."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    if not isinstance(value, dict):
-        return toml(value)
-    if list(value) == ["kind"]:
-        return toml(value["kind"])
-    return "{ " + ", ".join(f"{name} = {_value(item)}" for name, item in value.items()) + " }"

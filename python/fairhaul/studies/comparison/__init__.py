@@ -37,7 +37,7 @@ class Comparison(StudyResult):
     beside this controller) / the former. Runs, trial runs included, cost at most the budget.
 
     Every run lasts `duration_s`, and is measured after `warmup_s`. `stationary` is false if a flow
-    had fewer than 20 loss events, or fewer than 200 round trips were measured: the answer then
+    had fewer than 20 cycles, or fewer than 200 round trips were measured: the answer then
     claims nothing about the long term of that case.
     """
 
@@ -91,7 +91,8 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
 
     Each controller runs alone, one flow for each round-trip time, and with `against` also beside
     those flows, whose round-trip times are spread evenly over the range of `rtt`. All runs last
-    until the slowest flow has had 20 loss events and 200 round trips, or until all cost `budget`.
+    until the slowest flow has had 20 cycles (`measures/long_term.py`) and 200 round trips, or until
+    all cost `budget`.
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
 
     Args:

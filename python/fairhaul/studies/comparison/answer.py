@@ -8,7 +8,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
-from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS
+from fairhaul.measures.long_term import ENOUGH_CYCLES
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import LEAST_RUNS
@@ -149,7 +149,7 @@ def _sentence(theme: Theme, ranking: Ranking, apart: Mapping[tuple[str, str], bo
 def too_short(question: Question, rows: Sequence[Row], done: Done, *, nothing_else: bool) -> str:
     """Name the cases that are not stationary, and the duration that each would need.
 
-    A controller that causes no losses, e.g. a delay-based one, never has enough loss events.
+    A controller that probes by losses, and causes none, has no cycle and no estimate.
     """
     headings = {"alone": "alone", "beside": f"competing with {others_text(question)}"}
     cases, wanted = [], []
@@ -161,9 +161,9 @@ def too_short(question: Question, rows: Sequence[Row], done: Done, *, nothing_el
     lead = "Cannot say yet, too short" if nothing_else else "Too short to say, and not ranked"
     return (
         f"{lead}: {'; '.join(cases)}. In "
-        f"{duration_text(done.duration_s)}, one of their flows had fewer than "
-        f"{ENOUGH_LOSS_EVENTS} loss events, or fewer than {ENOUGH_ROUND_TRIPS} round trips were "
-        "measured, so their figures hold for that time and not for the long term."
+        f"{duration_text(done.duration_s)}, one of their flows had fewer than {ENOUGH_CYCLES} "
+        f"cycles (loss events, or probes without a loss), or fewer than {ENOUGH_ROUND_TRIPS} round "
+        "trips were measured, so their figures hold for that time and not for the long term."
         f"{_advice(question, done.engine, wanted, seeds)}"
     )
 
@@ -177,8 +177,8 @@ def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], 
         text = f" By these estimates, a budget of about {cost} (--budget) would suffice"
         text += " for the cases with an estimate." if few else "."
     none = (
-        " Without a loss event there is no estimate. A controller that avoids losses has none "
-        "alone; for others larger packets (--mtu) or longer runs (--duration) may bring some."
+        " Without a cycle there is no estimate; larger packets (--mtu) or longer runs (--duration) "
+        "may bring loss events."
     )
     return text + none if few else text
 
@@ -186,7 +186,7 @@ def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], 
 def _wanted(row: Row, case: str) -> str:
     """Name a controller and the duration that it needs."""
     wanted_s = row[case]["wanted_duration_s"]
-    needs = "no loss event yet" if wanted_s is None else f"needs about {duration_text(wanted_s)}"
+    needs = "no cycle yet" if wanted_s is None else f"needs about {duration_text(wanted_s)}"
     return f"{row['controller']} ({needs})"
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairhaul.measures.fairness import jain
-from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN
+from fairhaul.measures.long_term import ENOUGH_CYCLES, MARGIN
 from fairhaul.measures.types import ControllerRow
 from fairhaul.results.summary import summary
 from fairhaul.scenario.transport import STANDARD
-from fairhaul.studies.comparison.plan import Case, Done, is_long_enough, least_loss_events, least_s
+from fairhaul.studies.comparison.plan import Case, Done, is_long_enough, least_cycles, least_s
 from fairhaul.studies.comparison.question import Question
 
 # Differs from [WARE 2019]: there the reference is the goodput of the competing flows without any
@@ -69,28 +69,28 @@ def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
     """The figures of one run: those of the compared flows, in the order of the round-trip times."""
     flows = _compared(run)
     goodputs = [flow["goodput_bps"] for flow in flows]
-    events = least_loss_events(run)
+    cycles = least_cycles(run)
     return {
         "jain": jain(goodputs),
         "utilization": run["links"][0]["utilization"],
-        "least_loss_events": events,
-        **settled(question, events, done),
+        "least_cycles": cycles,
+        **settled(question, cycles, done),
         "flows": [_flow(question, flow, sum(goodputs), done.duration_s) for flow in flows],
     }
 
 
-def settled(question: Question, events: int, done: Done) -> dict[str, Any]:
+def settled(question: Question, cycles: float, done: Done) -> dict[str, Any]:
     """Say whether a run was long enough, and about how long it should be if it was not.
 
-    The rate of loss events in a longer run is about the same, so the required duration follows from
-    their number; without a loss event it is unknown.
+    The rate of cycles in a longer run is about the same, so the required duration follows from
+    their number; without a cycle it is unknown.
     """
-    if is_long_enough(question, events, done.duration_s):
+    if is_long_enough(question, cycles, done.duration_s):
         return {"stationary": True, "wanted_duration_s": None}
     wanted_s = None
-    if events:
-        cycles_s = done.duration_s * MARGIN * ENOUGH_LOSS_EVENTS / events
-        wanted_s = max(cycles_s if events < ENOUGH_LOSS_EVENTS else 0.0, least_s(question))
+    if cycles:
+        cycles_s = done.duration_s * MARGIN * ENOUGH_CYCLES / cycles
+        wanted_s = max(cycles_s if cycles < ENOUGH_CYCLES else 0.0, least_s(question))
     return {"stationary": False, "wanted_duration_s": wanted_s}
 
 
@@ -122,9 +122,9 @@ def _harm(question: Question, run: Run, usual: Run, done: Done) -> dict[str, Any
     Harm is stationary only if the run beside standard TCP is stationary, too.
     """
     others, own = _goodput(run, "background"), _goodput(run, "measured")
-    events = min(least_loss_events(run), least_loss_events(usual))
+    cycles = min(least_cycles(run), least_cycles(usual))
     return {
-        **settled(question, events, done),
+        **settled(question, cycles, done),
         "share": own / (own + others) if own + others > 0 else None,
         "others_goodput_bps": others,
         "harm": harm(_goodput(usual, "background"), others),
@@ -138,7 +138,7 @@ def _goodput(run: Run, role: str) -> float:
 def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
     """The figures of one run, or the means over several; round-trip times are not averaged."""
     figures = dict(runs[0]) if len(runs) == 1 else summary(runs)
-    figures["least_loss_events"] = min(run["least_loss_events"] for run in runs)
+    figures["least_cycles"] = min(run["least_cycles"] for run in runs)
     figures["stationary_share"] = sum(run["stationary"] for run in runs) / len(runs)
     short = [run["wanted_duration_s"] for run in runs if not run["stationary"]]
     figures["wanted_duration_s"] = max(short) if short and None not in short else None

@@ -1,8 +1,8 @@
 """The runs of a comparison, and how long they last.
 
 All runs of a comparison are equally long, so that their figures are comparable. Short trial runs
-with one seed count loss events; the runs of all seeds are then long enough for the slowest flow to
-have enough of them, or as long as the budget allows.
+with one seed count cycles (`measures/long_term.py`); the runs of all seeds are then long enough
+for the slowest flow to have enough of them, or as long as the budget allows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Running, values
-from fairhaul.measures.measures import ENOUGH_LOSS_EVENTS, MARGIN, figures
+from fairhaul.measures.long_term import ENOUGH_CYCLES, MARGIN
+from fairhaul.measures.measures import figures
 from fairhaul.measures.types import RunFigures
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine
@@ -25,7 +26,7 @@ from fairhaul.text.phrases import count_of
 # The length of a trial run: this many of the longest round trips, and at least this many seconds.
 TRIAL_ROUND_TRIPS, TRIAL_S = 100, 10.0
 
-# What is measured has at least this many of the longest round trips, however many loss events.
+# What is measured has at least this many of the longest round trips, however many cycles.
 ENOUGH_ROUND_TRIPS = 200
 
 # Below this a run is over before its flows have left slow start.
@@ -70,9 +71,9 @@ def least_s(question: Question) -> float:
     return ENOUGH_ROUND_TRIPS * max(question.rtts_s) / (1 - WARMUP)
 
 
-def is_long_enough(question: Question, events: int, duration_s: float) -> bool:
-    """Whether runs can be judged in which the slowest flow had that number of loss events."""
-    return events >= ENOUGH_LOSS_EVENTS and duration_s >= least_s(question) * (1 - ROUNDING)
+def is_long_enough(question: Question, cycles: float, duration_s: float) -> bool:
+    """Whether runs can be judged in which the slowest flow had that number of cycles."""
+    return cycles >= ENOUGH_CYCLES and duration_s >= least_s(question) * (1 - ROUNDING)
 
 
 def budget_s(question: Question, duration_s: float, seeds: int, engine: Engine = "sim") -> float:
@@ -98,7 +99,7 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
         return values(plan, figures, running, engine=engine)
 
     def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
-        events = min(least_loss_events(run) for run in results)
+        cycles = min(least_cycles(run) for run in results)
         return Done(
             measures={
                 case: results[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)
@@ -107,7 +108,7 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
             warmup_s=WARMUP * duration_s,
             packets=sum(int(run["packets"]) for run in cost),
             cpu_s=sum(run["cpu_s"] or 0.0 for run in cost),
-            stationary=is_long_enough(question, events, duration_s),
+            stationary=is_long_enough(question, cycles, duration_s),
             engine=engine,
         )
 
@@ -123,23 +124,23 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
         results = run(duration_s, each)
         cost += results
         left_s -= duration_s * each
-        events = min(least_loss_events(run) for run in results)
-        enough = is_long_enough(question, events, duration_s)
-        longer_s = duration_s if enough else _longer(question, duration_s, events)
+        cycles = min(least_cycles(run) for run in results)
+        enough = is_long_enough(question, cycles, duration_s)
+        longer_s = duration_s if enough else _longer(question, duration_s, cycles)
         longer_s = _tidy(min(longer_s, left_s / seeds))
         # A run that would hardly be longer than the last shows nothing new.
         if each == seeds and (enough or longer_s < LEAST_GAIN * duration_s):
             return done(results, cost, duration_s)
-        # Without a loss event another trial costs little beside runs of all seeds.
-        knows = enough or events > 0 or longer_s * (seeds + LARGEST_STEP) > left_s
+        # Without a cycle another trial costs little beside runs of all seeds.
+        knows = enough or cycles > 0 or longer_s * (seeds + LARGEST_STEP) > left_s
         duration_s, each = longer_s, seeds if knows else 1
 
 
-def _longer(question: Question, duration_s: float, events: int) -> float:
-    """How long runs should be after runs whose slowest flow had `events` loss events."""
-    wanted = MARGIN * ENOUGH_LOSS_EVENTS / events if events else LARGEST_STEP
+def _longer(question: Question, duration_s: float, cycles: float) -> float:
+    """How long runs should be after runs whose slowest flow had that number of cycles."""
+    wanted = MARGIN * ENOUGH_CYCLES / cycles if cycles else LARGEST_STEP
     step = min(max(wanted, LEAST_STEP), LARGEST_STEP)
-    return max(duration_s * step, MARGIN * least_s(question) if events else 0.0)
+    return max(duration_s * step, MARGIN * least_s(question) if cycles else 0.0)
 
 
 def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float:
@@ -159,9 +160,9 @@ def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float
     return left_s
 
 
-def least_loss_events(run: Mapping[str, Any]) -> int:
-    """The loss events of the flow that had the fewest."""
-    return min(int(flow["loss_events"] or 0) for flow in run["flows"])
+def least_cycles(run: Mapping[str, Any]) -> float:
+    """The cycles of the flow that had the fewest."""
+    return min(float(flow["cycles"] or 0) for flow in run["flows"])
 
 
 def _tidy(seconds: float) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 from fairhaul._core import RunError
 from fairhaul.files.files import replace
 from fairhaul.jobs.values import Running
-from fairhaul.scenario.read import ScenarioError, toml, value_of
+from fairhaul.scenario.read import ScenarioError, value_of, written
 from fairhaul.studies.expectations import NOT_MET
 from fairhaul.studies.expectations.cases import read_cases
 from fairhaul.studies.expectations.checking import CheckedCase, check_scenarios
@@ -74,7 +74,7 @@ def reduce(
         if found is not None:
             kept, checked = smaller, found
             changes.append(change.words)
-    replace(file, _text(kept).encode())
+    replace(file, written(kept).encode())
     return Reduced(changes=changes, settings=settings, checked=checked)
 
 
@@ -101,7 +101,7 @@ def _fails(
     Raises:
         ScenarioError: it cannot be read.
     """
-    replace(file, _text(scenario).encode())
+    replace(file, written(scenario).encode())
     done = check_scenarios(read_cases([file], overrides), ("sim",), Running(), seeds=seeds)
     (case,) = done.cases
     return case if set(case.verdicts) == {NOT_MET} else None
@@ -166,25 +166,3 @@ def _shorter(scenario: Scenario, checked: CheckedCase) -> Iterator[_Change]:
     for part in range(1, HALVINGS + 1):
         length = f"{duration_s / 2**part:g} s"
         yield _Change(words=f"{length} long", path=("duration",), value=length)
-
-
-def _text(scenario: Scenario) -> str:
-    """Write a scenario as a person does: its own keys first, then its tables."""
-    plain, tables = [], []
-    for key, value in scenario.items():
-        if isinstance(value, Mapping):
-            tables += ["", f"[{_key(key)}]", *_lines(value)]
-        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            for part in value:
-                tables += ["", f"[[{_key(key)}]]", *_lines(part)]
-        else:
-            plain += _lines({key: value})
-    return "\n".join([*plain, *tables, ""])
-
-
-def _lines(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(key)} = {toml(value)}" for key, value in table.items()]
-
-
-def _key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() else toml(key)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 
 STATIONARY = (
-    "Where endless flows had fewer than 20 loss events in the time of a number, it is shown how "
+    "Where endless flows had fewer than 20 cycles in the time of a number, it is shown how "
     "many runs are stationary: the other runs say little about the long term, which an expectation "
     "of a start or a change does not need."
 )

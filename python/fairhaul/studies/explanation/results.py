@@ -22,6 +22,8 @@ FRAME_BYTES = 1514
 PERIODS = 10
 # The burst of a policer where it is not known, in bytes.
 USUAL_BURST = 100_000
+# A pacing cap that keeps a policer from dropping leaves this part of its rate.
+BELOW = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)

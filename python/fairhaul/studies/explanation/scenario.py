@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from fairhaul.scenario.read import ScenarioError, toml
+from fairhaul.scenario.read import ScenarioError, written
 from fairhaul.studies.explanation.model import Model, controller_of, model_of
 from fairhaul.studies.explanation.results import Explained
 
 # How long the transfer of a scenario takes, in seconds.
 LEAST_S, MOST_S = 10, 300
+PACKET = "A packet with 40 B of headers; a frame has 30 B more of headers, options and its check."
 
 
 def scenario_text(explained: Sequence[Explained], model: Model | None = None) -> str:
@@ -27,33 +28,12 @@ def scenario_text(explained: Sequence[Explained], model: Model | None = None) ->
     except ScenarioError as error:
         raise ScenarioError(f"--scenario: {error.args[0]}") from None
     largest = explained[0]
-    sections = of.sections()
-    comments = [f"# {key}: {why}" for key, why in largest.unknown.items()]
+    unknown = [f"{key}: {why}" for key, why in largest.unknown.items()]
     if of.is_bound:
-        comments.append(f"# The rate is at least {of.rate_bps:.0f} bit/s.")
-    transfer, *others = sections["flow"]
-    lines = [
-        f'title = "The path from {largest.sender} to {largest.receiver}"',
-        f'duration = "{min(max(largest.duration_s, LEAST_S), MOST_S):.0f} s"',
-        "# A packet with 40 B of headers; a frame has 30 B more of headers, options and its check.",
-        f"packet = {toml(sections['packet'])}",
-        "",
-        *comments,
-        *_section("[bottleneck]", sections["bottleneck"]),
-        "",
-        f"# {controller_of(largest)[1]}",
-        *_section("[[flow]]", transfer),
-        *(line for flow in others for line in ("", *_section("[[flow]]", flow))),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _section(heading: str, keys: Mapping[str, object]) -> list[str]:
-    return [heading, *(f"{key} = {_value(value)}" for key, value in keys.items())]
-
-
-def _value(value: object) -> str:
-    """Write a value; the keys of a table are names."""
-    if not isinstance(value, Mapping):
-        return toml(value)
-    return f"{{ {', '.join(f'{key} = {_value(of)}' for key, of in value.items())} }}"
+        unknown.append(f"The rate is at least {of.rate_bps:.0f} bit/s.")
+    head = {
+        "title": f"The path from {largest.sender} to {largest.receiver}",
+        "duration": f"{min(max(largest.duration_s, LEAST_S), MOST_S):.0f} s",
+    }
+    comments = {"packet": [PACKET], "bottleneck": unknown, "flow": [controller_of(largest)[1]]}
+    return written(head | of.sections(), comments)

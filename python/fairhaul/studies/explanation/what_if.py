@@ -24,7 +24,7 @@ from fairhaul.studies.explanation.model import (
     model_of,
 )
 from fairhaul.studies.explanation.refit import Refit, refit
-from fairhaul.studies.explanation.results import Explained
+from fairhaul.studies.explanation.results import BELOW, Explained
 from fairhaul.studies.explanation.simulated import (
     WARMUP,
     Simulated,
@@ -41,8 +41,6 @@ from fairhaul.text.phrases import quantity
 STOCK = ("cubic", "bbr", "reno")
 # The number of connections instead of one.
 PARALLEL = 4
-# Below the rate of a policer a cap leaves this part of it.
-BELOW = 0.95
 # A buffer that does not limit, in bandwidth-delay products: a second window waits behind a loss.
 WINDOWS = 2
 # The goodput of a simulation may differ from the measured one by this part.

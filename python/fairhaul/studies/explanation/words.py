@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.report.outcome import Outcome
-from fairhaul.studies.explanation.results import with_largest
+from fairhaul.studies.explanation.results import BELOW, with_largest
 from fairhaul.studies.explanation.sections import goodput_text, sections_of
 from fairhaul.studies.explanation.what_if_words import brings
 from fairhaul.text.phrases import count_of, listed, quantity
@@ -93,7 +93,7 @@ def _policed(largest: Explained, beside: Sequence[Explained], whom: str) -> str:
     return (
         f"A policer of {least}{quantity(policer.rate_bps.value, 'bit/s')} (Ethernet frames){burst} "
         f"drops packets of {whom} without a queue: {lost}; pace "
-        f"{'each of them' if len(beside) > 1 else 'it'} below {quantity(0.95 * share, 'bit/s')} "
+        f"{'each of them' if len(beside) > 1 else 'it'} below {quantity(BELOW * share, 'bit/s')} "
         "(fq maxrate, SO_MAX_PACING_RATE), or ask for a larger burst or a shaper."
     )
 

@@ -14,7 +14,7 @@ from fairhaul.statistics.estimate import Estimate, legend
 from fairhaul.studies.tcpeval import SuiteResult, SuiteTest, suite
 from fairhaul.studies.tcpeval.measures import SIZES
 from fairhaul.studies.tcpeval.tables import Column, Row
-from fairhaul.studies.tcpeval.template import percent
+from fairhaul.text.digits import percent
 from fairhaul.text.phrases import count_of
 from fairhaul.text.table import Table
 
@@ -44,7 +44,7 @@ def method(done: SuiteResult) -> list[str]:
         else "Traffic is that of the given traces."
     )
     far = [
-        f"{folder} {percent(made.load, 1)}"
+        f"{folder} {percent(1)(made.load)}"
         for folder, made in sorted(done.traffic.items())
         if abs(made.load / made.wanted - 1) > LOAD_OFF
     ]

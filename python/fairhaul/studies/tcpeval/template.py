@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from fairhaul.files.files import replace
-from fairhaul.scenario.read import toml
+from fairhaul.scenario.read import written
 from fairhaul.studies.tcpeval.traffic import Made, Traffic, Wanted
 from fairhaul.studies.tcpeval.vectors import file_name
+from fairhaul.text.digits import percent
 
 FOLDER = Path(__file__).parent / "scenarios"
 # The path of a trace [TCPEVAL, 4.1] that the sources of a graph play.
@@ -28,6 +29,8 @@ PATH = "r4s1"
 TRAFFIC = re.compile(r"^\[traffic\b(?:.*\n)(?:(?!\[(?!traffic\b)).*\n)*", re.MULTILINE)
 WORD = re.compile(r"\$([a-z]+)(?:/(\d+))?")
 BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
+# How a load is written.
+LOAD = percent(0)
 # A quick suite shortens times to no less than this.
 LEAST_S = 20.0
 
@@ -73,13 +76,8 @@ class Template:
         for index, name in enumerate(keys.pop("names", [""])):
             own = {key: of[index] if isinstance(of, list) else of for key, of in keys.items()}
             several = [key for key in ("load", "rate") if isinstance(keys.get(key), list)]
-            point = tuple(percent(own[key]) if key == "load" else own[key] for key in several)
+            point = tuple(LOAD(own[key]) if key == "load" else own[key] for key in several)
             yield point, {"name": name, **own} if name else {}
-
-
-def percent(part: float, digits: int = 0) -> str:
-    """Write a part as in `60 %`."""
-    return f"{100 * part:.{digits}f} %"
 
 
 def _filled(text: str, keys: Mapping[str, Any], traffic: Traffic, seed: int, shorter: float) -> str:
@@ -92,22 +90,22 @@ def _filled(text: str, keys: Mapping[str, Any], traffic: Traffic, seed: int, sho
         }
     else:
         each = dict.fromkeys(keys["rtt_ms"], traffic.make(keys["name"], wanted, seed))
-    flows = "\n".join(
+    flows = [
         flow
         for camp in [f"{camp}-" for camp in keys.get("camps", "")] or [""]
         for pair, made in each.items()
         for flow in _pair(f"{camp}{pair}", pair, made, keys)
-    )
+    ]
     warmup_s = max(made.warmup_s for made in each.values())
     duration_s = min(made.length_s for made in each.values())
     times = {"warmup": warmup_s, "duration": duration_s, "test": duration_s - warmup_s}
-    words = {"load": percent(keys["load"]), "rate": keys["rate"]}
+    words = {"load": LOAD(keys["load"]), "rate": keys["rate"]}
 
     def word(found: re.Match[str]) -> str:
         name, parts = found.groups("1")
         return words[name] if name in words else _time(times[name] / int(parts))
 
-    return WORD.sub(word, TRAFFIC.sub(lambda _: f"{flows}\n", text))
+    return WORD.sub(word, TRAFFIC.sub(lambda _: f"{written({'flow': flows}).lstrip()}\n", text))
 
 
 def _wanted(keys: Mapping[str, Any], shorter: float) -> Wanted:
@@ -131,8 +129,8 @@ def _wanted(keys: Mapping[str, Any], shorter: float) -> Wanted:
     )
 
 
-def _pair(name: str, pair: str, made: Made, keys: Mapping[str, Any]) -> Iterator[str]:
-    """Write the flows that play the connections of a pair, for each of their sizes of packets.
+def _pair(name: str, pair: str, made: Made, keys: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the flows that play the connections of a pair, for each of their sizes of packets.
 
     Data of the heavier direction, which the draft draws from right to left, go forward.
     """
@@ -150,9 +148,8 @@ def _pair(name: str, pair: str, made: Made, keys: Mapping[str, Any]) -> Iterator
         up, down = f"{name}-{size}-up", f"{name}-{size}-down"
         requests = {"direction": "reverse", "traffic": {"kind": "vectors", "file": file}}
         responses = {"traffic": {"kind": "answers", "to": up}}
-        for flow, more in ((up, requests), (down, responses)):
-            lines = [f"{key} = {toml(of)}" for key, of in {"name": flow, **common, **more}.items()]
-            yield "\n".join(["[[flow]]", *lines, ""])
+        yield {"name": up, **common, **requests}
+        yield {"name": down, **common, **responses}
 
 
 def _time(seconds: float) -> str:

@@ -4,7 +4,7 @@ import { element } from "./controls.mjs";
 import { nameOf, numbersOf } from "./numbers.mjs";
 import { asTime, short } from "./quantity.mjs";
 import { measuredOf } from "./series.mjs";
-import { ENOUGH_LOSS_EVENTS } from "./stationary.mjs";
+import { ENOUGH_CYCLES } from "./stationary.mjs";
 
 const KINDS = [
   { name: "windows", title: "Congestion window, packets", at: "at", lines: (series) => series.windows },
@@ -159,7 +159,8 @@ export function headlineOf({ series, scenario, resolved, isDraft }) {
 function doubtOf({ series, scenario }) {
   if (!series.tooShort) return "";
   const { flow, fewest, wanted_s: wanted } = series.tooShort;
-  const events = fewest ? `${fewest} loss event${fewest === 1 ? "" : "s"}, fewer than ${ENOUGH_LOSS_EVENTS}` : "no loss event";
+  const unit = scenario.flows[flow].probe_cycle ? "cycle" : "loss event";
+  const events = fewest ? `${short(fewest)} ${unit}${fewest === 1 ? "" : "s"}, fewer than ${ENOUGH_CYCLES}` : `no ${unit}`;
   const enough = wanted === null ? "" : `; a duration of about ${asTime(wanted)} would suffice`;
   const reason = `after the warm-up ${scenario.flows[flow].name} had ${events}${enough}.`;
   return element("p", { class: "doubt" }, element("strong", {}, "Not stationary: "), `too short to say anything about the long term, because ${reason}`);

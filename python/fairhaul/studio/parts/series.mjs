@@ -32,17 +32,18 @@ export function seriesOf(answer, scenario) {
   const links = columnsOf(answer, "link_series");
   const queues = partsOf(links.backlog_packets.values, bins);
   const events = eventsOf(answer, scenario);
+  const found = figures(rows, links, at, ends, scenario);
   return {
     at,
     windows: partsOf(rows.cwnd_packets.values, bins).map((part) => Array.from(part)),
     rtts: partsOf(rows.rtt_s.values, bins).map((part) => Array.from(part, (x) => (Number.isNaN(x) ? null : x * 1e3))),
     queues: scenario.links.map((link, index) => ({ name: link.name, packets: Array.from(queues[index]) })),
     events,
-    tooShort: tooShort(events, scenario, limitsOf(answer, scenario)),
+    tooShort: tooShort(events, scenario, limitsOf(answer, scenario), found.flows),
     gauges: gaugesOf(answer, scenario),
     flowGauges: flowGaugesOf(answer, scenario),
     ...rates(delivered, at, ends, scenario),
-    ...figures(rows, links, at, scenario),
+    ...found,
   };
 }
 
@@ -78,7 +79,7 @@ export const measuredOf = (scenario) =>
   scenario.flows.map((flow, index) => (flow.role === "measured" ? index : -1)).filter((index) => index >= 0);
 
 /** The figures of the whole run after the warm-up. */
-function figures(rows, links, at, scenario) {
+function figures(rows, links, at, ends, scenario) {
   const from = at.findIndex((start) => start >= scenario.warmup_s);
   const span = scenario.duration_s - scenario.warmup_s;
   const sum = (column, part) => {
@@ -86,9 +87,18 @@ function figures(rows, links, at, scenario) {
     for (let bin = from; bin < at.length; bin += 1) all += Number(column.values[part * at.length + bin]);
     return all;
   };
+  // The sum of a level over bins, each times its weight; a bin without a weight may have no level.
+  const weighted = (column, part, weight) => {
+    let all = 0;
+    for (let bin = from; bin < at.length; bin += 1) all += weight(bin) ? column.values[part * at.length + bin] * weight(bin) : 0;
+    return all;
+  };
   const flows = scenario.flows.map((_, flow) => {
     const sent = sum(rows.sent, flow);
-    return { mbps: (sum(rows.goodput_bytes, flow) * 8) / span / 1e6, loss: sent ? sum(rows.lost, flow) / sent : 0 };
+    const samples = (bin) => Number(rows.rtt_samples.values[flow * at.length + bin]);
+    const rtt = weighted(rows.rtt_s, flow, samples) / sum(rows.rtt_samples, flow);
+    const cwnd = weighted(rows.cwnd_packets, flow, (bin) => ends[bin] - at[bin]) / (ends.at(-1) - at[from]);
+    return { mbps: (sum(rows.goodput_bytes, flow) * 8) / span / 1e6, loss: sent ? sum(rows.lost, flow) / sent : 0, rtt, cwnd };
   });
   const dropped = scenario.links.reduce((all, _, link) => all + sum(links.dropped, link), 0);
   return { flows, dropped, jain: jain(measuredOf(scenario).map((flow) => flows[flow].mbps)) };
