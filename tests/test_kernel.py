@@ -574,7 +574,7 @@ def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> Non
     assert settled(before) == before
     assert found["window_packets"] == 64
     rows = found["acknowledgements"]
-    # These move their windows themselves, so that no route holds them at 64 packets: see the next test.
+    # These move their windows themselves, so that no route holds them at 64 packets: see below.
     names = {one["name"] for one in host.ask({"do": "list"})["ports"]} - {"bbr3", "prague"}
     assert [one["name"] for one in rows if one["is_port"]] == sorted(names)
     assert [one["name"] for one in rows if not one["is_port"]] == ["cubic", "reno"]

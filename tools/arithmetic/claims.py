@@ -88,6 +88,7 @@ def _path(result: Any, rate: Any, rtt: Any, gain: Any) -> Any:
 
 
 def pace(result: Any, rate: Any, mss: Any) -> Any:
+    """The result is the rate in bytes per second, rounded down by less than two."""
     off = rate * mss * 1_000_000 - result * (1 << 32)
     return z3.And(off >= 0, off < (1 << 32) + (1 << 12) * 1_000_000)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import z3
 
-from tools.arithmetic.claims import U32, Helper, floor, nearest, pace
+from tools.arithmetic.claims import U32, Helper, floor, pace
 
 
 def _alpha(result: Any, alpha: Any, marked: Any, delivered: Any, gain: Any) -> Any:
@@ -18,16 +18,22 @@ def _alpha(result: Any, alpha: Any, marked: Any, delivered: Any, gain: Any) -> A
 
 
 def _less(result: Any, cwnd: Any, alpha: Any) -> Any:
-    # In units of 2^-32 packets; the reduction is too small by 2^-16 of half of the window and of 2^-16 packets.
+    # In units of 2^-32 packets: what is given up is too little by 2^-17 of the window, and 2^-15.
     off = result * (1 << 32) - cwnd * ((1 << 32) - alpha)
     return z3.And(off >= 0, off <= cwnd * (1 << 15) + (1 << 49))
 
 
-def _round(result: Any, srtt: Any, target: Any) -> Any:
-    below = srtt < 8 * target
+def _round(result: Any, srtt: Any, target: Any, independent: Any) -> Any:
+    below = z3.And(srtt < 8 * target, independent == 1)
     off = srtt * srtt * (1 << 32) - result * (8 * target) * (8 * target)
     near = z3.And(off >= 0, off < 5 * (8 * target) * (8 * target))
     return z3.If(below, near, result == 1 << 32)
+
+
+def _packet(result: Any, cwnd: Any, more: Any) -> Any:
+    # Against the window with all of its fraction: half a unit, and what 16 bits of it change.
+    off = result * cwnd - more * (1 << 32)
+    return z3.And(2 * off <= cwnd + 2 * (1 << 16) * result, 2 * off >= -cwnd)
 
 
 HELPERS = (
@@ -51,7 +57,7 @@ HELPERS = (
         file="prague",
         name="a_round",
         arguments={"srtt_8us": U32},
-        parameters=("target_rtt",),
+        parameters=("target_rtt", "rtt_independent"),
         error="5 x 2^-32 packets too little",
         claim=_round,
     ),
@@ -59,8 +65,8 @@ HELPERS = (
         file="prague",
         name="a_packet",
         arguments={"cwnd_q32": (1 << 22, ((1 << 31) - 1) << 32), "round_q32": (0, 1 << 32)},
-        error="1/2 x 2^-32 packets for the window in 2^-16 packets",
-        claim=lambda result, cwnd, more: nearest(result, more * (1 << 16), cwnd / (1 << 16)),
+        error="1/2 x 2^-32 packets, and 2^-16 / cwnd of the growth",
+        claim=_packet,
     ),
     Helper(
         file="prague",
@@ -77,7 +83,7 @@ HELPERS = (
         file="prague",
         name="a_rate",
         arguments={"cwnd_q16": (0, 1 << 44), "srtt_8us": (1, (1 << 31) - 1)},
-        error="2 x 2^-32 packets per us too little, below 256 packets per us",
+        error="2^-32 packets per us too little, below 256 packets per us",
         claim=lambda result, cwnd, srtt: z3.Or(
             floor(result, cwnd * (1 << 19), srtt), result == (1 << 40) - 1
         ),

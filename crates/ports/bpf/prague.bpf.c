@@ -22,7 +22,7 @@ FAIRHAUL_PORT("prague", "TCP Prague: reduces the window in proportion to the mar
 	      "transition|0|1000||rounds of congestion avoidance before the growth follows target_rtt\n"
 	      "gain|100|1000000|1e-6|weight of a new sample in the average fraction of marked packets\n"
 	      "alpha|0|1000000|1e-6|initial value of the average fraction of marked packets; the first mark halves the window in any case\n"
-	      "ect0|0|1||whether packets with ECT(0) count as those of L4S, in a network whose queues take them for such; off is Reno there\n");
+	      "ect0|0|1||whether packets with ECT(0) count as those of L4S: in a network whose queues take them for such, or that makes ECT(1) of them; off is Reno there\n");
 
 INLINE int is_scalable(struct tcp_sock *tp)
 {
