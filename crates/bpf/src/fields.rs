@@ -179,3 +179,15 @@ pub(crate) fn recorded(name: &str) -> Option<Field> {
 pub(crate) fn named(name: &str) -> Option<Field> {
     OF_SOCKET.iter().copied().find(|field| field.name.rsplit('.').next() == Some(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_three_underscores_is_a_name_of_the_object() {
+        let access = |structure| Access { steps: vec![(structure, "tos")], inside: 0 };
+        assert_eq!(place(&access("inet_sock___mine"), "inet_sock___mine"), Place::Field(TOS, 0));
+        assert_eq!(place(&access("inet_sock__mine"), "inet_sock__mine"), Place::Foreign);
+    }
+}
