@@ -19,8 +19,9 @@ pub struct TableEntry {
     pub variable: String,
     /// Where in the table the name is, bytes.
     pub name_at: usize,
-    /// Its flags, and where in the table they are, in four bytes, if it has any.
+    /// Its flags.
     pub flags: u32,
+    /// Where in the table they are, in four bytes, if it has any.
     pub flags_at: Option<usize>,
     /// Its section, and where it is there.
     pub(crate) section: &'static str,

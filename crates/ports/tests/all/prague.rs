@@ -21,6 +21,8 @@ const ACCURATE: u64 = 16;
 /// Codepoints.
 const ECT_1: u64 = 1;
 const ECT_0: u64 = 2;
+/// The unit of the exact window.
+const ONE_Q32: f64 = 4_294_967_296.0;
 /// Above this window a loss ends slow start.
 const MOST: f64 = 3000.0;
 
@@ -219,8 +221,8 @@ impl Flow {
 
     /// The window of the port with its fraction, and its alpha.
     fn own(&self) -> (f64, f64) {
-        let exact = self.port.own_word(0) as f64 / 2f64.powi(32);
-        (exact, (self.port.own_word(3) >> 32) as f64 / 2f64.powi(31))
+        let exact = self.port.own_word(0) as f64 / ONE_Q32;
+        (exact, (self.port.own_word(3) >> 32) as f64 / (ONE_Q32 / 2.0))
     }
 
     /// The largest difference of windows so far, as a share of the larger of two packets and 2 %.
