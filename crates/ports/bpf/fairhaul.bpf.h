@@ -27,8 +27,8 @@
 
 enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
 enum { PACING_NONE, PACING_NEEDED };
-// Flags of a controller. Of one that asks for accurate feedback the loader leaves the first alone where the kernel does not know
-// the others, as before Linux 7.0.
+// Flags of a controller. Of one that asks for accurate feedback the loader keeps the first alone where the kernel does not know
+// the others, as in Linux 6.12.
 enum { NON_RESTRICTED = 1, NEEDS_ECN = 2, NEEDS_ACCECN = 4, ECT_1_NEGOTIATION = 8, NO_FALLBACK_RFC3168 = 16 };
 #define NO_LIMIT (~0UL)
 #include "tables.h"

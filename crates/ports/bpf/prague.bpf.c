@@ -3,7 +3,7 @@
 // TCP Prague [PRAGUE], by the rules of `crates/cc/src/prague.rs`: an average of the share of marked packets, alpha, half of
 // which a round with marks gives up; growth by unmarked packets; pacing; and a window with a fraction.
 //
-// It is that only on a connection with accurate feedback (AccECN, Linux 7.0) whose packets carry ECT(1): both are looked at
+// It is that only on a connection with accurate feedback (AccECN, Linux 7.2) whose packets carry ECT(1): both are looked at
 // with each acknowledgement. On any other connection it is Reno, which takes the kernel's reduction for a mark as for a loss
 // [RFC 9331, 4.3]. A kernel that does not know the flags below gets none of them from the loader. They ask for accurate feedback
 // and for ECT(1); Linux up to 7.3 sets ECT(1) in the packets of the handshake alone, and ECT(0) in data. `ect0` is for a network

@@ -106,7 +106,7 @@ impl Loaded {
     pub fn feedback(&self, name: &str) -> String {
         if self.lacks_feedback {
             return format!(
-                "Linux {} gives controllers no accurate feedback on marks (AccECN; Linux 7.0 does): every connection of \
+                "Linux {} gives controllers no accurate feedback on marks (AccECN), as Linux 7.2 does: every connection of \
                  {name} is Reno, and none sends ECT(1)",
                 probe::release()
             );
