@@ -39,18 +39,21 @@ ACCEPT = (
 def test_a_port_is_installed_changed_and_removed_as_any_user() -> None:
     fairhaul = f"{PYTHON} -m fairhaul kernel"
     steps = (
-        f"{fairhaul} install fhstcp >&2 && {fairhaul} set fh_fhstcp c=5/s >&2 && "
+        f"{fairhaul} install fhstcp prague >&2 && {fairhaul} set fh_fhstcp c=5/s >&2 && "
         f"{fairhaul} status --json && {fairhaul} remove --all >&2"
     )
     done = inside("sh", "-c", steps)
     assert done.returncode == 0, done.stderr
-    (found,) = json.loads(done.stdout)["ports"]
+    found, prague = json.loads(done.stdout)["ports"]
     assert (found["name"], found["state"], found["parameters"]["c"]) == (
         "fh_fhstcp",
         "installed",
         5000,
     )
     assert "remove fh_fhstcp from the kernel" in done.stderr
+    # Without accurate feedback it claims nothing.
+    assert prague["name"] == "fh_prague"
+    assert "every connection of fh_prague is Reno, and none sends ECT(1)" in done.stderr
 
 
 @needs_linux

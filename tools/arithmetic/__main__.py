@@ -13,6 +13,7 @@ from pathlib import Path as File
 
 import click
 
+from tools.arithmetic import prague
 from tools.arithmetic.claims import HELPERS, Helper
 from tools.arithmetic.machine import Machine
 from tools.arithmetic.objects import PORTS, port, wrappers
@@ -40,7 +41,7 @@ def main(only: str, ports: str) -> None:
     if "faults" in chosen:
         failed |= not _faults()
     if "helpers" in chosen:
-        failed |= False in list(map(_helper, HELPERS))
+        failed |= False in list(map(_helper, (*HELPERS, *prague.HELPERS)))
     if "programs" in chosen:
         failed |= False in list(map(_programs, ports.split(",")))
     if "exhaustive" in chosen:

@@ -87,7 +87,8 @@ def _path(result: Any, rate: Any, rtt: Any, gain: Any) -> Any:
     return result * 1000 * (1 << 32) < exact + 1000 * (1 << 32)
 
 
-def _pace(result: Any, rate: Any, mss: Any) -> Any:
+def pace(result: Any, rate: Any, mss: Any) -> Any:
+    """The result is the rate in bytes per second, rounded down by less than two."""
     off = rate * mss * 1_000_000 - result * (1 << 32)
     return z3.And(off >= 0, off < (1 << 32) + (1 << 12) * 1_000_000)
 
@@ -218,7 +219,7 @@ HELPERS = (
         name="a_pace",
         arguments={"rate_q32": (0, (1 << 40) - 1), "mss": (0, 65535)},
         error="2 bytes per second too little",
-        claim=_pace,
+        claim=pace,
     ),
     Helper(
         file="bbr3",

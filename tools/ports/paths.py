@@ -54,6 +54,7 @@ OTHERS: Mapping[str, Mapping[str, int]] = {
     "fhstcp": {"c": 20_000, "eta_floor": 0},
     "ghstcp": {"original": 1, "sigma_round": 1},
     "htcp": {"rtt_scaling": 0, "delta_l": 500},
+    "prague": {"rtt_independent": 0, "alpha": 500_000, "ect0": 1},
     "scalable": {"a": 20_000, "b": 250_000},
     "synctcp": {"always": 1, "tie_rises": 1},
 }

@@ -8,7 +8,7 @@ use crate::fields::{
     ADVERTISED_MSS, BYTES_ACKED, CLOCK, CWND, CWND_CLAMP, DELIVERED, DELIVERED_AT, DELIVERED_MARKED,
     ECN_FLAGS, HAS_STAMP, HAS_USEC_STAMPS, HIGH_SEQ, IS_CWND_LIMITED, LAST_SENT, LEAST_RTT, LEAST_RTT_AT,
     LOST, MAX_PACING_RATE, MAX_PACKETS_OUT, MSS, MSTAMP, PACING_RATE, PACING_SHIFT, PACING_STATUS,
-    PACKETS_OUT, PRIOR_CWND, SND_NXT, SND_UNA, SRTT, SSTHRESH, STAMP, STAMP_ECHO, STATE,
+    PACKETS_OUT, PRIOR_CWND, SND_NXT, SND_UNA, SRTT, SSTHRESH, STAMP, STAMP_ECHO, STATE, TOS,
 };
 use crate::kernel::HZ;
 use crate::program::Operation;
@@ -34,6 +34,11 @@ const PROCESSED: u64 = 1;
 const MARKED: u64 = 4;
 /// The controller wants ECN, and exact echoes of marks.
 pub(crate) const NEEDS_ECN: u32 = 2;
+/// What the kernel notes of a connection with classic and with accurate feedback on marks; in both it sends data with ECT(0),
+/// whatever the network makes of it.
+const CLASSIC: u64 = 1;
+const ACCURATE: u64 = 16;
+const ECT_0: u64 = 2;
 /// The kernel paces the socket.
 const PACED: u64 = 1;
 
@@ -45,6 +50,9 @@ pub(crate) struct BpfController {
     /// Whether the program moves the window by `cong_control`.
     has_control: bool,
     needs: Needs,
+    is_accurate: bool,
+    /// Whether the window could have grown with the last acknowledgement, because the sender used it.
+    is_limited: bool,
     delivered: f64,
     marked: f64,
     lost: f64,
@@ -61,6 +69,8 @@ impl BpfController {
             is_attached: false,
             has_control,
             needs,
+            is_accurate: false,
+            is_limited: false,
             delivered,
             marked,
             lost,
@@ -96,7 +106,11 @@ impl BpfController {
     /// What a kernel does when a connection is established.
     fn attach(&mut self) -> Result<(), Error> {
         self.is_attached = true;
-        let ecn = u64::from(self.needs.exact_echo);
+        let (feedback, codepoint) = match (self.is_accurate, self.needs.exact_echo) {
+            (true, _) => (ACCURATE, ECT_0),
+            (false, true) => (CLASSIC, ECT_0),
+            (false, false) => (0, 0),
+        };
         self.socket.set_fields([
             (STATE, 1),
             (CWND_CLAMP, u32::MAX.into()),
@@ -107,7 +121,8 @@ impl BpfController {
             (PACING_SHIFT, 10),
             (HAS_STAMP, 1),
             (HAS_USEC_STAMPS, 1),
-            (ECN_FLAGS, ecn),
+            (ECN_FLAGS, feedback),
+            (TOS, codepoint),
         ]);
         self.socket.init()
     }
@@ -137,8 +152,9 @@ impl BpfController {
             (LAST_SENT, now * HZ / 1_000_000),
             (STAMP_ECHO, sent),
             (STAMP, sent.wrapping_add(micros(ack.one_way))),
-            (IS_CWND_LIMITED, 0),
+            (IS_CWND_LIMITED, u64::from(self.is_limited)),
         ]);
+        self.is_limited = false;
     }
 
     /// The operations of every acknowledgement, in the order of the kernel.
@@ -165,6 +181,7 @@ impl BpfController {
 
     fn grow(&mut self, window: &mut Window, ack: &AckEvent) {
         if self.has_control {
+            self.is_limited = true;
             return;
         }
         self.with(window, ack.now, |this| {
@@ -215,6 +232,11 @@ fn micros(span: Span) -> u64 {
 }
 
 impl Controller for BpfController {
+    /// The connection says so when it is established, before anything is sent.
+    fn on_ecn_feedback(&mut self, accurate: bool) {
+        self.is_accurate = accurate;
+    }
+
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         self.with(window, ack.now, |this| this.acknowledge(ack));
         if self.has_control {
@@ -232,6 +254,10 @@ impl Controller for BpfController {
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
         let state = if event.cause == Cause::Mark { REDUCED } else { RECOVERY };
+        if state == REDUCED {
+            // The kernel has counted the mark before; how many there were comes with the acknowledgement.
+            self.socket.set_field(DELIVERED_MARKED, self.marked as u64 + 1);
+        }
         self.reduce(window, event, state);
         // The kernel takes the window down to the threshold during the recovery, unless the program moves it.
         if !self.has_control {

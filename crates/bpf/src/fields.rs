@@ -55,6 +55,7 @@ fields! { Socket, OF_SOCKET, WITH_OWN_WORD:
     MAX_PACING_RATE = "sock" "sk_max_pacing_rate" 64;
     PACING_STATUS = "sock" "sk_pacing_status" 32;
     PACING_SHIFT = "sock" "sk_pacing_shift" 8;
+    TOS = "inet_sock" "tos" 8;
     CA_STATE = "inet_connection_sock" "icsk_ca_state" 5;
     MSTAMP = "tcp_sock" "tcp_mstamp" 64;
     CLOCK = "tcp_sock" "tcp_clock_cache" 64;
@@ -134,13 +135,20 @@ fn all() -> impl Iterator<Item = Field> {
     [OF_SOCKET, OF_ACK_SAMPLE, OF_RATE_SAMPLE].into_iter().flatten().copied()
 }
 
+/// The structure of the kernel that a structure of an object describes: what follows three underscores is a name of the
+/// object, as for a loader.
+fn of_kernel(name: &str) -> &str {
+    name.split_once("___").map_or(name, |(structure, _)| structure)
+}
+
 /// The place of an access; a field is known by the last of the kernel's structures that it is in.
 pub(crate) fn place(access: &Access<'_>, of_type: &str) -> Place {
+    let of_type = of_kernel(of_type);
     let is_known = |name: &str| NESTED.contains(&name) || all().any(|field| field.of == name);
-    let Some(last) = access.steps.iter().rposition(|(structure, _)| is_known(structure)) else {
+    let Some(last) = access.steps.iter().rposition(|(structure, _)| is_known(of_kernel(structure))) else {
         return if is_known(of_type) { Place::Beginning } else { Place::Foreign };
     };
-    let structure = access.steps[last].0;
+    let structure = of_kernel(access.steps[last].0);
     let names: Vec<&str> = access.steps[last..].iter().map(|(_, name)| *name).collect();
     let name = names.iter().copied().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(".");
     match all().find(|field| field.of == structure && field.name == name) {
@@ -170,4 +178,16 @@ pub(crate) fn recorded(name: &str) -> Option<Field> {
 /// The field of a socket with that name, without the structure.
 pub(crate) fn named(name: &str) -> Option<Field> {
     OF_SOCKET.iter().copied().find(|field| field.name.rsplit('.').next() == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_three_underscores_is_a_name_of_the_object() {
+        let access = |structure| Access { steps: vec![(structure, "tos")], inside: 0 };
+        assert_eq!(place(&access("inet_sock___mine"), "inet_sock___mine"), Place::Field(TOS, 0));
+        assert_eq!(place(&access("inet_sock__mine"), "inet_sock__mine"), Place::Foreign);
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bounds::{MOST_BYTES, MOST_MAPS, MOST_MISSING, at_most};
-use crate::btf::{Btf, Member, word};
+use crate::btf::{Btf, Member};
 use crate::code::{Target, Word, decode};
 use crate::elf::{Elf, Reference, Variable};
 use crate::error::Error;
@@ -337,16 +337,12 @@ impl<'a> Loader<'a> {
     /// The operations of controllers, by the names of the controllers.
     fn tables(&self, entries: &[TableEntry]) -> Result<BTreeMap<String, Table>, Error> {
         let members = members(&self.btf);
-        let flags = members.iter().find(|member| member.name == "flags");
         // The first member at each place.
         let places: BTreeMap<usize, &Member<'_>> =
             members.iter().rev().map(|member| (member.byte, member)).collect();
         let mut tables = BTreeMap::new();
-        for TableEntry { controller, section, begin, size, .. } in entries {
-            let bytes = self.elf.section(section).unwrap_or_default();
-            let table = bytes.get(*begin..begin.saturating_add(*size)).ok_or_else(damaged)?;
-            let flags = flags.map_or(Some(0), |member| word(table, member.byte)).ok_or_else(damaged)?;
-            let mut found = Table { flags, ..Table::default() };
+        for TableEntry { controller, flags, section, begin, size, .. } in entries {
+            let mut found = Table { flags: *flags, ..Table::default() };
             let references = self.elf.references(section)?;
             for reference in references.iter().filter(|one| (*begin..begin + size).contains(&one.at)) {
                 let member = places.get(&(reference.at - begin)).ok_or_else(damaged)?;

@@ -1,7 +1,7 @@
 //! The tables of operations of an object (`struct tcp_congestion_ops`): where they are, and the controllers' names.
 
 use crate::bounds::{MOST_CONTROLLERS, at_most};
-use crate::btf::{Btf, Member};
+use crate::btf::{Btf, Member, word};
 use crate::elf::Elf;
 use crate::error::Error;
 
@@ -19,6 +19,10 @@ pub struct TableEntry {
     pub variable: String,
     /// Where in the table the name is, bytes.
     pub name_at: usize,
+    /// Its flags.
+    pub flags: u32,
+    /// Where in the table they are, in four bytes, if it has any.
+    pub flags_at: Option<usize>,
     /// Its section, and where it is there.
     pub(crate) section: &'static str,
     pub(crate) begin: usize,
@@ -49,6 +53,7 @@ pub(crate) fn members<'a, 'b>(btf: &'b Btf<'a>) -> &'b [Member<'a>] {
 pub(crate) fn listed(elf: &Elf<'_>, btf: &Btf<'_>) -> Result<Vec<TableEntry>, Error> {
     let none = || Error::new("the object has no table of operations (struct tcp_congestion_ops)");
     let name = members(btf).iter().find(|member| member.name == "name").ok_or_else(none)?;
+    let flags_at = members(btf).iter().find(|member| member.name == "flags").map(|member| member.byte);
     let mut found = Vec::new();
     for section in SECTIONS {
         let bytes = elf.section(section).unwrap_or_default();
@@ -56,9 +61,19 @@ pub(crate) fn listed(elf: &Elf<'_>, btf: &Btf<'_>) -> Result<Vec<TableEntry>, Er
             let table = bytes.get(begin..begin.saturating_add(size));
             let text = table.and_then(|table| table.get(name.byte..name.byte + NAME_BYTES));
             let text = text.ok_or_else(damaged)?.split(|byte| *byte == 0).next().unwrap_or_default();
+            let flags = flags_at.map_or(Some(0), |at| word(table?, at)).ok_or_else(damaged)?;
             let (controller, variable) = (String::from_utf8_lossy(text).into_owned(), variable.to_owned());
             at_most(MOST_CONTROLLERS, found.len() + 1, "or more tables of operations")?;
-            found.push(TableEntry { controller, variable, name_at: name.byte, section, begin, size });
+            found.push(TableEntry {
+                controller,
+                variable,
+                name_at: name.byte,
+                flags,
+                flags_at,
+                section,
+                begin,
+                size,
+            });
         }
     }
     if found.is_empty() { Err(none()) } else { Ok(found) }

@@ -27,7 +27,9 @@
 
 enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
 enum { PACING_NONE, PACING_NEEDED };
-enum { NON_RESTRICTED = 1 };
+// Flags of a controller. Of one that asks for accurate feedback the loader keeps the first alone where the kernel does not know
+// the others, as in Linux 6.12.
+enum { NON_RESTRICTED = 1, NEEDS_ECN = 2, NEEDS_ACCECN = 4, ECT_1_NEGOTIATION = 8, NO_FALLBACK_RFC3168 = 16 };
 #define NO_LIMIT (~0UL)
 #include "tables.h"
 
@@ -79,6 +81,8 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 	u8 tcp_usec_ts : 1;
 	struct tcp_options_received rx_opt;
+	u32 delivered_ce;
+	u8 ecn_flags;
 };
 
 struct ack_sample {

@@ -133,6 +133,9 @@ fn install_one(
     steps.step(what, || {
         store.write(&record)?;
         let mut loaded = load::load(install)?;
+        if load::wants_accurate_feedback(install) {
+            warn(loaded.feedback(name));
+        }
         if let Some(name) = options {
             match name {
                 Some(name) => loaded.attach_options(Cgroup::open(Some(name))?)?,

@@ -22,6 +22,9 @@ use crate::ports::{capabilities, cgroup, congestion};
 /// The largest train of the eBPF port of FHSTCP, `TRAIN_BYTES`.
 const TRAIN: Bytes = Bytes(64_000);
 
+/// The parameter of a port that is an L4S sender with ECT(0), too.
+const CODEPOINT: &str = "ect0";
+
 /// Loaded eBPF ports, which are removed when this is dropped.
 #[derive(Debug, Default)]
 pub struct TemporaryPorts {
@@ -52,7 +55,13 @@ pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
             Some(own) => BpfMaker::of(&*own.maker).map(|maker| from_object(maker, flow)),
             None => port(flow),
         };
-        let Some(install) = needed.transpose()? else { continue };
+        let Some(mut install) = needed.transpose()? else { continue };
+        // The kernel sends no data with ECT(1); the network of the engine `linux` makes ECT(1) of the ECT(0) of such a flow.
+        if flow.ect1
+            && let Some(counts) = install.values.get_mut(CODEPOINT)
+        {
+            *counts = 1;
+        }
         let mut loaded = load(&install)?;
         if has_options(&install.elf) {
             loaded.attach_options(cgroup::of_this_process()?)?;

@@ -16,6 +16,7 @@ use libbpf_rs::{
 };
 
 use super::install_spec::ResolvedInstall;
+use super::probe;
 use crate::error::{Context, Error, Result};
 use crate::sys;
 
@@ -25,6 +26,9 @@ const DATA: &str = ".data";
 const CONSTANTS: &str = ".rodata";
 /// The kernel registers a table with this flag by a link (`linux/bpf.h`).
 const BPF_F_LINK: u32 = 1 << 13;
+/// Flags of a controller (`net/tcp.h`): every user may choose it; it asks for accurate feedback on marks.
+const NON_RESTRICTED: u32 = 1;
+const NEEDS_ACCURATE_FEEDBACK: u32 = 4;
 /// The number of final lines of the verifier's log that explain a rejection.
 const LINES_SHOWN: usize = 12;
 
@@ -36,6 +40,11 @@ pub fn has_options(elf: &[u8]) -> bool {
     fairhaul_ports::has_section(elf, "sockops")
 }
 
+/// Whether a controller asks for accurate feedback on marks (AccECN).
+pub fn wants_accurate_feedback(install: &ResolvedInstall) -> bool {
+    install.note.table.flags & NEEDS_ACCURATE_FEEDBACK != 0
+}
+
 /// A registered eBPF port, which is removed when this is dropped, unless it was pinned.
 #[derive(Debug)]
 pub struct Loaded {
@@ -43,6 +52,8 @@ pub struct Loaded {
     link: Link,
     /// Of the program that writes and reads options, while it is attached to a cgroup.
     options: Option<Link>,
+    /// Whether the kernel does not give it the accurate feedback on marks that it asks for.
+    pub lacks_feedback: bool,
 }
 
 /// Has the kernel count how long programs run, until the result is dropped.
@@ -50,13 +61,25 @@ pub fn count_program_time() -> Result<OwnedFd> {
     Ok(sys::count_program_time()?)
 }
 
-/// Loads an eBPF port and registers it with the kernel.
+/// Loads an eBPF port and registers it with the kernel: one that asks for accurate feedback on marks without it, where the
+/// kernel gives controllers none.
 pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
+    if !wants_accurate_feedback(install) {
+        return load_with(install, None);
+    }
+    load_with(install, None).or_else(|_| {
+        let loaded = load_with(install, Some(NON_RESTRICTED))?;
+        Ok(Loaded { lacks_feedback: true, ..loaded })
+    })
+}
+
+/// Loads it with its own flags, or with others.
+fn load_with(install: &ResolvedInstall, flags: Option<u32>) -> Result<Loaded> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, append_log)));
     log();
     let explained = |error: libbpf_rs::Error| explain(&install.name, &error);
     let mut open = ObjectBuilder::default().open_memory(&install.elf).map_err(explained)?;
-    name_table(&mut open, &install.note.table, &install.name)?;
+    name_table(&mut open, &install.note.table, &install.name, flags)?;
     fill(&mut open, &install.note.parameters, &install.values)?;
     let mut object = open.load().map_err(explained)?;
     let mut table = object
@@ -64,7 +87,7 @@ pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
         .find(|map| map.name() == install.note.table.variable.as_str())
         .ok_or_else(|| Error::refused("the object has no struct_ops table"))?;
     let link = table.attach_struct_ops().map_err(explained)?;
-    Ok(Loaded { object, link, options: None })
+    Ok(Loaded { object, link, options: None, lacks_feedback: false })
 }
 
 impl Loaded {
@@ -77,6 +100,22 @@ impl Loaded {
             self.options = Some(program.attach_cgroup(cgroup.as_fd().as_raw_fd()).map_err(io::Error::other)?);
         }
         Ok(())
+    }
+
+    /// What a controller that asks for accurate feedback on marks is in this kernel, as a sentence.
+    pub fn feedback(&self, name: &str) -> String {
+        if self.lacks_feedback {
+            return format!(
+                "Linux {} gives controllers no accurate feedback on marks (AccECN), as Linux 7.2 does: every connection of \
+                 {name} is Reno, and none sends ECT(1)",
+                probe::release()
+            );
+        }
+        format!(
+            "a connection of {name} answers marks in proportion only if the other host agrees to accurate feedback \
+             (net.ipv4.tcp_ecn = 3 there) and its data leave with ECT(1), which Linux up to 7.3 does not set; otherwise it \
+             is Reno. In a network whose queues take ECT(0) for L4S: --set ect0=on"
+        )
     }
 
     /// How long its programs have run while [`count_program_time`] was in effect.
@@ -108,9 +147,9 @@ pub fn hidden_name() -> String {
     format!("{PREFIX}{:x}_{:x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Writes the name into the table of operations, has the kernel register it by a link, which can be pinned, and leaves
+/// Writes the name, and other flags, into the table of operations, has the kernel register it by a link, which can be pinned, and leaves
 /// other tables of the object alone.
-fn name_table(open: &mut OpenObject, table: &TableEntry, name: &str) -> Result<()> {
+fn name_table(open: &mut OpenObject, table: &TableEntry, name: &str, flags: Option<u32>) -> Result<()> {
     let mut is_there = false;
     for mut map in open.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
         if map.name() != table.variable.as_str() {
@@ -119,10 +158,16 @@ fn name_table(open: &mut OpenObject, table: &TableEntry, name: &str) -> Result<(
         }
         map.set_map_flags(BPF_F_LINK).when("the table of the object")?;
         let place = table.name_at..table.name_at + NAME_BYTES;
-        if let Some(room) = map.initial_value_mut().and_then(|value| value.get_mut(place)) {
+        let Some(value) = map.initial_value_mut() else { continue };
+        if let Some(room) = value.get_mut(place) {
             room.fill(0);
             room[..name.len()].copy_from_slice(name.as_bytes());
             is_there = true;
+        }
+        if let Some((flags, at)) = flags.zip(table.flags_at)
+            && let Some(room) = value.get_mut(at..at + 4)
+        {
+            room.copy_from_slice(&flags.to_ne_bytes());
         }
     }
     if is_there {

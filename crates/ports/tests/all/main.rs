@@ -3,6 +3,7 @@
 mod bbr3;
 mod common;
 mod damage;
+mod prague;
 mod random;
 mod ranges;
 mod same;

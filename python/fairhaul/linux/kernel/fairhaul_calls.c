@@ -32,6 +32,7 @@ u64 fairhaul_recorded_call(struct bpf_prog *prog, u64 *arguments);
 	FIELD("sock.sk_max_pacing_rate", SK(tp).sk_max_pacing_rate)			\
 	FIELD("sock.sk_pacing_status", SK(tp).sk_pacing_status)			\
 	FIELD("sock.sk_pacing_shift", SK(tp).sk_pacing_shift)				\
+	FIELD("inet_sock.tos", tp->inet_conn.icsk_inet.tos)				\
 	FIELD("inet_connection_sock.icsk_ca_state", tp->inet_conn.icsk_ca_state)	\
 	FIELD("tcp_sock.tcp_mstamp", tp->tcp_mstamp)					\
 	FIELD("tcp_sock.tcp_clock_cache", tp->tcp_clock_cache)				\
