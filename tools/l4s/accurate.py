@@ -50,7 +50,7 @@ class Feedback:
     marked: float
     """The share of data packets that arrived with CE."""
     ace_off: int | None
-    """The bits of the last acknowledgement, less those that the marks give, modulo 8."""
+    """The bits of the last acknowledgement, less what the marks add to them, modulo 8."""
     option_off: int | None
     """The CE counter of the last option, less the payload that had arrived with CE."""
     acks: float

@@ -5,7 +5,7 @@ The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dr
 next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack` (runs `from-to`,
 `to` not included), `ecn` (the codepoint of a data packet at that place: `Not-ECT`, `ECT(0)`,
 `ECT(1)` or `CE`), the flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's
-`cwnd_packets` and `srtt_s`. Of a connection that has asked for accurate feedback (RFC 9768) the
+`cwnd_packets` and `srtt_s`. Of a connection that has requested accurate feedback (RFC 9768) the
 flags are `ace`, a number of three bits, and `accecn` has the counters of the option: bytes with
 ECT(0), CE and ECT(1), with `-` for one that is missing. Data packets have both in `linux` alone.
 

@@ -43,7 +43,7 @@ impl PacketTracer {
         }
     }
 
-    /// A packet leaves its host; `is_accurate`: its connection has asked for accurate feedback.
+    /// A packet leaves its host; `is_accurate`: its connection has requested accurate feedback.
     pub fn sent(&mut self, slot: u32, travel: &Travel, packet: &[u8], is_accurate: bool) {
         // Without room for a row, nothing has to be known about later packets.
         if travel.flow != self.recorder.flow() || self.recorder.is_full() {
