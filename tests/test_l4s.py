@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import pytest
 
 import fairhaul
 from fairhaul import ScenarioError
 from fairhaul.measures.measures import measure
 from tests.linux_program import needs_linux
-from tools.l4s import SCENARIOS, cells, plan
+from tools.l4s import SCENARIOS, accurate, cells, dual_queue, plan
 from tools.l4s.kernel import both
 
 SHORT = {"duration": "60 s", "warmup": "20 s"}
@@ -74,6 +76,62 @@ def test_cake_shares_by_hosts() -> None:
     alone, *busy = (row["goodput_bps"] / 1e6 for row in measure(record)["flows"])
     assert alone == pytest.approx(4.8, rel=0.08)
     assert sum(busy) == pytest.approx(4.8, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("name", "codes", "has_option"),
+    [("dctcp, ECT(1)", (7, 2), True), ("option never", (7, 2), False), ("sets ect", (7, 4), True)],
+)
+def test_the_last_bits_and_counters_are_the_sum_of_the_marks(
+    name: str, codes: tuple[int, int], has_option: bool
+) -> None:
+    found = accurate.feedback(name, "sim")
+    assert (found.request, found.answer) == codes
+    assert (found.marked > 0.01) == (name != "sets ect")
+    assert (found.capable > 0.99) == (name != "sets ect")
+    assert found.ace_off == 0
+    assert found.option_off == (0 if has_option else None)
+
+
+def test_what_the_trace_of_a_kernel_says_of_marks_is_read() -> None:
+    """A request, its answer, two packets of 1436 B of payload, one with CE, and what is said."""
+    columns = ("what", "opens", "ecn", "bytes", "ace", "accecn")
+    rows = [
+        ("sent", True, "Not-ECT", 60, 7.0, ""),
+        ("ack_sent", True, "Not-ECT", 72, 2.0, "1 0 1"),
+        ("sent", False, "ECT(0)", 1500, 5.0, "1 0 1"),
+        ("sent", False, "ECT(0)", 1500, 5.0, "1 0 1"),
+        ("received", False, "ECT(0)", 1500, 5.0, "1 0 1"),
+        ("received", False, "CE", 1500, 5.0, "1 0 1"),
+        ("ack_sent", False, "ECT(0)", 64, 7.0, "1437 1440 -"),
+    ]
+    found = accurate.read(pl.DataFrame(rows, schema=columns, orient="row"), "linux")
+    assert found == accurate.Feedback(
+        request=7,
+        answer=2,
+        capable=1.0,
+        marked=0.5,
+        ace_off=1,
+        option_off=4,
+        acks=0.5,
+        options=1.0,
+    )
+    assert accurate.far(found, replace(found, ace_off=0, acks=0.6)) == ["ace_off", "acks"]
+
+
+def test_means_agree_within_a_share_or_within_what_chance_does() -> None:
+    means = dict.fromkeys(dual_queue.TOLERANCE, 10.0)
+    deviations = dict.fromkeys(dual_queue.TOLERANCE, 0.01)
+
+    def far(**changed: float) -> list[str]:
+        ours = dual_queue.Figures(means=means, deviations=deviations)
+        theirs = dual_queue.Figures(
+            means={**means, **changed}, deviations={**deviations, "first_ms": 0.5}
+        )
+        return dual_queue.Beside(name="a cell", simulated=ours, linux=theirs).far()
+
+    assert far(first_mbps=10.9, first_ms=11.4) == []
+    assert far(first_mbps=11.3, second_ms=10.7) == ["first_mbps", "second_ms"]
 
 
 @needs_linux

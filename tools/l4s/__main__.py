@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from tools.l4s import cells, plan
+from fairhaul.linux.run import chosen, using
+from tools.l4s import accurate, cells, dual_queue, plan
 from tools.l4s.kernel import QUEUES, both
 
 
@@ -24,12 +25,51 @@ def published() -> None:
 
 
 @main.command()
-def kernel() -> None:
-    """Print what three flows get through our queues, and through those of the kernel in Linux."""
+@click.option("--linux", "version", help="Version of a program of Linux, such as 7.2.")
+@click.option("--only", type=click.Choice(["queues", "dualpi2", "accecn"]), help="One table alone.")
+def kernel(version: str | None, only: str | None) -> None:
+    """Print what flows get through our queues, and through those of the kernel in Linux.
+
+    With a kernel of 6.18 or later, also of DualPI2 and of accurate feedback on marks.
+    """
+    with using(version):
+        facts = chosen().facts
+        tables = {
+            "queues": (True, _queues),
+            "dualpi2": ("dualpi2" in facts["qdiscs"], _dual_queue),
+            "accecn": (bool(facts["accecn"]), _accurate),
+        }
+        click.echo(f"Linux {chosen().version}")
+        for name, (is_there, show) in tables.items():
+            if only in (None, name) and is_there:
+                show()
+            elif only == name:
+                raise click.UsageError(f"Linux {chosen().version} has no {name}")
+
+
+def _queues() -> None:
     for name in QUEUES:
         ours, theirs = both(name)
         click.echo(f"{name:10} {ours.text()}")
         click.echo(f"{'':10} {theirs.text()} (Linux)")
+
+
+def _dual_queue() -> None:
+    for name in dual_queue.CELLS:
+        cell = dual_queue.beside(name)
+        click.echo(f"{name:26} {cell.simulated.text()}")
+        click.echo(f"{'':26} {cell.linux.text()} (Linux){_beyond(cell.far())}")
+
+
+def _accurate() -> None:
+    for name in accurate.CELLS:
+        ours, theirs = accurate.beside(name)
+        click.echo(f"{name:15} {ours.text()}")
+        click.echo(f"{'':15} {theirs.text()} (Linux){_beyond(accurate.far(ours, theirs))}")
+
+
+def _beyond(names: list[str]) -> str:
+    return f"  beyond: {', '.join(names)}" if names else ""
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 use fairhaul_experiment::{PacketRow, PacketWhat};
 use fairhaul_units::{Ack, Data, Time};
 
-/// A data packet, or the request that opens connection `serial`.
+/// A data packet, or the request that opens connection `serial`; `ace`: the code of the request, where it asks for accurate
+/// feedback.
 #[inline(never)]
-pub fn data_row(serial: u32, what: PacketWhat, data: &Data, now: Time) -> PacketRow {
+pub fn data_row(serial: u32, what: PacketWhat, data: &Data, now: Time, ace: Option<u8>) -> PacketRow {
     PacketRow {
         t_s: now.as_secs(),
         what,
@@ -17,6 +18,8 @@ pub fn data_row(serial: u32, what: PacketWhat, data: &Data, now: Time) -> Packet
         ecn: data.ecn,
         cwr: data.cwr,
         ece: false,
+        ace: ace.filter(|_| data.opens()),
+        counters: None,
         blocks: Vec::new(),
         cwnd_packets: f64::NAN,
         srtt_s: f64::NAN,
@@ -24,8 +27,14 @@ pub fn data_row(serial: u32, what: PacketWhat, data: &Data, now: Time) -> Packet
 }
 
 /// An acknowledgement of connection `serial`; `sender`: window and smoothed round-trip time after it, where the sender has
-/// taken it.
-pub fn ack_row(serial: u32, what: PacketWhat, ack: &Ack, now: Time, sender: Option<(f64, f64)>) -> PacketRow {
+/// taken it; `answer`: the code of the answer to a request for accurate feedback.
+pub fn ack_row(
+    serial: u32,
+    what: PacketWhat,
+    ack: &Ack,
+    now: Time,
+    (sender, answer): (Option<(f64, f64)>, Option<u8>),
+) -> PacketRow {
     let (cwnd_packets, srtt_s) = sender.unwrap_or((f64::NAN, f64::NAN));
     PacketRow {
         t_s: now.as_secs(),
@@ -38,6 +47,8 @@ pub fn ack_row(serial: u32, what: PacketWhat, ack: &Ack, now: Time, sender: Opti
         ecn: ack.ecn,
         cwr: false,
         ece: ack.ece,
+        ace: if ack.opens { answer } else { ack.accurate.ace() },
+        counters: ack.counters(),
         blocks: ack
             .sacked()
             .iter()

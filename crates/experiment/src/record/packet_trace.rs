@@ -1,7 +1,7 @@
 //! The packet trace of one flow: what its hosts send and receive, and what is dropped between them. An engine gathers the
 //! rows with a [`PacketRecorder`].
 
-use fairhaul_units::{Ecn, Time};
+use fairhaul_units::{Ecn, EcnCounters, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::record::outlet::Outlet;
@@ -79,6 +79,11 @@ pub struct PacketRow {
     pub cwr: bool,
     /// Whether it echoes a mark.
     pub ece: bool,
+    /// The bits AE, CWR and ECE of an acknowledgement, or of a packet that opens the connection, as a number, if accurate
+    /// feedback was requested [RFC 9768].
+    pub ace: Option<u8>,
+    /// The counters of its AccECN option.
+    pub counters: Option<EcnCounters>,
     /// Runs of packets that an acknowledgement reports: the first, and the first after it.
     pub blocks: Vec<(u64, u64)>,
     /// The sender's window after an acknowledgement, packets; else not a number.
@@ -157,14 +162,18 @@ struct Numbers(
     Vec<(u64, u64)>,
     #[serde(with = "json::maybe")] f64,
     #[serde(with = "json::maybe")] f64,
+    Option<u8>,
+    Option<[Option<u32>; 3]>,
 );
 
 impl From<PacketRow> for Numbers {
     fn from(row: PacketRow) -> Numbers {
         let flags = [row.opens, row.retransmitted, row.cwr, row.ece];
         let flags = flags.iter().rev().fold(0, |sum, flag| sum << 1 | u8::from(*flag));
-        let PacketRow { t_s, what, connection, number, size, ecn, blocks, cwnd_packets, srtt_s, .. } = row;
-        Numbers(t_s, what as u8, connection, number, size, flags, ecn as u8, blocks, cwnd_packets, srtt_s)
+        let PacketRow { t_s, connection, number, size, ecn, blocks, cwnd_packets, srtt_s, ace, .. } = row;
+        let counters = row.counters.map(|EcnCounters { ect0, ce, ect1 }| [ect0, ce, ect1]);
+        let (what, ecn) = (row.what as u8, ecn as u8);
+        Numbers(t_s, what, connection, number, size, flags, ecn, blocks, cwnd_packets, srtt_s, ace, counters)
     }
 }
 
@@ -172,7 +181,20 @@ impl TryFrom<Numbers> for PacketRow {
     type Error = String;
 
     fn try_from(numbers: Numbers) -> Result<PacketRow, String> {
-        let Numbers(t_s, what, connection, number, size, flags, ecn, blocks, cwnd_packets, srtt_s) = numbers;
+        let Numbers(
+            t_s,
+            what,
+            connection,
+            number,
+            size,
+            flags,
+            ecn,
+            blocks,
+            cwnd_packets,
+            srtt_s,
+            ace,
+            counters,
+        ) = numbers;
         let what = PacketWhat::ALL.get(usize::from(what));
         let ecn =
             [Ecn::NotCapable, Ecn::Capable, Ecn::Marked, Ecn::CapableL4s].get(usize::from(ecn)).copied();
@@ -188,6 +210,8 @@ impl TryFrom<Numbers> for PacketRow {
             ecn: ecn.ok_or("a row of the trace has an unknown codepoint")?,
             cwr: flag(2),
             ece: flag(3),
+            ace,
+            counters: counters.map(|[ect0, ce, ect1]| EcnCounters { ect0, ce, ect1 }),
             blocks,
             cwnd_packets,
             srtt_s,
@@ -232,6 +256,8 @@ mod tests {
             ecn: Ecn::Marked,
             cwr: false,
             ece: true,
+            ace: Some(6),
+            counters: Some(EcnCounters { ect0: Some(1), ce: Some(1448), ect1: None }),
             blocks: vec![(7, 9), (11, 12)],
             cwnd_packets: 10.5,
             srtt_s: f64::NAN,
@@ -275,7 +301,7 @@ mod tests {
 
     #[test]
     fn an_event_that_is_none_is_an_error() {
-        let text = r#"{"rows":[[0.0,6,0,0,40,0,0,[],null,null]],"full":false}"#;
+        let text = r#"{"rows":[[0.0,6,0,0,40,0,0,[],null,null,null,null]],"full":false}"#;
         let error = serde_json::from_str::<PacketTrace>(text).unwrap_err();
         assert!(error.to_string().contains("unknown event"), "{error}");
     }

@@ -57,11 +57,16 @@ pub fn tables(scenario: &Scenario, record: &Record) -> impl Iterator<Item = Tabl
 /// The codepoints as [RFC 3168, 5] prints them, in the order of `Ecn`.
 const ECN: [&str; 4] = ["Not-ECT", "ECT(0)", "CE", "ECT(1)"];
 
-/// The packet trace of a flow; `sack` reads as `from-to from-to`, where `to` is the first packet after a run.
+/// The packet trace of a flow; `sack` reads as `from-to from-to`, where `to` is the first packet after a run, and `accecn` as
+/// the counters of bytes with ECT(0), CE and ECT(1), with `-` for one that is missing.
 pub fn packet_table(rows: &[PacketRow]) -> Table {
     let runs = |row: &PacketRow| {
         let runs: Vec<String> = row.blocks.iter().map(|(from, to)| format!("{from}-{to}")).collect();
         runs.join(" ")
+    };
+    let counters = |row: &PacketRow| {
+        let written = |counter: Option<u32>| counter.map_or("-".into(), |bytes| bytes.to_string());
+        row.counters.map_or(String::new(), |all| [all.ect0, all.ce, all.ect1].map(written).join(" "))
     };
     Columns::new()
         .real("t_s", rows.iter().map(|row| row.t_s))
@@ -74,6 +79,8 @@ pub fn packet_table(rows: &[PacketRow]) -> Table {
         .words("ecn", ECN, rows.iter().map(|row| row.ecn as usize))
         .flag("cwr", rows.iter().map(|row| row.cwr))
         .flag("ece", rows.iter().map(|row| row.ece))
+        .maybe("ace", rows.iter().map(|row| row.ace.map_or(f64::NAN, f64::from)))
+        .text("accecn", rows.iter().map(counters))
         .text("sack", rows.iter().map(runs))
         .maybe("cwnd_packets", rows.iter().map(|row| row.cwnd_packets))
         .maybe("srtt_s", rows.iter().map(|row| row.srtt_s))

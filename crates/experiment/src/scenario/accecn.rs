@@ -102,6 +102,11 @@ impl Middlebox {
         codes::codepoint(self.answer()).is_some_and(|arrived| codes::is_mangled(NOT_ECT, arrived))
     }
 
+    /// The codes of the three bits of a request for accurate feedback, as it leaves its host, and of the answer.
+    pub fn codes(self) -> (u8, u8) {
+        (codes::of_request(EcnFeedback::Accurate), self.answer())
+    }
+
     /// The code of the answer to a request for accurate feedback.
     fn answer(self) -> u8 {
         let request = match self {

@@ -114,10 +114,15 @@ impl Segment {
     }
 }
 
-/// Marks a packet that can be marked, and updates its checksum [RFC 1624, equation 3].
+/// Marks a packet that can be marked.
 pub fn mark(packet: &mut [u8]) {
+    set_codepoint(packet, Ecn::Marked);
+}
+
+/// Gives a packet a codepoint, and updates its checksum [RFC 1624, equation 3].
+pub fn set_codepoint(packet: &mut [u8], ecn: Ecn) {
     let (Some(old), Some(sum)) = (word(packet, 0), word(packet, 10)) else { return };
-    let new = old | 3;
+    let new = old & !3 | u16::from(ecn.bits());
     let folded = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (folded & 0xffff) + (folded >> 16);
     let folded = (folded & 0xffff) + (folded >> 16);

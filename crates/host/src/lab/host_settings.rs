@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use fairhaul_experiment::{Flow, HostPacing};
+use fairhaul_experiment::{AccEcnOption, Flow, HostPacing};
 use fairhaul_path::LinkSpec;
 use fairhaul_path::card::{Moderation, Noise, Processor};
 use fairhaul_units::{Rate, hint};
@@ -81,7 +81,8 @@ impl HostSettings {
     /// Those of the sender of a flow.
     pub fn of_sender(flow: &Flow) -> HostSettings {
         let qdisc = paced_by_queue(flow).then(|| "fq".to_owned());
-        let sends = HostSettings { burst: flow.offload, qdisc, ..HostSettings::default() };
+        let sysctls = of_feedback(flow);
+        let sends = HostSettings { burst: flow.offload, qdisc, sysctls, ..HostSettings::default() };
         let Some(host) = flow.host.as_deref() else { return sends };
         HostSettings {
             name: host.sender.as_ref().map(|sender| sender.name.clone()),
@@ -89,7 +90,7 @@ impl HostSettings {
             links: host.links(),
             sending: host.processor,
             qdisc: host.qdisc.clone().or(sends.qdisc),
-            sysctls: host.sysctls.clone(),
+            sysctls: with_own(sends.sysctls, &host.sysctls),
             tunes_send_buffers: host.tunes_send_buffer,
             ..sends
         }
@@ -97,13 +98,16 @@ impl HostSettings {
 
     /// Those of the receiver of a flow.
     pub fn of_receiver(flow: &Flow) -> HostSettings {
-        let Some(host) = flow.host.as_deref() else { return HostSettings::default() };
+        let sysctls = of_feedback(flow);
+        let Some(host) = flow.host.as_deref() else {
+            return HostSettings { sysctls, ..HostSettings::default() };
+        };
         HostSettings {
             merges: host.gro,
             moderation: host.moderation,
             noise: host.noise,
             receiving: host.processor,
-            sysctls: host.sysctls.clone(),
+            sysctls: with_own(sysctls, &host.sysctls),
             tunes_receive_buffers: host.tunes_receive_buffer,
             ..HostSettings::default()
         }
@@ -124,6 +128,24 @@ impl HostSettings {
     pub fn set_device(&self, device: &str) -> io::Result<()> {
         self.qdisc.as_deref().map_or(Ok(()), |qdisc| set_qdisc(device, qdisc))
     }
+}
+
+/// The settings of both hosts of a flow with accurate feedback on marks: what they request and accept, and when the option is
+/// sent.
+fn of_feedback(flow: &Flow) -> BTreeMap<String, String> {
+    let Some(option) = flow.accecn else { return BTreeMap::new() };
+    let option = match option {
+        AccEcnOption::Never => "0",
+        AccEcnOption::Minimum => "1",
+        AccEcnOption::Always => "2",
+    };
+    let settings = [("net.ipv4.tcp_ecn", "3"), ("net.ipv4.tcp_ecn_option", option)];
+    settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+/// Settings with those of the scenario, which come last.
+fn with_own(settings: BTreeMap<String, String>, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    settings.into_iter().chain(own.clone()).collect()
 }
 
 /// Whether the queue of its host paces a flow; a bound of the rate alone makes its socket do that.
@@ -277,6 +299,19 @@ mod tests {
             flows.iter().enumerate().map(flow).collect::<String>()
         );
         read(&text, "test", &[]).expect("it is a scenario").base.flows
+    }
+
+    /// What a host requests applies to all its connections, so other flows have other hosts.
+    #[test]
+    fn accurate_feedback_is_a_setting_of_both_hosts_that_the_scenario_may_change() {
+        let own = "host = { sysctl = { \"net.ipv4.tcp_ecn_option\" = 3 } }";
+        let accurate = "ecn = true\naccecn = true\naccecn_option = \"minimum\"";
+        let flows = flows(&["ecn = true", accurate, &format!("{accurate}\n{own}")]);
+        assert_eq!(Hosts::of(&flows).count(), 6);
+        let settings = [HostSettings::of_sender, HostSettings::of_receiver].map(|of| {
+            [0, 1, 2].map(|flow| of(&flows[flow]).sysctls.into_values().collect::<Vec<_>>().join(" "))
+        });
+        assert_eq!(settings, [["", "3 1", "3 3"]; 2]);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::path::Path;
 
-use fairhaul_experiment::{Flow, KernelRelease};
+use fairhaul_experiment::{Flow, KernelRelease, RUNS_WITH};
 use fairhaul_units::{Bytes, Parameter, Value, hint};
 
 use super::flow_controller::{KernelNames, datagrams, identity, kernel_name};
@@ -23,7 +24,12 @@ pub struct KernelLimits {
     pub buffers: Option<(Bytes, Bytes)>,
     /// Whether hosts have the settings that only the engine `linux` carries out.
     pub sets_hosts: bool,
+    /// Whether the kernel has accurate feedback on marks.
+    pub has_accurate_ecn: bool,
 }
+
+/// The setting that kernels with accurate feedback have.
+const ACCURATE: &str = "/proc/sys/net/ipv4/tcp_ecn_option";
 
 impl KernelLimits {
     /// Those of this process.
@@ -35,13 +41,33 @@ impl KernelLimits {
             loads_programs: root,
             buffers,
             sets_hosts: SimulatedPath::is_here(),
+            has_accurate_ecn: Path::new(ACCURATE).exists(),
         })
     }
 
     /// The requests of a flow that they do not allow.
     pub fn refusals(&self, flow: &Flow, kernel_names: &KernelNames) -> Vec<String> {
         let of_controller = self.controller(flow, kernel_names).err();
-        of_controller.into_iter().chain(self.buffers(flow)).chain(other_kernel(flow)).collect()
+        let of_host = self.buffers(flow).into_iter().chain(self.marks(flow)).chain(other_kernel(flow));
+        of_controller.into_iter().chain(of_host).collect()
+    }
+
+    /// Why the codepoint of a flow, or its feedback on marks, is not possible.
+    fn marks(&self, flow: &Flow) -> Option<String> {
+        let is_asked = flow.ect1 || flow.accecn.is_some();
+        if is_asked && !self.sets_hosts {
+            return Some(format!(
+                "ect1 and accecn: a flow of the lab has the kernel's feedback, which says only that there were marks; remove \
+                 these keys. This {RUNS_WITH}, of 6.18 or later for accecn"
+            ));
+        }
+        (flow.accecn.is_some() && !self.has_accurate_ecn).then(|| {
+            format!(
+                "accecn: Linux {} has no accurate feedback on marks, which is there from 6.18 on; build such a kernel (fairhaul \
+                 linux build SOURCE) and choose it with --kernel, or remove the key",
+                probe::release()
+            )
+        })
     }
 
     fn buffers(&self, flow: &Flow) -> Vec<String> {
@@ -149,13 +175,28 @@ mod tests {
     }
 
     fn refusals(more: &str) -> Vec<String> {
-        let limits = KernelLimits {
+        limits().refusals(&flow(more), &KernelNames::new())
+    }
+
+    fn limits() -> KernelLimits {
+        KernelLimits {
             controllers: vec!["reno".into(), "fh_1_0".into(), "highspeed".into()],
             loads_programs: false,
             buffers: Some((Bytes(200_000), Bytes(100_000))),
             sets_hosts: false,
-        };
-        limits.refusals(&flow(more), &KernelNames::new())
+            has_accurate_ecn: false,
+        }
+    }
+
+    #[test]
+    fn accurate_feedback_needs_the_engine_linux_and_a_kernel_that_has_it() {
+        let asks = flow("controller = \"reno\"\necn = true\naccecn = true");
+        let of = |limits: KernelLimits| limits.refusals(&asks, &KernelNames::new());
+        let in_lab = of(limits());
+        assert!(in_lab.len() == 1 && in_lab[0].contains("only that there were marks"), "{in_lab:?}");
+        let old = of(KernelLimits { sets_hosts: true, ..limits() });
+        assert!(old.len() == 1 && old[0].contains("from 6.18 on") && old[0].contains("--kernel"), "{old:?}");
+        assert_eq!(of(KernelLimits { sets_hosts: true, has_accurate_ecn: true, ..limits() }), [""; 0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The layout of a lab: hosts, links, and the path of every flow.
 
-use fairhaul_experiment::Hop;
+use fairhaul_experiment::{Hop, Middlebox};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{Capacity, QueueChoice, Site};
 use fairhaul_path::{LinkSpec, Schedule};
@@ -63,6 +63,25 @@ pub struct FlowPath {
     pub writes_ahead: bool,
     /// Whether it has no connection that the network could follow: programs open as many as they want.
     pub is_opaque: bool,
+    /// What the network does to marks and to their feedback.
+    pub marks: MarksOnPath,
+}
+
+/// What the network of the engine `linux` does to marks and to their feedback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarksOnPath {
+    /// Whether data that leave with ECT(0) get ECT(1): the kernel sends no data with it, whatever its controller.
+    pub ect1: bool,
+    /// Whether accurate feedback is requested.
+    pub accurate: bool,
+    /// What a middlebox changes.
+    pub middlebox: Middlebox,
+}
+
+impl Default for MarksOnPath {
+    fn default() -> MarksOnPath {
+        MarksOnPath { ect1: false, accurate: false, middlebox: Middlebox::None }
+    }
 }
 
 /// Settings of a route at both ends; by default those of the kernel.
@@ -121,6 +140,7 @@ impl Dumbbell {
             metrics: Metrics::default(),
             writes_ahead: true,
             is_opaque: false,
+            marks: MarksOnPath::default(),
         };
         Layout {
             hosts: vec![HostSettings::default(); 2],

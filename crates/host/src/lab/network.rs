@@ -8,6 +8,7 @@ mod capturing;
 mod counting;
 mod departures;
 mod in_kernel;
+mod marks;
 mod requests;
 mod tracing;
 
@@ -144,8 +145,10 @@ impl Network {
         let bytes = &bytes[..headers.size as usize];
         self.captures.add(flow, forward, bytes, leaves);
         let slot = self.keep(travel, bytes);
+        self.leave_with_marks(slot);
         if let Some(tracer) = &mut self.tracer {
-            tracer.sent(slot, &travel, bytes);
+            let PacketInFlight { travel, bytes } = &self.packets[slot as usize];
+            tracer.sent(slot, travel, bytes, self.routes[flow as usize].marks.accurate);
         }
         self.events.step(self.sent, slot, leaves);
     }
@@ -236,6 +239,7 @@ impl Network {
         let route = &self.routes[flow as usize];
         let hops = if forward { &route.forward } else { &route.reverse };
         let Some(hop) = hops.get(number) else {
+            route.marks.arrive(travel, bytes);
             self.captures.add(flow, !forward, bytes, now);
             deliver(headers.to.0, bytes, now);
             let travel = *travel;

@@ -18,7 +18,7 @@ use super::flow_controller::KernelNames;
 use super::host_settings::Hosts;
 use super::kernel_limits::KernelLimits;
 use super::kernel_queue::MOST_QUEUES;
-use super::layout::{FlowPath, Layout, Metrics, Mode};
+use super::layout::{FlowPath, Layout, MarksOnPath, Metrics, Mode};
 use super::planned_transfers::{pace_by_sockets, transfers};
 use super::processors;
 use super::simulated_path::SimulatedPath;
@@ -183,6 +183,7 @@ fn route(flow: &Flow, hosts: &Hosts) -> FlowPath {
         },
         writes_ahead: flow.program.is_none() && matches!(flow.traffic, Traffic::Bulk | Traffic::Sized(_)),
         is_opaque: flow.program.is_some(),
+        marks: MarksOnPath { ect1: flow.ect1, accurate: flow.accecn.is_some(), middlebox: flow.middlebox },
     }
 }
 
@@ -246,7 +247,7 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
 }
 
 /// Of each rule that only our senders and receivers follow, whether a flow asks for it, and what to do.
-fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 12] {
+fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 11] {
     [
         (
             matches!(flow.delayed_ack, Some(Hold::For { most, .. }) if most != DELAYED_ACK),
@@ -270,10 +271,6 @@ fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 12] {
         (
             flow.dscp != 0 || flow.between.iter().any(Option::is_some),
             "dscp, source_host and destination_host: only the simulator's cake reads them; remove these keys",
-        ),
-        (
-            flow.ect1 || flow.accecn.is_some(),
-            "ect1 and accecn: a flow of the lab has the kernel's feedback, which says only that there were marks; remove these keys",
         ),
         (flow.on_timeout == OnTimeout::Probe, "on_timeout: the kernel starts over; remove the key"),
         (flow.min_window.is_some(), "min_window: the kernel's controller has its own; remove the key"),
@@ -415,7 +412,13 @@ mod tests {
     /// The plan where ports can be loaded.
     fn plan(scenario: &Scenario, kernel_names: &KernelNames) -> Result<Plan> {
         let controllers = vec!["reno".into(), "cubic".into()];
-        let limits = KernelLimits { controllers, loads_programs: true, buffers: None, sets_hosts: false };
+        let limits = KernelLimits {
+            controllers,
+            loads_programs: true,
+            buffers: None,
+            sets_hosts: false,
+            has_accurate_ecn: false,
+        };
         plan_within(&limits, scenario, kernel_names)
     }
 
@@ -508,7 +511,13 @@ mod tests {
         let mut scenario = scenario(&text);
         let planned = |scenario: &Scenario, sets_hosts| {
             let controllers = vec!["reno".into()];
-            let limits = KernelLimits { controllers, loads_programs: true, buffers: None, sets_hosts };
+            let limits = KernelLimits {
+                controllers,
+                loads_programs: true,
+                buffers: None,
+                sets_hosts,
+                has_accurate_ecn: false,
+            };
             plan_within(&limits, scenario, &KernelNames::new())
         };
         scenario.links[0].queue = QueueChoice::of_kernel("fq_codel limit 100");
@@ -540,6 +549,7 @@ mod tests {
             loads_programs: false,
             buffers: None,
             sets_hosts: false,
+            has_accurate_ecn: false,
         };
         let planned = plan_within(&limits, &scenario(&flow("controller = \"cdg\"")), &KernelNames::new());
         assert_eq!(planned.expect("the kernel has it").transfers[0].options.controller, "cdg");

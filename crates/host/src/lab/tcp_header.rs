@@ -1,5 +1,9 @@
 //! What a trace of packets reads of a TCP header beside [`Segment`](super::headers::Segment): flags of congestion
-//! [RFC 3168], and the option of selective acknowledgements [RFC 2018].
+//! [RFC 3168], accurate feedback [RFC 9768], and the option of selective acknowledgements [RFC 2018].
+
+use std::ops::Range;
+
+use fairhaul_units::EcnCounters;
 
 use super::headers::{TCP, reaches};
 
@@ -11,6 +15,10 @@ const OPTIONS: usize = 20;
 const END: u8 = 0;
 const PADDING: u8 = 1;
 const SACK: u8 = 5;
+/// Accurate feedback, with the counter of ECT(0) or of ECT(1) first [RFC 9768, 3.2.3].
+const ACCURATE: [u8; 2] = [172, 174];
+/// Bytes of a counter.
+const COUNTER: usize = 3;
 
 /// The TCP header of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +42,30 @@ impl<'a> TcpHeader<'a> {
         self.0[13] & ECE != 0
     }
 
+    /// The bits AE, CWR and ECE as a number.
+    pub fn ace(&self) -> u8 {
+        (self.0[12] & 1) << 2 | self.0[13] >> 6
+    }
+
+    /// The counters of bytes with each codepoint, if it has that option.
+    pub fn counters(&self) -> Option<EcnCounters> {
+        let counter = |content: &[u8], index: usize| {
+            let bytes = content.get(index * COUNTER..(index + 1) * COUNTER)?;
+            Some(bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte)))
+        };
+        ACCURATE.into_iter().find_map(|kind| {
+            let content = self.option(kind)?;
+            let [first, ce, last] = [0, 1, 2].map(|index| counter(content, index));
+            let (ect0, ect1) = if kind == ACCURATE[0] { (first, last) } else { (last, first) };
+            Some(EcnCounters { ect0, ce, ect1 })
+        })
+    }
+
+    /// Where the option of accurate feedback is in the TCP header.
+    pub fn accurate_option(&self) -> Option<Range<usize>> {
+        ACCURATE.into_iter().find_map(|kind| self.place(kind))
+    }
+
     /// The runs of sequence numbers that it acknowledges beyond `next`: the first of each, and the first after it. A first
     /// block that only says what came twice is not among them [RFC 2883, 4].
     pub fn sacked(&self, next: u32) -> Vec<(u32, u32)> {
@@ -53,17 +85,22 @@ impl<'a> TcpHeader<'a> {
 
     /// The content of the first option of this kind.
     fn option(&self, kind: u8) -> Option<&'a [u8]> {
-        let mut rest = &self.0[OPTIONS..];
-        while let [first, tail @ ..] = rest {
-            match *first {
+        self.place(kind).map(|place| &self.0[place.start + 2..place.end])
+    }
+
+    /// Where the first option of this kind is, with its kind and its length.
+    fn place(&self, kind: u8) -> Option<Range<usize>> {
+        let mut at = OPTIONS;
+        while let Some(found) = self.0.get(at) {
+            match *found {
                 END => return None,
-                PADDING => rest = tail,
+                PADDING => at += 1,
                 found => {
-                    let length = usize::from(*tail.first()?).max(2);
+                    let end = at + usize::from(*self.0.get(at + 1)?).max(2);
                     if found == kind {
-                        return rest.get(2..length);
+                        return (end <= self.0.len()).then_some(at..end);
                     }
-                    rest = rest.get(length..)?;
+                    at = end;
                 }
             }
         }
@@ -111,6 +148,23 @@ pub(crate) mod tests {
     fn a_first_block_that_came_twice_is_not_one() {
         assert_eq!(sacked(&[(100, 200), (1000, 2000)], 500), [(1000, 2000)]);
         assert_eq!(sacked(&[(1200, 1300), (1000, 2000)], 500), [(1000, 2000)]);
+    }
+
+    /// The order of the option says which counter is first; one with room for two has no third.
+    #[test]
+    fn accurate_feedback_is_three_bits_and_up_to_three_counters() {
+        let read = |options: &[u8]| {
+            let mut packet = with_options(segment(1, 0, 7, 0, 0), CWR, options);
+            packet[32] |= 1;
+            let header = TcpHeader::of(&packet).expect("it is a segment");
+            (header.ace(), header.counters().map(|all| [all.ect0, all.ce, all.ect1]))
+        };
+        let all = [172, 11, 0, 0, 1, 1, 0, 0, 0, 0, 2, 1];
+        assert_eq!(read(&all), (0b110, Some([Some(1), Some(0x1_0000), Some(2)])));
+        let of_l4s = [1, 1, 174, 8, 0, 0, 5, 0, 2, 0, 1, 1];
+        assert_eq!(read(&of_l4s), (0b110, Some([None, Some(512), Some(5)])));
+        assert_eq!(read(&sack(&[(1, 2)])).1, None);
+        assert_eq!(read(&[172, 11, 0, 0]).1, None); // longer than the header
     }
 
     #[test]

@@ -130,6 +130,8 @@ mod tests {
             ecn: Ecn::NotCapable,
             cwr: false,
             ece: false,
+            ace: None,
+            counters: None,
             blocks: Vec::new(),
             cwnd_packets: f64::NAN,
             srtt_s: f64::NAN,

@@ -73,14 +73,15 @@ impl Connection {
 
     #[inline(never)]
     fn trace_data_rows(&self, trace: &mut PacketRecorder, what: PacketWhat, data: &Data, now: Time) {
+        let request = self.accurate_codes().map(|codes| codes.0);
         if data.packets <= 1 {
-            return trace.keep(self.flow, now, || data_row(self.serial, what, data, now));
+            return trace.keep(self.flow, now, || data_row(self.serial, what, data, now, request));
         }
         let sent = what == PacketWhat::Sent;
         let spacing = if sent { self.spacings.at_sender() } else { self.spacings.at_receiver() };
         for (place, one) in (0..).zip(data.each()) {
             let at = now + spacing * place;
-            trace.keep(self.flow, at, || data_row(self.serial, what, &one, at));
+            trace.keep(self.flow, at, || data_row(self.serial, what, &one, at, request));
         }
     }
 
@@ -95,7 +96,13 @@ impl Connection {
     fn trace_ack_row(&self, trace: &mut PacketRecorder, what: PacketWhat, ack: Ack, now: Time) {
         let took = what == PacketWhat::AckReceived;
         let sender = (took && self.is_tcp).then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
-        trace.keep(self.flow, now, || ack_row(self.serial, what, &ack, now, sender));
+        let answer = self.accurate_codes().map(|codes| codes.1);
+        trace.keep(self.flow, now, || ack_row(self.serial, what, &ack, now, (sender, answer)));
+    }
+
+    /// The codes of the request for accurate feedback and of its answer, as they leave their hosts.
+    fn accurate_codes(&self) -> Option<(u8, u8)> {
+        self.sender.config().accecn.map(|(_, middlebox)| middlebox.codes())
     }
 
     /// Records what an acknowledgement or the timer has caused.

@@ -5,7 +5,9 @@ The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dr
 next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack` (runs `from-to`,
 `to` not included), `ecn` (the codepoint of a data packet at that place: `Not-ECT`, `ECT(0)`,
 `ECT(1)` or `CE`), the flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's
-`cwnd_packets` and `srtt_s`.
+`cwnd_packets` and `srtt_s`. Of a connection that has requested accurate feedback (RFC 9768) the
+flags are `ace`, a number of three bits, and `accecn` has the counters of the option: bytes with
+ECT(0), CE and ECT(1), with `-` for one that is missing. Data packets have both in `linux` alone.
 
 The packets of a connection are numbered in the order in which they were first sent. In the engine
 `linux`, where a packet may have less than a full payload, a retransmission has the number of the
@@ -131,7 +133,9 @@ def traced(record: Record, flow: str) -> Traced:
     payload = int(described["packet_bytes"]) - headers
     rows = record.trace.with_columns(
         pl.col("what", "ecn").cast(pl.String),
-        (pl.col("bytes").cast(pl.Int64) - headers).alias("payload"),
+        (pl.col("bytes").cast(pl.Int64) - headers - option_bytes(pl.col("accecn"))).alias(
+            "payload"
+        ),
     )
     return Traced(
         rows=rows,
@@ -144,6 +148,17 @@ def traced(record: Record, flow: str) -> Traced:
         offsets=_offsets(rows) if facts.kernel and not datagrams else {},
         outlet=record.outlet,
     )
+
+
+def option_bytes(accecn: pl.Expr) -> pl.Expr:
+    """Give what the option of accurate feedback takes of packets, by the column `accecn`.
+
+    It has two bytes, three for each counter, and padding to words of four.
+    """
+    import polars as pl
+
+    counters = accecn.str.count_matches(r"\d+").cast(pl.Int64)
+    return pl.when(accecn == "").then(0).otherwise((5 + 3 * counters) // 4 * 4)
 
 
 def _offsets(rows: pl.DataFrame) -> dict[int, list[int]]:

@@ -5,7 +5,8 @@ open a connection carry the options that the rest relies on (segment size, windo
 and an acknowledgement with reports carries its SACK blocks, so these are longer here than in the
 model. In the engine `linux` packets have the sizes that they had there; the time stamps, whose
 values are not in a trace, are padding. The payload is cut off, as a capture of headers does. Of a
-flow with ECN the requests negotiate it, and data and acknowledgements carry its bits [RFC 3168].
+flow with ECN the requests negotiate it, and data and acknowledgements carry its bits [RFC 3168],
+or the three of accurate feedback [RFC 9768], whose option is padding.
 The congestion header of XCP stands between IP's and TCP's, where no tool would look for TCP behind
 it: it is not written.
 
@@ -37,6 +38,8 @@ PORT = 5001
 TCP, UDP = 6, 17
 FIRST_CLIENT_PORT = 10_000
 SYN, PSH, ACK, ECE, CWR = 0x02, 0x08, 0x10, 0x40, 0x80
+# Where AE, CWR and ECE are in the flags; the first one stands in the byte before the others.
+ACE_FROM = 6
 CODEPOINTS = {"Not-ECT": 0b00, "ECT(1)": 0b01, "ECT(0)": 0b10, "CE": 0b11}
 WINDOW_SCALE = 14
 RAW_IP = 101
@@ -105,7 +108,9 @@ def _opening(row: Mapping[str, Any], traced: Traced, *, outgoing: bool) -> _Segm
     """Give what opens a connection, or the answer to that."""
     # The request asks with both flags, the answer agrees with one [RFC 3168, 6.1.1].
     flags = SYN if outgoing else SYN | ACK
-    if traced.ecn:
+    if row["ace"] is not None:
+        flags |= _accurate(row)
+    elif traced.ecn:
         flags |= ECE | CWR if outgoing else ECE
     options = OPTIONS[:2] + struct.pack("!H", traced.segment) + OPTIONS[4:]
     return _Segment(
@@ -118,7 +123,7 @@ def _data(row: Mapping[str, Any], traced: Traced) -> _Segment:
         port=_port(row),
         sequence=1 + traced.offset(row["connection"], row["number"]),
         acknowledged=1,
-        flags=ACK | PSH | (CWR if row["cwr"] else 0),
+        flags=ACK | PSH | (CWR if row["cwr"] else 0) | _accurate(row),
         carried=row["payload"],
         codepoint=CODEPOINTS[row["ecn"]],
     )
@@ -129,9 +134,14 @@ def _ack(row: Mapping[str, Any], traced: Traced) -> _Segment:
         port=_port(row),
         sequence=1,
         acknowledged=1 + traced.offset(row["connection"], row["number"]),
-        flags=ACK | (ECE if row["ece"] else 0),
+        flags=ACK | (ECE if row["ece"] else 0) | _accurate(row),
         options=_blocks(row, traced),
     )
+
+
+def _accurate(row: Mapping[str, Any]) -> int:
+    """Give the flags of a packet with accurate feedback."""
+    return 0 if row["ace"] is None else int(row["ace"]) << ACE_FROM
 
 
 def _port(row: Mapping[str, Any]) -> int:
@@ -163,8 +173,8 @@ def _packet(segment: _Segment, size: int, *, outgoing: bool) -> tuple[bytes, int
         *ports,
         segment.sequence & 0xFFFFFFFF,
         segment.acknowledged & 0xFFFFFFFF,
-        (20 + len(options)) // 4 << 4,
-        segment.flags,
+        (20 + len(options)) // 4 << 4 | segment.flags >> 8,
+        segment.flags & 0xFF,
         0xFFFF,
         0,
         0,

@@ -43,13 +43,14 @@ impl PacketTracer {
         }
     }
 
-    /// A packet leaves its host.
-    pub fn sent(&mut self, slot: u32, travel: &Travel, packet: &[u8]) {
+    /// A packet leaves its host; `is_accurate`: its connection has requested accurate feedback.
+    pub fn sent(&mut self, slot: u32, travel: &Travel, packet: &[u8], is_accurate: bool) {
         // Without room for a row, nothing has to be known about later packets.
         if travel.flow != self.recorder.flow() || self.recorder.is_full() {
             return;
         }
         if let Some(row) = self.row(travel, packet) {
+            let row = if is_accurate { with_feedback(row, packet) } else { row };
             self.recorder.keep(travel.flow, travel.sent, || row.clone());
             self.on_way.insert(slot, row);
         }
@@ -96,6 +97,8 @@ impl PacketTracer {
             ecn: headers.ecn,
             cwr: false,
             ece: false,
+            ace: None,
+            counters: None,
             blocks: Vec::new(),
             cwnd_packets: f64::NAN,
             srtt_s: f64::NAN,
@@ -124,6 +127,18 @@ impl PacketTracer {
             blocks: sacked.into_iter().filter_map(|run| numbers.complete(run)).collect(),
             ..row
         })
+    }
+}
+
+/// The row of a packet of a connection with accurate feedback, whose three bits are no flags of their own.
+fn with_feedback(row: PacketRow, packet: &[u8]) -> PacketRow {
+    let header = TcpHeader::of(packet);
+    PacketRow {
+        cwr: false,
+        ece: false,
+        ace: header.map(|header| header.ace()),
+        counters: header.and_then(|header| header.counters()),
+        ..row
     }
 }
 

@@ -75,13 +75,18 @@ impl AccEcnFeedback {
         ack.accurate = AccurateEcn::of(if clears { 0 } else { (self.cep % 8) as u8 });
         let wanted = match self.option {
             AccEcnOption::Never => false,
+            // Shows whether options pass [RFC 9768, 3.2.3.2.1].
+            _ if ack.opens => true,
             AccEcnOption::Minimum => self.due > 0 || self.since_option >= BYTES_PER_OPTION,
             AccEcnOption::Always => true,
         };
-        if !wanted || ack.opens || self.middlebox == Middlebox::RemovesOption {
+        if self.middlebox == Middlebox::RemovesOption || !wanted {
             return;
         }
         ack.set_counters(self.bytes, self.last.is_l4s());
+        if ack.opens {
+            return;
+        }
         self.due = self.due.saturating_sub(1);
         self.since_option = 0;
     }
@@ -150,6 +155,20 @@ mod tests {
             options(&mut AccEcnFeedback::new(AccEcnOption::Always, Middlebox::RemovesOption)),
             [false; 3]
         );
+    }
+
+    #[test]
+    fn the_answer_to_a_request_has_the_option() {
+        let of = |option, middlebox| {
+            let mut answer = Ack { opens: true, ..Ack::default() };
+            let mut feedback = AccEcnFeedback::new(option, middlebox);
+            feedback.stamp(&mut answer);
+            (answer.counters(), said(&mut feedback).1.is_some())
+        };
+        let first = EcnCounters { ect0: Some(1), ce: Some(0), ect1: Some(1) };
+        assert_eq!(of(AccEcnOption::Minimum, Middlebox::None), (Some(first), true));
+        assert_eq!(of(AccEcnOption::Never, Middlebox::None), (None, false));
+        assert_eq!(of(AccEcnOption::Always, Middlebox::RemovesOption), (None, false));
     }
 
     #[test]

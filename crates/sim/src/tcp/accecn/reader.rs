@@ -1,7 +1,8 @@
 //! The sender's side of accurate feedback [RFC 9768, A.2; LINUX, __tcp_accecn_process]: how many packets were marked.
 //!
 //! Three bits count packets modulo 8. Where one acknowledgement delivers more than seven packets, they may have wrapped: the
-//! counters of bytes decide, or without them the larger number is assumed.
+//! counters of bytes decide, or without them the larger number is assumed, unless acknowledgements usually deliver many: then
+//! none that could have counted them was lost.
 
 use fairhaul_units::{Ack, EcnCounters};
 
@@ -9,6 +10,10 @@ use super::feedback::{FIRST_BYTES, FIRST_CEP};
 
 /// From this number of packets in one acknowledgement on, the share of marked bytes says how often the bits have wrapped.
 const SURE: u64 = 16;
+/// Packets in an acknowledgement on average above which a lost one is not assumed, and the weight of the last one in that
+/// average, as a power of two [LINUX].
+const MANY: u64 = 4;
+const WEIGHT: u32 = 6;
 /// Payload after which an option that has never come is not awaited any more.
 const WITHOUT_OPTION: u64 = 8_000_000;
 
@@ -39,6 +44,8 @@ pub struct AccEcnReader {
     delivered: u64,
     /// Marked packets among the packets that the last acknowledgement delivered.
     marked: u64,
+    /// Packets that an acknowledgement delivers on average, in units of 2^-6.
+    usual: u64,
 }
 
 impl Default for AccEcnReader {
@@ -49,6 +56,7 @@ impl Default for AccEcnReader {
             option: OptionState::Unseen,
             delivered: 0,
             marked: 0,
+            usual: 0,
         }
     }
 }
@@ -78,8 +86,12 @@ impl AccEcnReader {
         if packets == 0 {
             return Reading::Marked(0);
         }
+        let last = packets << WEIGHT;
+        self.usual =
+            if self.usual == 0 { last } else { ((self.usual << WEIGHT) - self.usual + last) >> WEIGHT };
         let delta = u64::from(ace).wrapping_sub(self.cep) % 8;
-        self.marked = decide(delta, packets, bytes, marked_bytes, mss, is_sure);
+        let assumes_loss = self.usual <= MANY << WEIGHT;
+        self.marked = decide(delta, packets, (bytes, marked_bytes), mss, is_sure, assumes_loss);
         self.cep += self.marked;
         Reading::Marked(self.marked)
     }
@@ -115,14 +127,21 @@ impl AccEcnReader {
 }
 
 /// Packets marked, of `packets` with that payload, if their number is `delta` modulo 8 and `marked_bytes` were marked.
-fn decide(delta: u64, packets: u64, bytes: u64, marked_bytes: Option<u64>, mss: u64, is_sure: bool) -> u64 {
+fn decide(
+    delta: u64,
+    packets: u64,
+    (bytes, marked_bytes): (u64, Option<u64>),
+    mss: u64,
+    is_sure: bool,
+    assumes_loss: bool,
+) -> u64 {
     if packets <= 7 {
         return delta.min(packets);
     }
     let most = packets - packets.wrapping_sub(delta) % 8;
     match marked_bytes {
-        None => most,
-        Some(0) => delta,
+        None if assumes_loss => most,
+        None | Some(0) => delta,
         Some(marked) if packets >= SURE && is_sure => {
             if bytes <= marked {
                 return most;
@@ -163,15 +182,25 @@ mod tests {
     /// 20 packets and a difference of 3: 3, 11 or 19 were marked. Without an option 19 are assumed.
     #[test]
     fn where_the_bits_may_have_wrapped_the_counters_decide() {
-        let of = |marked_bytes| decide(3, 20, 20_000, marked_bytes, 1000, true);
+        let of = |marked_bytes| decide(3, 20, (20_000, marked_bytes), 1000, true, true);
         assert_eq!(
             [of(None), of(Some(0)), of(Some(3000)), of(Some(11_000)), of(Some(19_000))],
             [19, 3, 3, 11, 19]
         );
         assert_eq!(of(Some(20_000)), 19);
         // Of 12 packets 3 or 11: more than three packets of bytes are eleven, fewer than half of eleven are three.
-        let of = |marked_bytes| decide(3, 12, 12_000, Some(marked_bytes), 1000, true);
+        let of = |marked_bytes| decide(3, 12, (12_000, Some(marked_bytes)), 1000, true, true);
         assert_eq!([of(3000), of(3001), of(11_000)], [3, 11, 11]);
+    }
+
+    /// Acknowledgements of 20 packets without an option: one may be the sum of several only if they are usually smaller.
+    #[test]
+    fn where_acknowledgements_usually_deliver_many_the_smaller_number_is_taken() {
+        let mut reader = AccEcnReader::default();
+        reader.read(&ack(5, None), 1, 1000, 1000, true);
+        assert_eq!(reader.read(&ack(0, None), 20, 20_000, 1000, true), Reading::Marked(19));
+        (0..20).for_each(|_| _ = reader.read(&ack(0, None), 20, 20_000, 1000, true));
+        assert_eq!(reader.read(&ack(3, None), 20, 20_000, 1000, true), Reading::Marked(3));
     }
 
     /// From 20 packets on in which 0 to 20 full packets are marked, the counters give the number.
@@ -210,7 +239,7 @@ mod tests {
         assert_eq!(wrapped(&mut AccEcnReader::default(), 0), Reading::Mangled);
         // A counter that fell is not the receiver's.
         let mut fell = AccEcnReader::default();
-        fell.read(&ack(5, Some([5000, 5000, 1])), 5, 5000, 1000, true);
+        fell.read(&ack(5, Some([5000, 5000, 1])), 1, 1000, 1000, true);
         assert_eq!(fell.read(&ack(0, Some([5000, 10, 1])), 20, 20_000, 1000, true), Reading::Marked(19));
     }
 }
