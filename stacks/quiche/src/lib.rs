@@ -25,7 +25,7 @@ const LEAST_DATAGRAM: u32 = 1200;
 const STREAM_WINDOW: u64 = 1 << 24;
 const WINDOW: u64 = 1 << 26;
 const PS_PER_NS: u64 = 1000;
-/// RSA, whose signatures have one length. BoringSSL's clients accept no Ed25519 unless they are told to.
+/// RSA, whose signatures have one length. BoringSSL's clients accept no Ed25519 unless it is named.
 const CERTIFICATE: &[u8] = include_bytes!("../certificate/certificate.pem");
 const KEY: &[u8] = include_bytes!("../certificate/key.pem");
 
