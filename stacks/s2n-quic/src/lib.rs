@@ -181,8 +181,8 @@ impl S2nEnd {
         self.now = now;
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            let woke = self.endpoint.wake(&mut context, timestamp(now));
-            if !self.advance(&mut context) && !woke {
+            let is_new = self.advance(&mut context);
+            if !self.endpoint.wake(&mut context, timestamp(now)) && !is_new {
                 return;
             }
         }
