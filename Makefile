@@ -65,7 +65,7 @@ READY := $(VENV)/.packages $(VENV)/.extension
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits mutants coverage soak gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat stacks-fidelity stack-faults
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain arithmetic hosts queues explain-table explain-simulated explain-controllers explain-limits mutants coverage soak gallery scores site man dist dist-check trial install uninstall audit ports fmt clean tools host studio stacks stacks-repeat stacks-fidelity stacks-others stack-faults
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -107,6 +107,16 @@ stacks-fidelity: ## compare Fairhaul's TCP behind the interface of stacks with t
 
 stacks-repeat: $(READY) stacks ## run 200 scenarios of each transport stack and controller in two processes each, and compare all packets
 	$(VENV)/bin/python -m tools.stacks
+
+OTHER_STACKS := quiche s2n-quic
+
+stacks-others: $(READY) stacks ## build quiche and s2n-quic, with BoringSSL and AWS-LC, behind the interface of stacks, and judge them
+	mkdir -p stacks/releases/built
+	set -e; for each in $(OTHER_STACKS); do \
+	    (cd stacks/$$each && RUSTFLAGS="$$(../../scripts/rustflags) --cfg getrandom_backend=\"custom\"" cargo build --release --locked --quiet); \
+	    cp stacks/$$each/target/release/libfairhaul_$${each//-/_}.so stacks/releases/built/lib$$each.so; \
+	done
+	$(VENV)/bin/python -m tools.stacks.others
 
 stack-faults: $(READY) stacks ## build old releases of the transport stacks, and tell those with a known fault from others
 	scripts/stack-releases

@@ -240,7 +240,7 @@ def test_a_place_is_a_scenario() -> None:
     dip = question.attacked.keys(replace(PLACE, dip=0.25), 7)["bottleneck"]["schedule"]
     assert dip == [{"at": "24 s", "rate": "3000000 bit/s"}, {"at": "32 s", "rate": "12 Mbit/s"}]
     own_, rival = question.attacked.transports(PLACE, "reference")
-    assert (own_.controller, rival) == ({"kind": "reno"}, None)
+    assert (own_.keys()["controller"], rival) == ({"kind": "reno"}, None)
 
 
 def test_objectives_are_larger_where_it_is_worse() -> None:
@@ -432,7 +432,10 @@ def test_the_box_is_cut_to_what_the_lab_carries() -> None:
     assert (cut.rate.high, cut.rtt.high) == (200, 75)
     with pytest.raises(ScenarioError, match="a rate of at most 200 Mbit/s"):
         kernel.for_lab(read_box({"rate": "1 Gbit/s"}, "box"))
-    assert read_question("cubic", "queue", confirm="lab").attacked.own.profile == "linux-tuned"
+    assert (
+        read_question("cubic", "queue", confirm="lab").attacked.own.keys()["profile"]
+        == "linux-tuned"
+    )
 
 
 def test_a_router_is_attacked_by_its_queue() -> None:

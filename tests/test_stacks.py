@@ -6,15 +6,24 @@ import json
 import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import fairhaul
 from fairhaul import RunError, ScenarioError, cli
+from fairhaul.jobs.values import Running
+from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.read import read_one
 from fairhaul.scenario.template import new_stack
+from fairhaul.scenario.transport import read_stack
+from fairhaul.studies.attack import read_question
+from fairhaul.studies.attack.trials import Trials
 from fairhaul.studies.evaluation import SCENARIOS, evaluate
+from fairhaul.studies.scoring.cases import run_cases
+from fairhaul.studies.scoring.parts import parts_of
+from fairhaul.studies.scoring.paths import drawn
 from tools.stacks.repeat import Case, differences
 
 SHORT: dict[str, str | float] = {"duration": "10 s", "warmup": "1 s"}
@@ -205,6 +214,44 @@ def test_a_stack_is_judged_by_rfc_9743(
     (relative,) = (row for row in done.rows if row.expectation.relative_to)
     assert set(relative.found["cubic"].worst.by["sim"].values) == {1.0}
     assert set(relative.found[library].worst.by["sim"].values) != {1.0}
+
+
+def test_a_stack_is_attacked_in_the_places_of_a_box(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ECN and offload are of the rivals' hosts; what a stack does not show is missing."""
+    library = str(made / "libarq.so")
+    box: dict[str, object] = {
+        "rate": "2 Mbit/s",
+        "rtt": "20 ms",
+        "rival": "cubic",
+        "round_trips": 20,
+    }
+    own = {"flows": 1, "rivals": 1, "least_duration": "3 s", "ecn": "on", "offload": "off"}
+    question = read_question(None, "starve", stack=library, within=box | own)
+    place = question.box.place([0.5] * len(question.box.names))
+    ((trial,),) = Trials(attacked=question.attacked, objective=question.objective).run([place], [1])
+    mine, cubic = (trial.runs["attacked"]["flows"][name] for name in ("own", "rival"))
+    assert trial.value > 0
+    assert (mine["timeouts"], cubic["timeouts"] is None) == (None, False)
+    keys = question.attacked.keys(place, 1)["flow"]
+    assert [set(flow) & {"ecn", "profile"} for flow in keys] == [set(), {"ecn", "profile"}]
+    both = ["attack", "cubic", "--stack", library, "--objective", "starve"]
+    assert cli.status_of(both) == 2
+    assert "of a controller or of a --stack" in capsys.readouterr().err
+    assert cli.status_of(["attack", str(made / "first.toml"), "--objective", "starve"]) == 2
+    assert "which run in the simulator" in capsys.readouterr().err
+
+
+def test_a_stack_is_scored(made: Path) -> None:
+    library = read_stack(str(made / "libarq.so"))
+    short = replace(drawn()[0], rate_bps=1_000_000, rtt_s=0.02, buffer_packets=20, loss=0.0)
+    queue = {"kind": "droptail"}
+    (figures,) = run_cases([short], library, TUNED, Running(), queue)
+    parts = parts_of(short, figures)
+    assert 0.3 < parts["throughput"] <= 1
+    assert figures["pair"].jain is not None
+    assert figures["beside cubic"].jain is None
 
 
 def test_a_stack_that_reads_a_clock_is_found(made: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from fairhaul.cli import show, words
 from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.engines import kernel_option
 from fairhaul.cli.options import flows_profile_option
-from fairhaul.cli.score import one_controller, own_controller_option
+from fairhaul.cli.score import one_controller, own_controller_option, stack_option
 from fairhaul.cli.study import Work, study
 from fairhaul.measures.types import SCHEMA
 
@@ -24,6 +24,7 @@ ALL = "all"
 @click.command(cls=Command, example="fairhaul attack cubic --objective starve")
 @click.argument("given", required=False, metavar="[CC]", shell_complete=words.controllers)
 @own_controller_option
+@stack_option
 @option(
     "--objective starve|waste|queue|stall|harm|disagree|all",
     "What is maximised: how far flows are below their fair share, unused capacity, the "
@@ -62,6 +63,7 @@ ALL = "all"
 def attack(  # noqa: PLR0913, PLR0917
     given: str | None,
     named: tuple[str, ...],
+    stack: str | None,
     objective: str,
     within: Path | None,
     queue: str | None,
@@ -77,19 +79,21 @@ def attack(  # noqa: PLR0913, PLR0917
     place is checked with other seeds, shrunk to the smallest scenario that shows nearly the same,
     and explained in a sentence; worst.toml in the directory of the results has it.
     CC is a controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno).
+    Programs cannot be attacked: the search runs in the simulator, which starts none.
     """
     from fairhaul.scenario.quantities import time_s
     from fairhaul.studies.attack import attack as attack_
     from fairhaul.studies.attack import read_question
     from fairhaul.studies.attack.objectives import SIMULATED
 
-    controller = one_controller(given, named, "an attack")
+    controller = one_controller(given, named, "an attack", stack)
     names = SIMULATED if objective == ALL else [objective]
     each_s = time_s("--budget", budget) / len(names)
     questions = [
         read_question(
             controller,
             name,
+            stack=stack,
             within=within,
             queue=queue,
             budget=f"{each_s:.6f} s",
@@ -103,7 +107,7 @@ def attack(  # noqa: PLR0913, PLR0917
     for question in questions:
         name = question.objective.name
         several = objective == ALL and work.out is not None
-        of = work.within(name) if several else work.at(f"attack-{controller}-{name}")
+        of = work.within(name) if several else work.at(f"attack-{controller or stack}-{name}")
         with of.options() as options:
             options["on_event"] = None  # the steps of a search are for callers of the function
             done = attack_(question, **options)

@@ -41,9 +41,16 @@ own_controller_option = option(
 )
 
 
+stack_option = option(
+    "--stack NAME|FILE",
+    "A transport stack instead of a controller, perhaps with settings (quinn:controller=bbr).",
+)
+
+
 @click.command(cls=Command, example="fairhaul score cubic --json")
 @click.argument("given", required=False, metavar="[CC]", shell_complete=words.controllers)
 @own_controller_option
+@stack_option
 @option(
     "--draw SEED",
     "Draw of the paths: 1 is the public one. Use another to see whether a controller was "
@@ -64,7 +71,9 @@ own_controller_option = option(
 )
 @flows_profile_option
 @study("score")
-def score(given: str | None, named: tuple[str, ...], work: Work, **how: Any) -> None:
+def score(
+    given: str | None, named: tuple[str, ...], stack: str | None, work: Work, **how: Any
+) -> None:
     """Score a controller: one number from 0 to 1, and its parts.
 
     The parts are throughput, delay, loss, convergence, and fairness to itself, to CUBIC and to
@@ -74,16 +83,32 @@ def score(given: str | None, named: tuple[str, ...], work: Work, **how: Any) -> 
     """
     from fairhaul.studies.scoring import score as score_of
 
-    controller = one_controller(given, named, "a score")
+    controller = one_controller(given, named, "a score", stack)
     with work.options() as options:
-        done = score_of(controller, **how, **options)
+        done = score_of(controller, stack=stack, **how, **options)
     work.tell(done)
 
 
-def one_controller(given: str | None, named: Sequence[str], what: str) -> str:
-    """Give the controller of a command: the argument, or the only one of `--controller`."""
+def one_controller(
+    given: str | None, named: Sequence[str], what: str, stack: str | None = None
+) -> str | None:
+    """Give the controller of a command: the argument, or the only one of `--controller`.
+
+    None if the command has a transport stack instead.
+    """
     from fairhaul.scenario import own
 
+    if stack is not None:
+        if given or named:
+            raise click.UsageError(f"{what} is of a controller or of a --stack: give one of them")
+        return None
+
+    if given is not None and given.endswith(".toml"):
+        raise click.UsageError(
+            f"{given}: {what} is of a controller or of a --stack, and writes its own scenarios, "
+            "which run in the simulator; fairhaul run, check and sweep take a scenario, also one "
+            "with programs"
+        )
     # A controller from a file may be named beside the argument, because it is defined by that.
     names = [name for name in named if given is None or name not in own.kinds()]
     names += [] if given is None else [given]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from fairhaul.scenario.listings import needed_queue
@@ -48,11 +49,37 @@ class Transport:
     profile: str = TUNED
     pacing: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """The name of its controller."""
+        return str(self.controller["kind"])
+
     def keys(self) -> dict[str, object]:
         """Give the keys of a flow with this transport."""
         shared = {"connections": self.connections} if self.connections > 1 else {}
         pacing = {"pacing": self.pacing} if self.pacing else {}
         return {"controller": self.controller, "profile": self.profile, **shared, **pacing}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    """A transport stack that carries a transfer at both ends, by its name or its library."""
+
+    settings: Controller
+
+    @property
+    def kind(self) -> str:
+        """Its name, or its library."""
+        return str(self.settings["kind"])
+
+    @property
+    def value(self) -> str | Controller:
+        """What the key `stack` of a flow has: the name alone where there are no settings."""
+        return self.kind if len(self.settings) == 1 else self.settings
+
+    def keys(self) -> dict[str, object]:
+        """Give the keys of a flow with this stack."""
+        return {"stack": self.value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +115,23 @@ def read_transport(
     if reading.mistakes:
         raise ScenarioError(*reading.mistakes)
     return transport
+
+
+def read_stack(given: str) -> Stack:
+    """Read a transport stack: a name or a library, perhaps with settings (`quinn:controller=bbr`).
+
+    A library is found from the folder of the caller, wherever a scenario is.
+
+    Raises:
+        ScenarioError: the text is no stack; `args` are all mistakes.
+    """
+    settings, mistakes = keyed(given)
+    if mistakes:
+        raise ScenarioError(*(f"--stack {given}: {mistake}" for mistake in mistakes))
+    kind = str(settings["kind"])
+    if "/" in kind or Path(kind).suffix:
+        settings["kind"] = str(Path(kind).resolve())
+    return Stack(settings=settings)
 
 
 def keyed(text: str) -> tuple[Controller, list[str]]:

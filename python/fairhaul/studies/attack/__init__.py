@@ -24,7 +24,7 @@ from fairhaul.scenario.own import options as options_of
 from fairhaul.scenario.profiles import TUNED, checked
 from fairhaul.scenario.quantities import time_s
 from fairhaul.scenario.read import ScenarioError, written
-from fairhaul.scenario.transport import Transport, keyed, read_transport
+from fairhaul.scenario.transport import Transport, keyed, read_stack, read_transport
 from fairhaul.studies.attack import kernel, words
 from fairhaul.studies.attack.box import Box, read_box, read_file, with_queue
 from fairhaul.studies.attack.objectives import OBJECTIVES, Objective
@@ -132,9 +132,10 @@ class Attack(StudyResult):
 
 
 def read_question(  # noqa: PLR0913 - one argument for each word of the question
-    controller: str,
+    controller: str | None,
     objective: str,
     *,
+    stack: str | None = None,
     within: Path | Mapping[str, Any] | None = None,
     queue: str | None = None,
     budget: str = "10min",
@@ -143,6 +144,8 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     confirm: Engine | None = None,
 ) -> Question:
     """Read a question; `within` is the file of a box, or its keys.
+
+    A transport stack is attacked instead of a controller if `stack` is given.
 
     Raises:
         ScenarioError: `args` are mistakes, one line each.
@@ -159,7 +162,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     if objective in {"starve", "harm"} and box.rivals.low < 1:
         raise ScenarioError(f"the objective {objective} needs rivals: give `rivals` from 1 on")
     box = kernel.for_lab(box) if confirm == "lab" else box
-    attacked = _attacked(controller, box, profile)
+    attacked = _attacked(controller or "", stack, box, profile)
     return Question(
         attacked=attacked,
         objective=of,
@@ -170,7 +173,7 @@ def read_question(  # noqa: PLR0913 - one argument for each word of the question
     )
 
 
-def _attacked(controller: str, box: Box, profile: str) -> Attacked:
+def _attacked(controller: str, stack: str | None, box: Box, profile: str) -> Attacked:
     kinds = [str(queue_of(queue)["kind"]) for queue in box.queue]
     mistakes: list[str] = []
 
@@ -188,13 +191,14 @@ def _attacked(controller: str, box: Box, profile: str) -> Attacked:
             mistakes.extend(map(str, error.args))
             return None
 
-    own = read(controller or "CC", controller)
+    own = read(controller or "CC", controller) if stack is None else read_stack(stack)
     rivals = {name: read(f"rival {name}", name) for name in box.rival if name != SELF}
     if own is None or mistakes:
         raise ScenarioError(*mistakes)
     known = {name: rival for name, rival in rivals.items() if rival is not None}
-    kinds = [str(of.controller["kind"]) for of in (own, *known.values())]
-    return Attacked(name=controller, own=own, rivals=known, options=options_of(kinds))
+    kinds = [of.kind for of in (own, *known.values())]
+    name = controller if stack is None else stack
+    return Attacked(name=name, own=own, rivals=known, options=options_of(kinds))
 
 
 def attack(question: Question, **options: Unpack[RunOptions]) -> Attack:

@@ -65,14 +65,14 @@ def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for flow in flows:
         goodputs[flow["group"]] = goodputs.get(flow["group"], 0.0) + flow["goodput_bps"]
     return {
-        "controller": flows[0]["controller"],
         "goodputs_bps": list(goodputs.values()),
         "goodput_bps": fmean(goodputs.values()),
         "loss_rate": fmean(flow["loss_rate"] or 0.0 for flow in flows),
-        "timeouts": fmean(flow["timeouts"] for flow in flows),
+        # What a transport stack does not show is missing.
+        "timeouts": _mean([flow["timeouts"] for flow in flows]),
         "cwnd": _mean([flow["cwnd_mean"] for flow in flows]),
         "rtt_s": fmean(flow["rtt_mean_s"] or 0.0 for flow in flows),
-        "loss_events": fmean(flow["loss_events"] for flow in flows),
+        "loss_events": _mean([flow["loss_events"] for flow in flows]),
         "completion_s": _mean([flow["completion_s"] for flow in flows]),
     }
 
@@ -104,7 +104,7 @@ def _stall(record: Record) -> tuple[float, float]:
     """Give the longest stall of an attacked flow, and how long that flow was present, seconds."""
     scenario = {**record.meta["scenario"], "warmup_s": 0.0}
     flows = scenario["flows"]
-    own = flows[0]["controller"]
+    own = _sender(flows[0])
     rows = series(record.raw("flow_series"), len(flows), scenario)
     edges = [*rows.starts_s.tolist(), float(scenario["duration_s"])]
     starts_s = _starts_s(record)
@@ -116,7 +116,7 @@ def _stall(record: Record) -> tuple[float, float]:
     worst, present_s = -1.0, 1.0
     for place, flow in enumerate(flows):
         start_s = starts_s.get(flow["name"], 0.0)
-        if flow["controller"] != own or edges[-1] - start_s < window_s:
+        if _sender(flow) != own or edges[-1] - start_s < window_s:
             continue
         got = per_window(edges, rows.columns["goodput_bytes"][place], start_s, window_s)
         whole = per_window(edges, capacity, start_s, window_s)
@@ -125,6 +125,10 @@ def _stall(record: Record) -> tuple[float, float]:
         if stalled_s / (edges[-1] - start_s) > worst / present_s:
             worst, present_s = stalled_s, edges[-1] - start_s
     return max(worst, 0.0), present_s
+
+
+def _sender(flow: Mapping[str, Any]) -> tuple[str, str]:
+    return flow["controller"], flow.get("stack", "")
 
 
 def _starts_s(record: Record) -> dict[str, float]:

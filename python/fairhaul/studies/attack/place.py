@@ -13,7 +13,7 @@ from typing import Any
 
 from fairhaul.scenario.packets import LEAST_BUFFER_PACKETS, PACKET_BYTES
 from fairhaul.scenario.profiles import BY_PACKET
-from fairhaul.scenario.transport import Transport
+from fairhaul.scenario.transport import Stack, Transport
 from fairhaul.studies.attack.impairments import NONE, Impairment
 from fairhaul.text.phrases import quantity
 
@@ -135,9 +135,16 @@ def queue_of(text: str) -> dict[str, Any]:
 
 
 def keys(
-    place: Place, own: Transport, rival: Transport | None, title: str, seed: int
+    place: Place,
+    own: Transport | Stack,
+    rival: Transport | Stack | None,
+    title: str,
+    seed: int,
 ) -> dict[str, Any]:
-    """Give the keys of the scenario of a place; `rival` is None where the rivals are of `own`."""
+    """Give the keys of the scenario of a place; `rival` is None where the rivals are of `own`.
+
+    Offload and `ecn` are of Fairhaul's hosts: a transport stack decides about ECN itself.
+    """
     length_s = place.duration_s
     shortest_ms = min(place.rtt_ms, place.rivals_rtt_ms) if place.rivals else place.rtt_ms
     own_start_s = max(0.0, -place.rivals_start) * length_s if place.rivals else 0.0
@@ -148,9 +155,9 @@ def keys(
         start_s = max(0.0, place.rivals_start) * length_s
         flows.append(_flow(RIVAL, place.rivals, place.rivals_rtt_ms, start_s, rival or own))
     if place.ecn == "on":
-        flows = [{**flow, "ecn": True} for flow in flows]
+        flows = [flow if "stack" in flow else {**flow, "ecn": True} for flow in flows]
     if place.offload == "off":
-        flows = [{**flow, "profile": BY_PACKET} for flow in flows]
+        flows = [flow if "stack" in flow else {**flow, "profile": BY_PACKET} for flow in flows]
     return {
         "title": title,
         "seed": seed,
@@ -169,7 +176,9 @@ def keys(
     }
 
 
-def _flow(name: str, count: int, rtt_ms: float, start_s: float, of: Transport) -> dict[str, Any]:
+def _flow(
+    name: str, count: int, rtt_ms: float, start_s: float, of: Transport | Stack
+) -> dict[str, Any]:
     many = {"count": count} if count > 1 else {}
     start = {"start": f"{start_s:g} s"} if start_s > 0 else {}
     return {"name": name, **many, "rtt": f"{rtt_ms:g} ms", **start, **of.keys()}

@@ -16,7 +16,7 @@ from fairhaul.runs.cost import PACKETS_PER_CPU_S, counted_s
 from fairhaul.runs.runs import OnProgress, Progress
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.read import Scenario, read_one
-from fairhaul.scenario.transport import Transport
+from fairhaul.scenario.transport import Stack, Transport
 from fairhaul.studies.attack.figures import REFERENCE, Figures, Runs, figures_of
 from fairhaul.studies.attack.objectives import CASES, Objective
 from fairhaul.studies.attack.place import SELF, Place, keys
@@ -42,12 +42,14 @@ class Attacked:
     """What is attacked: the transports of the attacked flows and of all rivals, by name."""
 
     name: str
-    own: Transport
+    own: Transport | Stack
     rivals: Mapping[str, Transport]
     options: str = ""
     """The options of a command that runs a scenario with them, after a space."""
 
-    def transports(self, place: Place, case: str) -> tuple[Transport, Transport | None]:
+    def transports(
+        self, place: Place, case: str
+    ) -> tuple[Transport | Stack, Transport | Stack | None]:
         """Give the transports of both groups of flows in a case; None is that of the first."""
         rival = None if place.rival == SELF else self.rivals[place.rival]
         return (rival or self.own, None) if case == REFERENCE else (self.own, rival)

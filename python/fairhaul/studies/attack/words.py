@@ -186,12 +186,17 @@ def _group(held: Held, key: str, name: str, count: int, trip: str) -> dict[str, 
         return fmean(of[case]["flows"][key][figure] or 0.0 for of in runs)
 
     if key in runs[0][ATTACKED]["flows"]:
+        is_known = runs[0][ATTACKED]["flows"][key]["cwnd"] is not None
         timeouts, cwnd = f"{mean('timeouts'):.2g}", _packets(mean("cwnd"))
         parts = [f"loses {_percent(mean('loss_rate'))} of its packets"]
         timed_out = f"has {timeouts} timeout{'' if timeouts == '1' else 's'}"
         parts += [timed_out] if mean("timeouts") >= 0.5 else []
-        words["sender"] = f"{', '.join(parts)} and has a mean window of {cwnd} packets"
-        words |= {"cwnd": cwnd, "mbps": f"{mean('goodput_bps') / 1e6:.3g}"}
+        window = f"a mean window of {cwnd} packets" if is_known else "a window that is not known"
+        words["sender"] = f"{', '.join(parts)} and has {window}"
+        words |= {
+            "cwnd": cwnd if is_known else "an unknown number of",
+            "mbps": f"{mean('goodput_bps') / 1e6:.3g}",
+        }
     if REFERENCE in runs[0]:
         words["due_mbps"] = f"{mean('goodput_bps', REFERENCE) / 1e6:.3g}"
     return words

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairhaul._core import ScenarioError
 from fairhaul.scenario.read import toml
-from fairhaul.scenario.transport import keyed
+from fairhaul.scenario.transport import read_stack
 
 FOLDER = Path(__file__).parent / "stacks"
 MINE = "mine"
@@ -21,18 +20,9 @@ def stack_cases(
 
 
 def stack_setting(stack: str, flow: str = MINE) -> tuple[str, str]:
-    """Give the override by which a flow gets a stack: a name or a library, perhaps with settings.
-
-    Settings follow as in `quinn:controller=bbr`. A library is found from the folder of the caller,
-    wherever the scenarios are.
+    """Give the override by which a flow gets a stack.
 
     Raises:
         ScenarioError: the text is no stack; `args` are all mistakes.
     """
-    table, mistakes = keyed(stack)
-    if mistakes:
-        raise ScenarioError(*(f"--stack {stack}: {mistake}" for mistake in mistakes))
-    kind = str(table["kind"])
-    if "/" in kind or Path(kind).suffix:
-        table["kind"] = kind = str(Path(kind).resolve())
-    return f"flow.{flow}.stack", toml(kind if len(table) == 1 else table)
+    return f"flow.{flow}.stack", toml(read_stack(stack).value)

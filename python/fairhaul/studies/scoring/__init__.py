@@ -19,7 +19,7 @@ from fairhaul.measures.types import ScoredPath
 from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario import own
 from fairhaul.scenario.profiles import TUNED, checked
-from fairhaul.scenario.transport import read_transport
+from fairhaul.scenario.transport import read_stack, read_transport
 from fairhaul.statistics.estimate import FRACTION, Estimate, estimate
 from fairhaul.studies.scoring.cases import RIVALS, run_cases
 from fairhaul.studies.scoring.figures import Figures
@@ -125,8 +125,9 @@ class Score(StudyResult):
 
 
 def score(
-    controller: str | type[own.Controller],
+    controller: str | type[own.Controller] | None,
     *,
+    stack: str | None = None,
     draw: int = PUBLIC_DRAW,
     paths: int = PATHS,
     profile: str = TUNED,
@@ -138,7 +139,9 @@ def score(
     The same arguments always give the same score with the same build.
 
     Args:
-        controller: a name such as `"fhstcp"` or `"fhstcp:c=20"`, or a class of your own.
+        controller: a name such as `"fhstcp"` or `"fhstcp:c=20"`, or a class of your own; None with
+            a stack.
+        stack: a transport stack instead, as `"quinn:controller=bbr"`.
         draw: the seed of the draw of paths; 1 is the public one.
         paths: the number of paths.
         profile: that of all flows, by default hosts with Linux whose buffers limit nothing.
@@ -159,9 +162,10 @@ def score(
     over = drawn(whole(draw), whole(paths))
     checked(profile, "profile")
     kind = read_queue(queue)
-    with own.named([controller]) as (name,):
-        transport = read_transport(name, profile)
-        found = run_cases(over, transport, Running.of(options), kind)
+    with own.named([] if controller is None else [controller]) as names:
+        name = names[0] if names else stack or ""
+        transport = read_transport(name, profile) if stack is None else read_stack(stack)
+        found = run_cases(over, transport, profile, Running.of(options), kind)
     return combined(name, draw, (profile, queue), list(zip(over, found, strict=True)))
 
 

@@ -12,7 +12,7 @@ from fairhaul.jobs.store import build_of, jobs_of
 from fairhaul.jobs.values import Running, values
 from fairhaul.scenario.packets import PACKET_BYTES
 from fairhaul.scenario.read import Scenario, read_one
-from fairhaul.scenario.transport import Transport
+from fairhaul.scenario.transport import Stack, Transport
 from fairhaul.studies.scoring.figures import Figures, figures_of
 from fairhaul.studies.scoring.paths import Path
 
@@ -43,15 +43,17 @@ def cases_over(path: Path) -> dict[str, Case]:
 
 
 def run_cases(
-    paths: Sequence[Path], transport: Transport, running: Running, queue: Mapping[str, Any]
+    paths: Sequence[Path],
+    transport: Transport | Stack,
+    profile: str,
+    running: Running,
+    queue: Mapping[str, Any],
 ) -> list[dict[str, Figures]]:
     """Run all cases over all paths; give the figures of each path by the names of the cases.
 
     Runs of the rivals alone are the same for every controller, and in a store they are run once.
     """
-    rivals = {
-        name: Transport(controller={"kind": name}, profile=transport.profile) for name in RIVALS
-    }
+    rivals = {name: Transport(controller={"kind": name}, profile=profile) for name in RIVALS}
     transports, by = {OWN: transport, **rivals}, build_of(figures_of)
     plan = [
         jobs_of(scenario(path, case, transports, queue), 1, "sim", "score figures", by)[0]
@@ -63,7 +65,7 @@ def run_cases(
 
 
 def scenario(
-    path: Path, case: Case, transports: Mapping[str, Transport], queue: Mapping[str, Any]
+    path: Path, case: Case, transports: Mapping[str, Transport | Stack], queue: Mapping[str, Any]
 ) -> Scenario:
     """Write the scenario of a run and read it."""
     rtt_ps = round(path.rtt_s * 1e12)
@@ -71,7 +73,7 @@ def scenario(
     flows = {"first": (transports[first], 0.0)}
     if second:
         flows["second"] = (transports[second], ENTERS * path.duration_s)
-    kinds = (str(transport.controller["kind"]) for transport, _ in flows.values())
+    kinds = (transport.kind for transport, _ in flows.values())
     of_path: dict[str, Any] = {
         "title": f"path {path.number}: {' and '.join(kinds)}",
         "seed": path.number,

@@ -46,7 +46,7 @@ def figures_of(_scenario: Scenario, record: Record) -> dict[str, Any]:
     # The packet that the link is sending does not wait.
     waiting = max(link["queue_mean_packets"] - link["utilization"], 0.0)
     described = record.meta["scenario"]["links"][0]
-    kinds = {flow["controller"] for flow in run["flows"]}
+    kinds = {(flow["controller"], flow.get("stack")) for flow in record.meta["scenario"]["flows"]}
     alike = dynamics(record) if len(goodputs) == 2 and len(kinds) == 1 else None
     found = Figures(
         goodputs_bps=list(goodputs.values()),
