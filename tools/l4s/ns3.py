@@ -59,8 +59,8 @@ def ns3(_: Scenario, record: Record) -> dict[str, float]:
     found = {"base_p": float(gauges["value"].mean())}  # type: ignore[arg-type]
     for name, flow in of.items():
         found[f"{name}_mbps"] = flow["goodput_bps"] / 1e6 * WIRE
-        found[f"{name}_rtt_ms"] = flow["rtt_mean_s"] * 1e3
-        found[f"{name}_cwnd"] = flow["cwnd_mean"]
+        found[f"{name}_rtt_ms"] = (flow["rtt_mean_s"] or 0.0) * 1e3
+        found[f"{name}_cwnd"] = flow["cwnd_mean"] or 0.0
     packets = sum(found[f"{name}_mbps"] for name in of) * 1e6 / 12_000
     return {**found, "marks_per_s": (link["mark_rate"] or 0.0) * packets}
 
