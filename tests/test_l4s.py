@@ -11,8 +11,9 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError
 from fairhaul.measures.measures import measure
+from fairhaul.runs.runs import for_each
 from tests.linux_program import needs_linux
-from tools.l4s import SCENARIOS, accurate, cells, dual_queue, plan
+from tools.l4s import SCENARIOS, accurate, cells, dual_queue, ns3, plan, published
 from tools.l4s.kernel import both
 
 SHORT = {"duration": "60 s", "warmup": "20 s"}
@@ -32,6 +33,16 @@ def test_prague_takes_nearly_all_of_one_queue_that_marks() -> None:
     (run,) = [run for run in plan() if run.what == what]
     (cell,) = cells([run], SHORT)
     assert cell.measured > 5, cell
+
+
+def test_who_gets_more_at_10_mbit_per_s_is_a_question_of_the_queue() -> None:
+    """In ns-3 Prague got more, in the testbed of the same study CUBIC did, three times as much."""
+    rows = [row for row in published()["ns3"] if row["path"] == "10 Mbit/s, 30 ms"]
+    scenarios = [ns3.scenario(row) for row in rows]
+    found = for_each(scenarios, lambda index, record: ns3.ns3(scenarios[index], record))
+    for row, ours in zip(rows, found, strict=True):
+        for name in ("prague_mbps", "cubic_mbps", "prague_rtt_ms", "cubic_rtt_ms"):
+            assert abs(ours[name] / row[name] - 1) < 0.2, (row["study"], name, ours)
 
 
 @pytest.mark.parametrize(

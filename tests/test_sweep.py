@@ -238,6 +238,7 @@ def test_a_table_as_a_value_is_written_in_words() -> None:
     other = {"kind": "law", "increase": "2"}
     assert short_text(law, ["cubic", law]) == "law"
     assert short_text(law, [law, other]) == "law (increase = 1)"
+    assert short_text(law, ["law", law]) == "law (increase = 1)"
     assert value_text({"kind": "red"}) == "red"
     assert value_text([{"rate": "1 Mbit/s"}, "x"]) == "rate = 1 Mbit/s, x"
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import click
 
+from fairhaul.cli.options import jobs_option
+from fairhaul.cli.progress import progress
+from fairhaul.jobs.values import Running
 from fairhaul.linux.run import chosen, using
-from tools.l4s import accurate, cells, dual_queue, plan
+from tools.l4s import ROOT, accurate, cells, dual_queue, ns3, plan
 from tools.l4s.kernel import QUEUES, both
 
 
 @click.group()
 def main() -> None:
-    """Compare with the public L4S tests, or with queues of the kernel."""
+    """Compare with the public L4S tests, a study with ns-3, or queues of the kernel."""
 
 
 @main.command()
@@ -52,6 +55,20 @@ def _queues() -> None:
         ours, theirs = both(name)
         click.echo(f"{name:10} {ours.text()}")
         click.echo(f"{'':10} {theirs.text()} (Linux)")
+
+
+@main.command("ns3")
+@click.option("--seeds", type=click.IntRange(min=1), default=30, show_default=True)
+@jobs_option
+def of_ns3(seeds: int, jobs: int | None) -> None:
+    """Print what Prague and CUBIC have in the dual queue of a study with ns-3, and in ours.
+
+    Results are kept in out/l4s, so that an interrupted command goes on where it ended.
+    """
+    with progress("ns3") as on_progress:
+        running = Running(out=ROOT / "out" / "l4s", jobs=jobs, on_progress=on_progress)
+        lines = list(ns3.report(seeds, running))
+    click.echo("\n".join(lines))
 
 
 def _dual_queue() -> None:

@@ -62,8 +62,8 @@ def value_text(value: Any) -> str:
 
 
 def short_text(value: Any, among: Sequence[Any]) -> str:
-    """Write a value of `among`: a table by its kind alone, if no other has this kind."""
-    kinds = [of.get("kind") for of in among if isinstance(of, Mapping)]
+    """Write a value of `among`: a table by its kind alone, if no other value has this kind."""
+    kinds = [of.get("kind") if isinstance(of, Mapping) else of for of in among]
     if isinstance(value, Mapping) and "kind" in value and kinds.count(value["kind"]) == 1:
         return str(value["kind"])
     return value_text(value)

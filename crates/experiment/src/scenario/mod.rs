@@ -246,10 +246,14 @@ impl Flow {
 
     /// The horizon of the sender's `fq`, where bursts wait in it for their departure. A bound of the rate alone makes TCP pace
     /// by itself (SO_MAX_PACING_RATE).
+    //
+    // Differs from [LINUX]: so does a sender that flows share. A burst is made when it is due, so that the card takes the
+    // bursts of all its flows in the order in which they are due, as it does where they wait in `fq` until then.
     pub fn fq(&self) -> Option<FqHorizon> {
         let host = self.host.as_deref();
         let is_bound_by_fq = self.max_pacing_rate.is_none() || host.is_some_and(HostSettings::has_fq);
-        let waits = self.pacing == HostPacing::Linux && is_bound_by_fq;
+        let is_shared = host.is_some_and(|host| host.sender.is_some());
+        let waits = self.pacing == HostPacing::Linux && is_bound_by_fq && !is_shared;
         waits.then(|| host.map(HostSettings::horizon).unwrap_or_default())
     }
 

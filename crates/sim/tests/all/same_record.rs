@@ -7,7 +7,7 @@ use crate::reference;
 use crate::reference::chain::{Chain, ChainFlow, ChainLink};
 use crate::reference::compare::difference;
 use crate::reference::draw;
-use fairhaul_experiment::{Hold, HostSettings, Record, Scenario, SharedSender, Start, Traffic};
+use fairhaul_experiment::{Hold, HostPacing, HostSettings, Record, Scenario, SharedSender, Start, Traffic};
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_sim::{Control, run};
@@ -133,6 +133,17 @@ fn flows_that_share_a_sender_agree_and_share_the_rate_of_its_links() {
         let mbit_per_s = bits as f64 / 4e6;
         assert!((mbit_per_s / (2.0 * f64::from(links)) - 1.0).abs() < 0.1, "{mbit_per_s}");
     }
+}
+
+#[test]
+fn flows_that_fq_paces_share_the_card_of_their_sender() {
+    // Its card has 4 Mbit/s, and the link behind it 8.
+    let sender = Some(SharedSender { name: "server".to_owned(), number: 0 });
+    let host = HostSettings { sender, line_rate: Rate::from_bps(4_000_000), ..HostSettings::default() };
+    let flow = ChainFlow { host: Some(host), pacing: HostPacing::Linux, offload: 4, ..ChainFlow::plain() };
+    let record = same(&Chain::dumbbell(slow_link(100), vec![flow.clone(), flow], 4));
+    let bits: u64 = (0..2).map(|flow| 8 * 1000 * sent(&record, flow)).sum();
+    assert!((bits as f64 / 16e6 - 1.0).abs() < 0.1, "{bits} bits in 4 s");
 }
 
 #[test]

@@ -312,16 +312,10 @@ impl ChainFlow {
         }
     }
 
-    /// Its hosts; a receiver merges packets only where it acknowledges as the kernel does, and a sender is shared only where
-    /// `fq` does not pace.
+    /// Its hosts; a receiver merges packets only where it acknowledges as the kernel does.
     fn host(&self) -> Option<HostSettings> {
         let merges = matches!(self.delayed_ack, Some(Hold::Adaptive { .. }));
-        let by_fq = self.pacing == HostPacing::Linux && self.pacing_kbps.is_none();
-        self.host.clone().map(|host| HostSettings {
-            gro: host.gro && merges,
-            sender: host.sender.filter(|_| !by_fq),
-            ..host
-        })
+        self.host.clone().map(|host| HostSettings { gro: host.gro && merges, ..host })
     }
 }
 
