@@ -51,7 +51,7 @@ fn measure(devices: DeviceKind, controller: &str) {
     if !common::is_root() {
         return;
     }
-    let _alone = common::alone();
+    let _alone = common::alone_in_this_program();
     let before = common::traces();
     let (results, record, passed, shortest) = common::until_it_counts(|| {
         let found = run_over(devices, &[LabTransfer::endless(0, controller)]);
@@ -125,7 +125,7 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     if !common::is_root() {
         return;
     }
-    let _alone = common::alone();
+    let _held = common::beside_its_like();
     let size = Bytes(2_000_000);
     let (results, _, passed, _) = common::until_it_counts(|| {
         let found = run(&[LabTransfer {
@@ -147,7 +147,7 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error_that_names_it() {
     if !common::is_root() {
         return;
     }
-    let _alone = common::alone();
+    let _held = common::beside_its_like();
     let (results, ..) = run(&[LabTransfer::endless(0, "nobody")]);
     let failure = results[0].failure.as_deref().expect("it cannot begin");
     assert!(failure.contains("no controller \"nobody\""), "{failure}");
@@ -166,7 +166,7 @@ fn a_lab_that_is_killed_leaves_nothing_behind() {
         run(&[LabTransfer::endless(0, "reno")]);
         return;
     }
-    let _alone = common::alone();
+    let _alone = common::alone_in_this_program();
     let before = common::traces();
     let mut child = Command::new(std::env::current_exe().expect("this program has a file"));
     child.args(["--exact", "measure::a_lab_that_is_killed_leaves_nothing_behind"]).env(TO_BE_KILLED, "1");
