@@ -76,6 +76,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def called(*args: str | Path) -> subprocess.CompletedProcess[str]:
+    """Call the command line in this process."""
+    words = list(map(str, args))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(of, "utf-8", write_through=True) for of in written)
+    with redirect_stdout(out), redirect_stderr(err):
+        status = status_of(words)
+    texts = (of.getvalue().decode() for of in written)
+    return subprocess.CompletedProcess(["fairhaul", *words], status, *texts)
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """The file of a small scenario, in a directory with nothing else."""
@@ -88,17 +99,7 @@ def small(tmp_path: Path) -> Path:
 def fairhaul(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fairhaul:
     """The command line, as a person calls it in an empty directory, but in this process."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*args: str | Path) -> subprocess.CompletedProcess[str]:
-        words = list(map(str, args))
-        written = io.BytesIO(), io.BytesIO()
-        out, err = (io.TextIOWrapper(of, "utf-8", write_through=True) for of in written)
-        with redirect_stdout(out), redirect_stderr(err):
-            status = status_of(words)
-        texts = (of.getvalue().decode() for of in written)
-        return subprocess.CompletedProcess(["fairhaul", *words], status, *texts)
-
-    return call
+    return called
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from fairhaul.host import process as host
+from tests.conftest import called
 
 PYTHON = sys.executable
 TABLE = "bpf_struct_ops_tcp_congestion_ops"
@@ -200,7 +202,10 @@ class Pair:
     place: Path
 
     def fairhaul(self, *words: str | Path, before: tuple[str, ...] = ()) -> Any:
-        """Call the command line, preceded by `before`, such as `setpriv`."""
+        """Call the command line, as a process if `before`, such as `setpriv`, precedes it."""
+        if not before:
+            with patch.dict(os.environ, FAIRHAUL_PLACE=str(self.place)):
+                return called(*words)
         command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
         environment = {**os.environ, "FAIRHAUL_PLACE": str(self.place)}
         return subprocess.run(

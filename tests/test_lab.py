@@ -21,6 +21,7 @@ import fairhaul as package
 from fairhaul.host import process as host
 from fairhaul.runs.lab import TRIES
 from tests.compiled import bpf_object
+from tests.conftest import called
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, sh, state, wait_for
 
 SCENARIO = """\
@@ -158,7 +159,7 @@ def is_at_work(program: int, told: str) -> bool:
 def nothing_is_left(before: dict[str, Any]) -> None:
     wait_for(lambda: not processes(FOREVER) and not processes(RECEIVES))
     unchanged(before)
-    wait_for(lambda: lab("lab", "clean").stdout == "Nothing is left.\n")
+    wait_for(lambda: called("lab", "clean").stdout == "Nothing is left.\n")
 
 
 @needs_kernel
@@ -243,7 +244,7 @@ def test_whatever_part_of_a_shell_is_killed_nothing_is_left(
     with begun(*words, "--", *FOREVER.split()) as process:
         wait_for(lambda: processes(FOREVER))
         host = host_of(process)
-        wait_for(lambda: is_at_work(host, lab("lab", "clean", "--json").stdout))
+        wait_for(lambda: is_at_work(host, called("lab", "clean", "--json").stdout))
         parts = {"command line": [process.pid], "host": [host], "program": processes(FOREVER)}
         (killed,) = parts.get(part) or children(host, "cat")
         os.kill(killed, signal.SIGKILL)
@@ -507,7 +508,7 @@ def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
     sh("ip", "netns", "add", name)
     try:
         sh("ip", "-n", name, "tuntap", "add", "dev", "lab0", "mode", "tun")
-        done = lab("lab", "clean")
+        done = called("lab", "clean")
         assert done.returncode == 1
         assert f"ip netns delete {name}" in done.stdout
         assert f"process {orphan.pid}, a fairhaul-host whose parent has exited" in done.stdout
