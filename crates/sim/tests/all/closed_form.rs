@@ -93,7 +93,7 @@ fn reno_with_small_windows_follows_the_law_in_whole_packets() {
 fn highspeed_under_periodic_loss_follows_its_response_function() {
     [1e-4, 1e-5].into_iter().for_each(|p| periodic("highspeed", p, highspeed, 0.03));
     // Cycles of a million packets, each of which takes long.
-    periodic_at(10, 30.0, "highspeed", 1e-6, highspeed, 0.03);
+    periodic_at(10, 15.0, "highspeed", 1e-6, highspeed, 0.03);
     periodic("highspeed", 1e-3, highspeed, 0.06);
 }
 
@@ -170,8 +170,8 @@ fn one_reno_flow_fills_what_its_buffer_allows() {
     for (packets, wanted) in [(4, 0.757), (75, 0.871), (188, 0.964), (375, 1.0)] {
         let run = run_text(&format!(
             r#"
-            duration = "600 s"
-            warmup = "100 s"
+            duration = "300 s"
+            warmup = "60 s"
             [bottleneck]
             rate = "50 Mbit/s"
             delay = "10 ms"
