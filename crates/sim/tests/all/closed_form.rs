@@ -93,7 +93,7 @@ fn reno_with_small_windows_follows_the_law_in_whole_packets() {
 fn highspeed_under_periodic_loss_follows_its_response_function() {
     [1e-4, 1e-5].into_iter().for_each(|p| periodic("highspeed", p, highspeed, 0.03));
     // Cycles of a million packets, each of which takes long.
-    periodic_at(10, 15.0, "highspeed", 1e-6, highspeed, 0.03);
+    periodic_at(10, 30.0, "highspeed", 1e-6, highspeed, 0.03);
     periodic("highspeed", 1e-3, highspeed, 0.06);
 }
 
