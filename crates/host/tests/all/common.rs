@@ -75,17 +75,31 @@ pub fn traces() -> BTreeSet<String> {
     ours.chain(of_the_lab.map(|space| format!("net:[{}]", space.inode()))).collect()
 }
 
-/// Whether a process, given by the path of its folder or the words "process NUMBER", is a `fairhaul-host` or was started by
-/// one. The tests of this program start none.
+/// Whether a process, given by the path of its folder or the words "process NUMBER", is a `fairhaul-host`, was started by
+/// one, or has ended. The tests of this program start none.
 fn is_of_the_program(process: &str) -> bool {
     let number = |text: &str| text.rsplit(['/', ' ']).next()?.trim().parse::<u32>().ok();
     let parent = |process: &u32| {
         let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
         number(status.lines().find_map(|line| line.strip_prefix("PPid:"))?)
     };
-    std::iter::successors(number(process), parent).any(|process| {
-        fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|name| name.trim() == "fairhaul-host")
-    })
+    let name = |process: u32| fs::read_to_string(format!("/proc/{process}/comm")).ok();
+    let Some(process) = number(process) else { return false };
+    let mut line = std::iter::successors(Some(process), parent).map(name);
+    name(process).is_none() || line.any(|name| name.is_some_and(|name| name.trim() == "fairhaul-host"))
+}
+
+/// The traces that there were not before. A program that another test has killed may take a moment to end.
+pub fn left_since(before: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut left = BTreeSet::new();
+    for _ in 0..50 {
+        left = traces().difference(before).cloned().collect();
+        if left.is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    left
 }
 
 fn has_device_of_the_lab(space: &Namespace) -> bool {
