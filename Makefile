@@ -83,12 +83,19 @@ demo: $(VENV)/.extension ## build the engine, and judge two claims of a paper by
 	@echo 'Its figure, shares beside NewReno: out/demo/figures/short-path.png'
 	@echo 'The command: source $(VENV)/bin/activate, then fairhaul --help. For the kernel and the lab: make host; the studio: make studio'
 
-test: tools $(READY) host studio stacks ## everything that has to pass before a commit
+# The builds for users, whose last step uses one processor, run beside those of the tests: cargo locks the folder of a
+# profile, and these have others.
+test: tools $(VENV)/.packages ## everything that has to pass before a commit
 	@echo 'make test: formats and lints, builds all tests, then runs those of Rust and Python beside those of the lab and the kernel: about 45 minutes from a fresh clone on two quiet cores, and 27 once all is built'
 	cargo fmt --all --check
-	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
+	@$(MAKE) --no-print-directory $(VENV)/.extension host & for_users=$$!; \
+	trap 'kill $$for_users 2>/dev/null || true' EXIT; \
+	scripts/suite build $(LOGS); \
+	cargo clippy $(CRATES) --all-targets --locked -- -D warnings; \
+	$(MAKE) --no-print-directory studio stacks; \
+	wait $$for_users
 	@scripts/linux
-	@scripts/suite $(LOGS)
+	@scripts/suite run $(LOGS)
 
 stacks: $(STACKS)/.built ## the transport stacks of others: quinn, noq and smoltcp, in minutes
 

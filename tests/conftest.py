@@ -61,19 +61,24 @@ LONG = frozenset(
     {"test_kernel_in_linux", "test_install", "test_studio_page", "test_score", "test_cost"}
     | {"test_tcpeval", "test_fhstcp", "test_cubic_fairness", "test_site", "test_attack"}
     | {"test_printed_commands", "test_notebook", "test_page", "test_advise", "test_cluster"}
+    | {"test_trial"}
 )
-# Files with tests that wait for the lock of the real kernel, which the tests in real time hold.
-WAITING = frozenset({"test_trial", "test_xcp_on_linux", "test_older_kernel"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of long files first, and those that wait last."""
+    """Put the tests of long files first."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
 
-    def place(item: pytest.Item) -> int:
-        name = item.path.stem
-        return 0 if name in LONG else 2 if name in WAITING else 1
 
-    items.sort(key=place)
+def called(*args: str | Path) -> subprocess.CompletedProcess[str]:
+    """Call the command line in this process."""
+    words = list(map(str, args))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(of, "utf-8", write_through=True) for of in written)
+    with redirect_stdout(out), redirect_stderr(err):
+        status = status_of(words)
+    texts = (of.getvalue().decode() for of in written)
+    return subprocess.CompletedProcess(["fairhaul", *words], status, *texts)
 
 
 @pytest.fixture
@@ -88,17 +93,7 @@ def small(tmp_path: Path) -> Path:
 def fairhaul(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fairhaul:
     """The command line, as a person calls it in an empty directory, but in this process."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*args: str | Path) -> subprocess.CompletedProcess[str]:
-        words = list(map(str, args))
-        written = io.BytesIO(), io.BytesIO()
-        out, err = (io.TextIOWrapper(of, "utf-8", write_through=True) for of in written)
-        with redirect_stdout(out), redirect_stderr(err):
-            status = status_of(words)
-        texts = (of.getvalue().decode() for of in written)
-        return subprocess.CompletedProcess(["fairhaul", *words], status, *texts)
-
-    return call
+    return called
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from fairhaul.host import process as host
+from tests.conftest import called
 
 PYTHON = sys.executable
 TABLE = "bpf_struct_ops_tcp_congestion_ops"
@@ -62,10 +65,15 @@ in_linux = pytest.mark.in_linux
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Exclude other tests that change global state of the kernel, Rust tests included."""
+    """Run beside others of these tests, but beside none that needs the machine alone.
+
+    Names, namespaces and folders have the number of the process with the tests, and `state` leaves
+    out what belongs to another. A Rust test of the lab may need the machine alone
+    (crates/host/tests/all/common.rs).
+    """
     folder = os.open("/run", os.O_RDONLY)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        fcntl.flock(folder, fcntl.LOCK_SH)
         yield
     finally:
         os.close(folder)
@@ -97,7 +105,8 @@ def state() -> dict[str, Any]:
         "mounts": [
             left.split()[4]
             for left, right in mounts
-            if right.split()[1] == "fairhaul" or "fairhaul" in left.split()[4]
+            if (right.split()[1] == "fairhaul" or "fairhaul" in left.split()[4])
+            and not _of_another(left.split()[4])
         ],
         "run": [
             path.name
@@ -105,7 +114,7 @@ def state() -> dict[str, Any]:
             if path.name == "fairhaul" or path.name == f"fairhaul-test-{os.getpid()}"
         ],
         # Of these the program makes none with a name; the tests' own have our number.
-        "namespaces": [name for name in namespaces if str(os.getpid()) in name],
+        "namespaces": [name for name in namespaces if re.search(rf"\D{os.getpid()}(\D|$)", name)],
         "devices": [
             path.name
             for path in sorted(Path("/sys/class/net").iterdir())
@@ -119,19 +128,29 @@ def state() -> dict[str, Any]:
     }
 
 
+def _of_another(folder: str) -> bool:
+    """Whether a folder belongs to another process with tests, which runs."""
+    found = re.search(r"/fairhaul-(?:test|threats)-(\d+)", folder)
+    return found is not None and int(found[1]) != os.getpid() and Path(f"/proc/{found[1]}").exists()
+
+
 def is_ours(controller: str) -> bool:
     """Whether a controller is an eBPF port whose name no other running process has chosen.
 
     Tests and runs name theirs by the number of their process. One whose process has gone was left.
     """
-    words = controller.split("_")
-    if words[0] != "fh":
+    if not controller.startswith("fh_"):
         return False
+    process = _process_of(controller)
+    return process in (None, os.getpid()) or not Path(f"/proc/{process}").exists()
+
+
+def _process_of(controller: str) -> int | None:
+    """Give the process in the name of a controller of ours; None if there is none."""
     try:
-        process = int(words[1], 16)
+        return int(controller.split("_")[1], 16)
     except (IndexError, ValueError):
-        return True
-    return process == os.getpid() or not Path(f"/proc/{process}").exists()
+        return None
 
 
 def _tables() -> list[str]:
@@ -150,14 +169,27 @@ def _tables() -> list[str]:
 
 
 def settled(before: dict[str, Any]) -> dict[str, Any]:
-    """Give the state of the host, after the kernel has freed everything that it frees later."""
+    """Give the state of the host, after the kernel has freed everything that it frees later.
+
+    That is the state before if it differs only in what a process that had ended had left then, as a
+    program does that another test has killed.
+    """
     now = state()
     for _ in range(300):
-        if now == before:
-            break
+        if _is_same(before, now):
+            return before
         time.sleep(0.1)
         now = state()
     return now
+
+
+def _is_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    own = (None, os.getpid())
+
+    def lasting(key: str) -> list[str]:
+        return [name for name in before[key] if name in now[key] or _process_of(name) in own]
+
+    return now == {**before, **{key: lasting(key) for key in ("controllers", "tables")}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +202,10 @@ class Pair:
     place: Path
 
     def fairhaul(self, *words: str | Path, before: tuple[str, ...] = ()) -> Any:
-        """Call the command line, preceded by `before`, such as `setpriv`."""
+        """Call the command line, as a process if `before`, such as `setpriv`, precedes it."""
+        if not before:
+            with patch.dict(os.environ, FAIRHAUL_PLACE=str(self.place)):
+                return called(*words)
         command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
         environment = {**os.environ, "FAIRHAUL_PLACE": str(self.place)}
         return subprocess.run(

@@ -122,6 +122,9 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         ),
         (PY, "[a](b.md)", []),
     ],
+    lints.examples_in_comments: [
+        (A, "/// ```\n/// a();\n/// ```\n//! ```text\n//! b\n//! ```\n    /// ```rust\n", [1, 7]),
+    ],
     cited_tests.cited_tests: [
         ("docs/a.md", "a\nshown by tests `a_b` and `c`, tested by `d`", [2, 2]),
         ("docs/threat-model.md", "| a | shown by |\n|---|---|\n| b | yes |\n\n| c | d |", [3]),

@@ -49,6 +49,7 @@ RULES: tuple[Rule, ...] = (
     required_files.executables,
     modules.modules,
     lints.functions_of_f64,
+    lints.examples_in_comments,
     unused.unused,
     lints.workspace_lints,
 )

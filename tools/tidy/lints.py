@@ -1,7 +1,8 @@
-"""Lints of clippy that make rules here unnecessary, as long as every crate takes them."""
+"""Lints of clippy that make rules here unnecessary, and what it has no lint for."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 
@@ -23,6 +24,17 @@ def functions_of_f64(tree: Tree) -> Iterator[str]:
     for function in FUNCTIONS.split():
         if f"f64::{function}" not in banned:
             yield f"clippy.toml:1: `f64::{function}` is allowed: add it to disallowed-methods"
+
+
+def examples_in_comments(tree: Tree) -> Iterator[str]:
+    """No comment of a crate has code of Rust: it would be a test that `make test` does not run."""
+    for path, text in tree.below("crates", ".rs"):
+        opens = True
+        for number, line in enumerate(text.splitlines(), 1):
+            fence = re.match(r"\s*//[/!]\s*```(.*)", line)
+            if fence and opens and fence[1].strip() in {"", "rust"}:
+                yield f"{path}:{number}: write a test instead of an example, or ```text"
+            opens ^= fence is not None
 
 
 def workspace_lints(tree: Tree) -> Iterator[str]:

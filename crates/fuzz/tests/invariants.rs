@@ -2,6 +2,7 @@
 //! for every file that once broke it.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fairhaul_fuzz::check::Verdict;
@@ -83,10 +84,15 @@ fn what_once_broke_an_invariant_does_so_no_more() {
     assert!(broken.is_empty(), "{}", broken.join("\n\n"));
 }
 
+/// Scenarios in both forms.
+static DRAWN: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let keys = (0..600).map(|number| draw::accepted(SEED, number, &kept()));
+    keys.map(|keys| (keys.short(), keys.long().0)).collect()
+});
+
 #[test]
 fn drawing_meets_every_controller_queue_counter_and_traffic() {
-    let texts: Vec<String> = (0..600).map(|number| draw::accepted(SEED, number, &kept()).short()).collect();
-    let named = |word: &str| texts.iter().any(|text| text.contains(&format!("\"{word}\"")));
+    let named = |word: &str| DRAWN.iter().any(|(text, _)| text.contains(&format!("\"{word}\"")));
     let controllers = fairhaul_cc::entries().iter().map(|entry| entry.name);
     let others =
         [fairhaul_experiment::queues(), fairhaul_experiment::counters(), fairhaul_experiment::traffics()];
@@ -99,7 +105,6 @@ fn drawing_meets_every_controller_queue_counter_and_traffic() {
 #[test]
 fn drawing_meets_every_key() {
     use fairhaul_experiment::table::{Accepts, SCENARIO};
-    let texts: Vec<String> = (0..600).map(|number| draw::accepted(SEED, number, &kept()).long().0).collect();
     // Expectations change nothing in a run, and runs of a sweep are scenarios like others; the check runs one at a time.
     let drawn = || SCENARIO.fields.iter().filter(|field| !["expect", "sweep"].contains(&field.name));
     let tables = drawn().filter_map(|field| match field.accepts {
@@ -108,7 +113,7 @@ fn drawing_meets_every_key() {
     });
     let keys = tables.flat_map(|shape| shape.fields).chain(drawn());
     let named = |key: &str| {
-        texts.iter().any(|text| {
+        DRAWN.iter().any(|(_, text)| {
             text.lines()
                 .any(|line| line.starts_with(&format!("{key} = ")) || line.contains(&format!("{key}]")))
         })

@@ -170,8 +170,8 @@ fn one_reno_flow_fills_what_its_buffer_allows() {
     for (packets, wanted) in [(4, 0.757), (75, 0.871), (188, 0.964), (375, 1.0)] {
         let run = run_text(&format!(
             r#"
-            duration = "600 s"
-            warmup = "100 s"
+            duration = "300 s"
+            warmup = "60 s"
             [bottleneck]
             rate = "50 Mbit/s"
             delay = "10 ms"

@@ -56,12 +56,12 @@ fn interrupted(scenario: &Scenario, parts: [f64; 3]) -> [Record; 2] {
 
 #[test]
 fn any_scenario_gives_the_same_record_when_it_is_paused_and_copied() {
-    cases(700, 11, draw::chains());
+    cases(200, 11, draw::chains());
 }
 
 #[test]
 fn bursts_give_the_same_record_when_a_run_is_paused_and_copied() {
-    cases(60, 12, draw::chains_with_bursts());
+    cases(64, 12, draw::chains_with_bursts());
 }
 
 fn two_flows(controller: &str) -> Scenario {

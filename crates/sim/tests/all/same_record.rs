@@ -55,12 +55,12 @@ fn cases(count: u32, seed: u8, chains: impl Strategy<Value = Chain>) {
 
 #[test]
 fn any_scenario_gives_the_same_record() {
-    cases(4000, 1, draw::chains());
+    cases(1000, 1, draw::chains());
 }
 
 #[test]
 fn any_scenario_with_bursts_gives_the_same_record() {
-    cases(400, 2, draw::chains_with_bursts());
+    cases(150, 2, draw::chains_with_bursts());
 }
 
 #[test]
