@@ -348,7 +348,7 @@ def test_a_requirement_that_a_test_shows_is_on_the_page() -> None:
     files = {"tests/requirements/rfc1.toml": DOCUMENT, A: SHOWN % "rfc1-2-a"}
     page = requirements.page(Tree(files))
     assert "| [RFC 1](#rfc-1) | 2 | 1 | 0 | 2 | 1 | 1 | 0 |\n" in page
-    row = f"| It stops. | **followed.** Shown by [`it_stops`](../{A}). |"
+    row = f"| It stops. | **followed.** [`it_stops`](../{A}). |"
     assert f"| `rfc1-2-a` | MUST NOT (2 words) {row}\n" in page
     assert required(DOCUMENT, SHOWN % "rfc1-2-a") == []
     assert next(requirements.requirements(Tree(files))).startswith("docs/requirements.md:1: ")

@@ -37,7 +37,7 @@ FUNCTION = re.compile(r"\s*(?:fn|def|async def) (\w+)\(")
 OPENING = """\
 # Requirements
 
-What the standards require of a sender of bulk data, in our own words, by section: the number of MUST (with MUST NOT, SHALL and REQUIRED) and of SHOULD (with SHOULD NOT, RECOMMENDED and NOT RECOMMENDED) in the text of a section, and a statement for each of them. One statement may stand for several key words, which it says. Key words that only quote or explain another one are mentions and are counted separately; the sentence that explains the key words is not counted. Sections without a key word are absent. A section that does not concern a sender of bulk data is outside, with its reason, and has no statements.
+What the standards require of a sender of bulk data, in our own words, by section: the number of MUST (with MUST NOT, SHALL and REQUIRED) and of SHOULD (with SHOULD NOT, RECOMMENDED and NOT RECOMMENDED) in the text of a section, and a statement for each of them. One statement may stand for several key words, which it says. Key words that only quote or explain another one are mentions and are counted separately; the sentence that explains the key words is not counted. Sections without a key word are absent. The row of a section has its number in bold; a section that does not concern a sender of bulk data is outside: its reason stands in that row, and it has no statements.
 
 - **followed**: the named test shows it, with the defaults of a flow or with the key that the statement names.
 - **differs**: the reason is stated. [choices.md](choices.md) has the marks in the code.
@@ -197,21 +197,20 @@ def _document(document: dict[str, Any], tags: Tags) -> str:
     parts = [f"\n## {document['key']}\n\n{document['about']} {document['counted']}\n"]
     if document.get("note"):
         parts.append(f"\n{document['note']}\n")
-    parts += (_section(section, tags) for section in document.get("section", []))
+    if sections := document.get("section", []):
+        parts.append(f"\n{_line(COLUMNS)}{_line(['---'] * len(COLUMNS))}")
+    parts += (_section(section, tags) for section in sections)
     return "".join(parts)
 
 
 def _section(section: dict[str, Any], tags: Tags) -> str:
+    """The row of a section, and those of its requirements."""
     counted = f"{section['must']} MUST, {section['should']} SHOULD"
     if section.get("mentions"):
         counted += f", {section['mentions']} mentioned"
-    begin = f"\n**Section {section['number']}**, {section['about']}: {counted}."
-    if "outside" in section:
-        return f"{begin} {section['outside']}\n"
-    if not section.get("requirement"):
-        return f"{begin}\n"
-    head = f"\n\n{_line(COLUMNS)}{_line(['---'] * len(COLUMNS))}"
-    return begin + head + "".join(_row(each, tags) for each in section["requirement"])
+    about = f"{section['about']}: {counted}"
+    begin = _line([f"**{section['number']}**", "", about, section.get("outside", "")])
+    return begin + "".join(_row(each, tags) for each in section.get("requirement", []))
 
 
 def _row(requirement: dict[str, Any], tags: Tags) -> str:
@@ -221,7 +220,7 @@ def _row(requirement: dict[str, Any], tags: Tags) -> str:
     if requirement.get("why"):
         cell += f" {requirement['why']}"
     if tests:
-        cell += f" {'Shown' if verdict == 'followed' else 'Tested'} by {tests}."
+        cell += f" {'' if verdict == 'followed' else 'Tested by '}{tests}."
     words = requirement.get("words", 1)
     level = requirement["level"] + (f" ({words} words)" if words > 1 else "")
     return _line([f"`{requirement['id']}`", level, requirement["says"], cell])
