@@ -17,10 +17,10 @@ use crate::ports::install_spec::ResolvedInstall;
 use crate::ports::{cgroup, load};
 
 /// How long the flow of a self-test lasts.
-const DURATION: Span = Span::from_s(1);
+const DURATION: Span = Span::from_ms(1500);
 const RATE_BPS: u64 = 50_000_000;
 const RTT: Span = Span::from_ms(10);
-/// Some 2500 packets pass in that time, so several are lost.
+/// About 4000 packets pass in that time, so several are lost.
 const LOST_EVERY: u64 = 500;
 /// With a smaller share of the path the window hardly changed: ten packets per round trip are 0.23.
 const LEAST_SHARE: f64 = 0.35;
