@@ -61,13 +61,19 @@ LONG = frozenset(
     {"test_kernel_in_linux", "test_install", "test_studio_page", "test_score", "test_cost"}
     | {"test_tcpeval", "test_fhstcp", "test_cubic_fairness", "test_site", "test_attack"}
     | {"test_printed_commands", "test_notebook", "test_page", "test_advise", "test_cluster"}
-    | {"test_trial"}
 )
+# Files with tests that wait for the lock of the real kernel, which the tests in real time hold.
+WAITING = frozenset({"test_trial", "test_xcp_on_linux", "test_older_kernel"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of long files first."""
-    items.sort(key=lambda item: item.path.stem not in LONG)
+    """Put the tests of long files first, and those that wait last."""
+
+    def place(item: pytest.Item) -> int:
+        name = item.path.stem
+        return 0 if name in LONG else 2 if name in WAITING else 1
+
+    items.sort(key=place)
 
 
 def called(*args: str | Path) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -65,15 +64,10 @@ in_linux = pytest.mark.in_linux
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Run beside others of these tests, but beside none that needs the machine alone.
-
-    Names, namespaces and folders have the number of the process with the tests, and `state` leaves
-    out what belongs to another. A Rust test of the lab may need the machine alone
-    (crates/host/tests/all/common.rs).
-    """
+    """Exclude other tests that change global state of the kernel, Rust tests included."""
     folder = os.open("/run", os.O_RDONLY)
     try:
-        fcntl.flock(folder, fcntl.LOCK_SH)
+        fcntl.flock(folder, fcntl.LOCK_EX)
         yield
     finally:
         os.close(folder)
@@ -105,8 +99,7 @@ def state() -> dict[str, Any]:
         "mounts": [
             left.split()[4]
             for left, right in mounts
-            if (right.split()[1] == "fairhaul" or "fairhaul" in left.split()[4])
-            and not _of_another(left.split()[4])
+            if right.split()[1] == "fairhaul" or "fairhaul" in left.split()[4]
         ],
         "run": [
             path.name
@@ -114,7 +107,7 @@ def state() -> dict[str, Any]:
             if path.name == "fairhaul" or path.name == f"fairhaul-test-{os.getpid()}"
         ],
         # Of these the program makes none with a name; the tests' own have our number.
-        "namespaces": [name for name in namespaces if re.search(rf"\D{os.getpid()}(\D|$)", name)],
+        "namespaces": [name for name in namespaces if str(os.getpid()) in name],
         "devices": [
             path.name
             for path in sorted(Path("/sys/class/net").iterdir())
@@ -128,29 +121,19 @@ def state() -> dict[str, Any]:
     }
 
 
-def _of_another(folder: str) -> bool:
-    """Whether a folder belongs to another process with tests, which runs."""
-    found = re.search(r"/fairhaul-(?:test|threats)-(\d+)", folder)
-    return found is not None and int(found[1]) != os.getpid() and Path(f"/proc/{found[1]}").exists()
-
-
 def is_ours(controller: str) -> bool:
     """Whether a controller is an eBPF port whose name no other running process has chosen.
 
     Tests and runs name theirs by the number of their process. One whose process has gone was left.
     """
-    if not controller.startswith("fh_"):
+    words = controller.split("_")
+    if words[0] != "fh":
         return False
-    process = _process_of(controller)
-    return process in (None, os.getpid()) or not Path(f"/proc/{process}").exists()
-
-
-def _process_of(controller: str) -> int | None:
-    """Give the process in the name of a controller of ours; None if there is none."""
     try:
-        return int(controller.split("_")[1], 16)
+        process = int(words[1], 16)
     except (IndexError, ValueError):
-        return None
+        return True
+    return process == os.getpid() or not Path(f"/proc/{process}").exists()
 
 
 def _tables() -> list[str]:
@@ -169,27 +152,14 @@ def _tables() -> list[str]:
 
 
 def settled(before: dict[str, Any]) -> dict[str, Any]:
-    """Give the state of the host, after the kernel has freed everything that it frees later.
-
-    That is the state before if it differs only in what a process that had ended had left then, as a
-    program does that another test has killed.
-    """
+    """Give the state of the host, after the kernel has freed everything that it frees later."""
     now = state()
     for _ in range(300):
-        if _is_same(before, now):
-            return before
+        if now == before:
+            break
         time.sleep(0.1)
         now = state()
     return now
-
-
-def _is_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
-    own = (None, os.getpid())
-
-    def lasting(key: str) -> list[str]:
-        return [name for name in before[key] if name in now[key] or _process_of(name) in own]
-
-    return now == {**before, **{key: lasting(key) for key in ("controllers", "tables")}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,6 @@ import fairhaul as package
 from fairhaul.host import process as host
 from fairhaul.runs.lab import TRIES
 from tests.compiled import bpf_object
-from tests.conftest import called
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, sh, state, wait_for
 
 SCENARIO = """\
@@ -147,19 +146,12 @@ def in_the_lab(process: int) -> bool:
     return any("lab0" in kernel_file(table) for table in tables)
 
 
-def is_at_work(program: int, told: str) -> bool:
-    """Whether `lab clean` lists a program as at work, and nothing as left.
-
-    At a moment a process that another test has killed may not have ended: it is waited for.
-    """
-    found = json.loads(told)
-    return found["left"] == [] and program in found["at_work"]
-
-
 def nothing_is_left(before: dict[str, Any]) -> None:
     wait_for(lambda: not processes(FOREVER) and not processes(RECEIVES))
     unchanged(before)
-    wait_for(lambda: "Nothing is left." in called("lab", "clean").stdout)
+    done = lab("lab", "clean")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing is left." in done.stdout
 
 
 @needs_kernel
@@ -244,7 +236,9 @@ def test_whatever_part_of_a_shell_is_killed_nothing_is_left(
     with begun(*words, "--", *FOREVER.split()) as process:
         wait_for(lambda: processes(FOREVER))
         host = host_of(process)
-        wait_for(lambda: is_at_work(host, called("lab", "clean", "--json").stdout))
+        at_work = json.loads(lab("lab", "clean", "--json").stdout)
+        assert host in at_work["at_work"]
+        assert at_work["left"] == []
         parts = {"command line": [process.pid], "host": [host], "program": processes(FOREVER)}
         (killed,) = parts.get(part) or children(host, "cat")
         os.kill(killed, signal.SIGKILL)
@@ -501,14 +495,13 @@ def test_the_lab_is_a_second_witness_of_an_expectation(machine: dict[str, Any], 
 
 
 @needs_kernel
-@pytest.mark.xdist_group("leftovers")
 def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
     name = f"fhl{os.getpid()}"
     orphan = _orphan()
     sh("ip", "netns", "add", name)
     try:
         sh("ip", "-n", name, "tuntap", "add", "dev", "lab0", "mode", "tun")
-        done = called("lab", "clean")
+        done = lab("lab", "clean")
         assert done.returncode == 1
         assert f"ip netns delete {name}" in done.stdout
         assert f"process {orphan.pid}, a fairhaul-host whose parent has exited" in done.stdout

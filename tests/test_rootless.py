@@ -9,7 +9,6 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from fairhaul.host import process as host
 from tests.compiled import bpf_object
 from tests.kernel_host import PYTHON, locked, needs_kernel, settled, state, wait_for
 from tests.seccomp import FILTER
-from tests.test_lab import HIDE_DEVICES, begun, children, in_the_lab, is_at_work
+from tests.test_lab import HIDE_DEVICES, begun, children, in_the_lab
 
 USER = 65534
 # An ordinary user. This checkout may be readable for root only, so the user may read every file;
@@ -180,31 +179,26 @@ def test_a_user_without_any_capability_and_many_packets_at_once(folder: Path) ->
     scenario = {"text": text, "file": "x.toml", "overrides": [("duration", "6 s")]}
     question = {"do": "lab", "record": str(folder / "record.json")}
     request = {**question, "scenario": {**scenario, "variant": [], "seed": 1}}
-    rates = []
-    for _ in range(TRIES):
-        done = subprocess.run(
-            [program],
-            input=json.dumps({"request": request}),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-            user=USER,
-            group=USER,
-            extra_groups=[],
-            cwd="/",
-        )
-        result = json.loads(done.stdout.splitlines()[-1])["result"]
-        record = json.loads((folder / "record.json").read_text())
-        trust = result["trust"]
-        assert (trust["as_root"], trust["devices"], trust["mode"]) == (False, "veth", "fast")
-        assert "dropped" not in " ".join(trust["reasons"])
-        (transfer,) = record["transfers"]
-        rates.append(transfer["bytes"] * 8 / 6)
-        # A sixth of what the link carries: on a busy machine the hosts, too, lack time.
-        if rates[-1] > 200e6:
-            break
-    assert max(rates) > 200e6, rates
+    done = subprocess.run(
+        [program],
+        input=json.dumps({"request": request}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        user=USER,
+        group=USER,
+        extra_groups=[],
+        cwd="/",
+    )
+    result = json.loads(done.stdout.splitlines()[-1])["result"]
+    record = json.loads((folder / "record.json").read_text())
+    trust = result["trust"]
+    assert (trust["as_root"], trust["devices"], trust["mode"]) == (False, "veth", "fast")
+    assert "dropped" not in " ".join(trust["reasons"])
+    (transfer,) = record["transfers"]
+    # A sixth of what the link carries: on a busy machine the hosts, too, lack time.
+    assert transfer["bytes"] * 8 / 6 > 200e6
 
 
 @needs_kernel
@@ -296,9 +290,10 @@ def test_a_run_that_is_killed_leaves_nothing(
         (program,) = children(process.pid, "fairhaul-host")
         wait_for(lambda: in_the_lab(program))
         # Its user sees it, and root does; another user does not.
-        for who in (ORDINARY, ()):
-            told = partial(call, "lab", "clean", "--json", before=who)
-            wait_for(lambda told=told: is_at_work(program, told().stdout))
+        found = json.loads(call("lab", "clean", "--json").stdout)
+        assert (found["left"], found["at_work"]) == ([], [program])
+        root = json.loads(call("lab", "clean", "--json", before=()).stdout)
+        assert program in root["at_work"]
         another = tuple(word.replace(str(USER), str(USER - 1)) for word in ORDINARY)
         done = call("lab", "clean", before=another)
         assert (done.returncode, done.stdout) == (0, "Nothing is left.\n")
@@ -306,7 +301,8 @@ def test_a_run_that_is_killed_leaves_nothing(
         process.communicate(timeout=60)
     wait_for(lambda: not Path(f"/proc/{program}").exists())
     assert settled(machine) == machine
-    wait_for(lambda: "Nothing is left." in call("lab", "clean").stdout)
+    done = call("lab", "clean")
+    assert (done.returncode, done.stdout) == (0, "Nothing is left.\n")
 
 
 @needs_kernel
@@ -324,7 +320,6 @@ def test_programs_of_a_user_end_with_the_lab(machine: dict[str, Any], file: Path
 
 @needs_kernel
 @pytest.mark.usefixtures("machine")
-@pytest.mark.xdist_group("leftovers")
 def test_a_user_finds_and_ends_what_is_left_of_the_own_labs() -> None:
     # It waits for its request, and was started by another process, by its mark.
     environment = {**os.environ, "FAIRHAUL_PARENT": "1"}

@@ -37,7 +37,7 @@ ADA, BOB = "54321", "54322"
 # Cycles of install, remove, crash and recover, spread over workers, each with names, a network
 # namespace and a store of its own. The router of a self-test has a third of a processor, before all
 # others: more of them at once would hold up the labs of other tests.
-CYCLES, WORKERS, SEED = 200, 2, 23
+CYCLES, WORKERS, SEED = 200, 4, 23
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 

@@ -26,7 +26,7 @@ from fairhaul.studies.trial import judge
 from fairhaul.studies.trial.judge import Comparison, Measured
 from fairhaul.studies.trial.results import State
 from fairhaul.studies.trial.words import outcome_of
-from tests.compiled import alone, compiled_by_clang
+from tests.compiled import compiled_by_clang
 from tests.kernel_host import (
     PYTHON,
     Pair,
@@ -234,17 +234,15 @@ def cgroups() -> Path:
 
 
 def programs() -> list[str]:
-    """The programs of the kind sock_ops in the kernel, but that of an eBPF port of another test."""
+    """The programs of the kind sock_ops in the kernel."""
     found = json.loads(sh("bpftool", "-j", "prog", "list"))
-    names = sorted(str(of.get("name")) for of in found if of["type"] == "sock_ops")
-    return [name for name in names if name != "fh_xcp_option"]
+    return sorted(str(of.get("name")) for of in found if of["type"] == "sock_ops")
 
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Pair]:
     """Two namespaces, of which the far one accepts connections to many addresses."""
-    # A host has one trial at a time.
-    with locked(), alone(cgroups()):
+    with locked():
         before, loaded = state(), programs()
         with pair() as made:
             sh("ip", "-n", made.far, "route", "add", "local", "10.199.0.0/16", "dev", "lo")
