@@ -2,7 +2,7 @@
 
 A clock on the wall tells how busy the machine is. What is imported is the same everywhere, and
 processor time is compared with that of programs that need the same libraries, so that a slow
-machine is slow for both. Two bounds are in seconds of processor time.
+machine is slow for both.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ CALL = "import sys; from fairhaul.cli import status_of; status_of(sys.argv[1:])"
 
 TIMES = 10
 
-# The most processor time, in seconds, of the help, and of a run of 1 s with one flow.
+# The most processor time, in seconds, of the help, and of a run of 1 s with one flow, where the
+# import of click takes no more than this; on a slower or busy machine all take longer alike.
 HELP_S = 0.15
 RUN_S = 0.4
+CLICK_S = 0.05
+BARE = ("-c", "import click")
 
 ONE_FLOW = """\
 duration = "1 s"
@@ -68,7 +71,11 @@ def _costs_less_than(times: float, command: Sequence[str], bare: Sequence[str]) 
 
 def _costs_at_most(processor_s: float, *command: str) -> bool:
     """Whether a command takes at most that processor time, once other work does not slow it."""
-    return any(_processor_s(*command) <= processor_s for _ in range(TIMES))
+    for _ in range(TIMES):
+        slower = max(1.0, _processor_s(*BARE) / CLICK_S)
+        if _processor_s(*command) <= processor_s * slower:
+            return True
+    return False
 
 
 def _processor_s(*command: str) -> float:
@@ -94,7 +101,7 @@ def test_help_imports_nothing_heavy_and_costs_little_more_than_what_it_prints_wi
 ) -> None:
     assert not HEAVY & _loaded(CALL, *verb, "--help")
     # What any program costs that has its command line from click.
-    assert _costs_less_than(3, ["-m", "fairhaul", *verb, "--help"], ["-c", "import click"])
+    assert _costs_less_than(3, ["-m", "fairhaul", *verb, "--help"], BARE)
 
 
 def test_the_help_and_a_second_of_one_flow_cost_little_processor_time(tmp_path: Path) -> None:

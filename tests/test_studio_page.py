@@ -276,7 +276,8 @@ def test_a_link_that_unpacks_to_very_much_opens_the_page_without_it(html: Path) 
     page = Page(1400)
     begun = time.monotonic()
     page.open(html, f"#s={letters}")
-    assert time.monotonic() - begun < 10
+    # The bound is for a defect, not for a machine that is busy.
+    assert time.monotonic() - begun < 60
     assert "xxx" not in page.evaluate("document.getElementById('text').value")
     assert page.errors == []
     page.close()

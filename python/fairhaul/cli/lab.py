@@ -83,7 +83,7 @@ def shell(
         opened = linux.shell if engine == "linux" else lab.shell
         done = opened(scenarios[0], host, program, receivers=receivers, on_event=on_event)
     click.echo(_passed(done), err=True)
-    click.get_current_context().exit(done["status"])
+    sys.exit(done["status"])
 
 
 def _greeting(opened: Mapping[str, Any]) -> str:
@@ -153,7 +153,7 @@ def clean(kill: bool, json_: bool) -> None:
             click.echo(f"running: process {process}")
         if not result["left"]:
             click.echo("Nothing is left.")
-    click.get_current_context().exit(1 if result["left"] else 0)
+    sys.exit(1 if result["left"] else 0)
 
 
 @lab.command(cls=Command, example="fairhaul lab cells --out out/cells")
