@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -53,6 +54,9 @@ controller = "reno"
 name       = "two"
 controller = "reno"
 """
+
+# The kernel of the engine `linux` in all tests, whatever others the user has built.
+os.environ["FAIRHAUL_KERNEL"] = "6.12"
 
 Fairhaul = Callable[..., subprocess.CompletedProcess[str]]
 

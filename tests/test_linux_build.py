@@ -46,6 +46,7 @@ FACTS: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def private_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("FAIRHAUL_KERNEL", raising=False)
     return tmp_path / "cache/fairhaul/linux"
 
 
@@ -181,13 +182,18 @@ def test_the_digest_follows_every_name_and_content(tmp_path: Path) -> None:
     assert len({before, after, ours.digest(folder)}) == 3
 
 
-def test_the_newest_version_with_the_first_numbers_is_chosen() -> None:
+def test_the_newest_version_with_the_first_numbers_is_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for version in ("6.1.192", "6.12.9", "6.12.117", "6.18.35"):
         store(version)
     assert program("6.12").version == "6.12.117"
     assert program("6.1").version == "6.1.192"
     assert program().version == "6.18.35"
     assert [each.version for each in programs()] == ["6.18.35", "6.12.117", "6.12.9", "6.1.192"]
+    monkeypatch.setenv("FAIRHAUL_KERNEL", "6.12")
+    assert program().version == "6.12.117"
+    assert program("6.1").version == "6.1.192"
 
 
 def test_without_a_program_the_command_that_builds_it_is_named() -> None:

@@ -89,7 +89,7 @@ def test_without_a_description_there_is_no_program(program: Path, tmp_path: Path
     (program.parent / "program.json").write_text("{")
     assert run(tmp_path) == (
         2,
-        "fairhaul: there is no program of Linux; build it: fairhaul linux build\n",
+        "fairhaul: there is no program of Linux 6.12; build it: fairhaul linux build\n",
     )
 
 

@@ -71,11 +71,10 @@ def _costs_less_than(times: float, command: Sequence[str], bare: Sequence[str]) 
 
 def _costs_at_most(processor_s: float, *command: str) -> bool:
     """Whether a command takes at most that processor time, once other work does not slow it."""
-    for _ in range(TIMES):
-        slower = max(1.0, _processor_s(*BARE) / CLICK_S)
-        if _processor_s(*command) <= processor_s * slower:
-            return True
-    return False
+    return any(
+        _processor_s(*command) <= processor_s * max(1.0, _processor_s(*BARE) / CLICK_S)
+        for _ in range(TIMES)
+    )
 
 
 def _processor_s(*command: str) -> float:

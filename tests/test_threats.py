@@ -134,7 +134,7 @@ def base() -> Iterator[Path]:
     """A folder that every user can open; at the end of the module the host has to be as before."""
     with locked():
         before = state()
-        folder = Path(tempfile.mkdtemp(prefix=f"fairhaul-threats-{NUMBER}-", dir="/run"))
+        folder = Path(tempfile.mkdtemp(prefix="fairhaul-threats-", dir="/run"))
         folder.chmod(0o755)
         yield folder
         assert list(folder.iterdir()) == []

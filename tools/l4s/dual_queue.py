@@ -23,9 +23,7 @@ def _flow(name: str, values: Mapping[str, object]) -> dict[str, object]:
     return {f"flow.{name}.{key}": value for key, value in values.items()}
 
 
-_TWO_CLASSIC = {
-    **_flow("first", {**_CLASSIC, "controller": "reno", "rtt": "40 ms"}),
-}
+_TWO_CLASSIC = _flow("first", {**_CLASSIC, "controller": "reno", "rtt": "40 ms"})
 # What is changed in the scenario, by the name of the cell.
 CELLS: Mapping[str, Mapping[str, object]] = {
     "reno 40, cubic 20 ms": _TWO_CLASSIC,

@@ -55,8 +55,8 @@ def _using(context: click.Context, _option: click.Parameter, given: str | None) 
 
 kernel_option = option(
     "--kernel VERSION",
-    "With the engine linux: the kernel, such as 6.12; by default the newest that "
-    "`fairhaul linux build` has built.",
+    "With the engine linux: the kernel, such as 6.12; by default that of the environment variable "
+    "FAIRHAUL_KERNEL, and without it the newest that `fairhaul linux build` has built.",
     callback=_using,
     expose_value=False,
 )

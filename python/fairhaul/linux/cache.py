@@ -19,6 +19,7 @@ from fairhaul.host.process import Refused
 from fairhaul.linux import ours
 
 DESCRIPTION = "program.json"
+VARIABLE = "FAIRHAUL_KERNEL"
 NAME = "linux"
 FOLDER_NAME = re.compile(rf"\d+\.\d+(\.\d+)?\S*-[0-9a-f]{{{ours.DIGITS}}}")
 
@@ -98,11 +99,13 @@ def program(version: str | None = None) -> Program:
     """The program to run: the newest of this version that was built from the present files.
 
     Args:
-        version: the version, or its first numbers, such as "6.12"; by default any.
+        version: the version, or its first numbers, such as "6.12"; by default that of the
+            environment variable FAIRHAUL_KERNEL, and without it any.
 
     Raises:
         Refused: there is none; the text contains the command that builds it.
     """
+    version = version or os.environ.get(VARIABLE) or None
     matching = [each for each in programs() if version is None or _begins(each.version, version)]
     current = [each for each in matching if each.current]
     if current:

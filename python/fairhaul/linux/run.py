@@ -46,7 +46,7 @@ def _occupied_bytes(packet_bytes: int) -> int:
 
 @contextmanager
 def using(version: str | None) -> Iterator[None]:
-    """Let runs within use the program of a version, such as "6.12"; None is the newest.
+    """Let runs within use the program of a version, such as "6.12", or that of `program()`.
 
     Raises:
         Refused: there is no such program.

@@ -6,7 +6,6 @@ mod skip;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -63,43 +62,14 @@ pub fn did_not_stop(passed: &Passed, rtt: Span) -> Result<(), String> {
 }
 
 /// The network namespaces with a device of the lab that can be found by a process, a thread or a descriptor, and
-/// the devices of the lab in this namespace. Resources of other programs, such as the labs of other tests, are not
-/// included.
+/// the devices of the lab in this namespace. Resources of other programs are not included.
 pub fn traces() -> BTreeSet<String> {
     let devices = fs::read_dir("/sys/class/net").expect("there are devices").flatten();
     let devices = devices.filter_map(|entry| entry.file_name().into_string().ok());
     let ours = devices.filter(|name| name.starts_with("lab"));
-    let held = namespace::all().expect("they can be listed").into_iter();
-    let held = held.filter(|(holder, _)| !is_of_the_program(holder)).map(|(_, space)| space);
+    let held = namespace::all().expect("they can be listed").into_iter().map(|(_, space)| space);
     let of_the_lab = held.chain(held_by_descriptors()).filter(has_device_of_the_lab);
     ours.chain(of_the_lab.map(|space| format!("net:[{}]", space.inode()))).collect()
-}
-
-/// Whether a process, given by the path of its folder or the words "process NUMBER", is a `fairhaul-host`, was started by
-/// one, or has ended. The tests of this program start none.
-fn is_of_the_program(process: &str) -> bool {
-    let number = |text: &str| text.rsplit(['/', ' ']).next()?.trim().parse::<u32>().ok();
-    let parent = |process: &u32| {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-        number(status.lines().find_map(|line| line.strip_prefix("PPid:"))?)
-    };
-    let name = |process: u32| fs::read_to_string(format!("/proc/{process}/comm")).ok();
-    let Some(process) = number(process) else { return false };
-    let mut line = std::iter::successors(Some(process), parent).map(name);
-    name(process).is_none() || line.any(|name| name.is_some_and(|name| name.trim() == "fairhaul-host"))
-}
-
-/// The traces that there were not before. A program that another test has killed may take a moment to end.
-pub fn left_since(before: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut left = BTreeSet::new();
-    for _ in 0..50 {
-        left = traces().difference(before).cloned().collect();
-        if left.is_empty() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    left
 }
 
 fn has_device_of_the_lab(space: &Namespace) -> bool {
@@ -112,31 +82,21 @@ fn has_device_of_the_lab(space: &Namespace) -> bool {
 fn held_by_descriptors() -> Vec<Namespace> {
     let entries =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let processes =
-        entries(Path::new("/proc")).filter(|process| !is_of_the_program(&process.to_string_lossy()));
+    let processes = entries(Path::new("/proc"));
     let links = processes.flat_map(|process| entries(&process.join("fd")).collect::<Vec<PathBuf>>());
     let of_networks = links
         .filter(|link| fs::read_link(link).is_ok_and(|target| target.to_string_lossy().starts_with("net:[")));
     of_networks.filter_map(|link| Namespace::at(&link).ok()).collect()
 }
 
-/// The labs of this program.
-static LABS: RwLock<()> = RwLock::new(());
-
-/// Waits until no other test that needs root runs on this machine; none begins while this is held. For tests that need the
-/// processors, or read counters of the whole machine.
+/// Waits until no other test that needs root runs on this machine; none begins while this is held.
 pub fn alone() -> Flock<File> {
     locked(FlockArg::LockExclusive)
 }
 
-/// For tests that take a small part of the machine, and bear others that do.
-pub fn beside_its_like() -> (Flock<File>, RwLockReadGuard<'static, ()>) {
-    (locked(FlockArg::LockShared), LABS.read().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// The same, but for tests that look for traces of labs of this program: none of its other tests has one meanwhile.
-pub fn alone_in_this_program() -> (Flock<File>, RwLockWriteGuard<'static, ()>) {
-    (locked(FlockArg::LockShared), LABS.write().unwrap_or_else(PoisonError::into_inner))
+/// The same, but for tests that take a small part of the machine, and bear others that do.
+pub fn beside_its_like() -> Flock<File> {
+    locked(FlockArg::LockShared)
 }
 
 fn locked(how: FlockArg) -> Flock<File> {

@@ -33,7 +33,7 @@ fn a_host_has_the_settings_and_the_queue_discipline_of_its_scenario() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let settings = HostSettings {
         qdisc: Some("pfifo limit 77".into()),
         sysctls: sysctls(&[("net.ipv4.tcp_rmem", "4096 131072 6291456"), ("net.ipv4.tcp_ecn", "1")]),
@@ -62,7 +62,7 @@ fn what_the_kernel_does_not_accept_is_refused_before_hosts_are_made() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let mut layout = layout(HostSettings {
         qdisc: Some("fqq".into()),
         sysctls: sysctls(&[("net.ipv4.tcp_rmen", "1 2 3"), ("net.ipv4.tcp_ecn", "many")]),

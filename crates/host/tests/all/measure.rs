@@ -1,7 +1,6 @@
 //! A first measurement: the kernel's own controllers over a path of known rate, round trip and queue.
 
 use crate::common;
-use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,7 +51,7 @@ fn measure(devices: DeviceKind, controller: &str) {
     if !common::is_root() {
         return;
     }
-    let _alone = common::alone_in_this_program();
+    let _alone = common::alone();
     let before = common::traces();
     let (results, record, passed, shortest) = common::until_it_counts(|| {
         let found = run_over(devices, &[LabTransfer::endless(0, controller)]);
@@ -102,7 +101,7 @@ fn measure(devices: DeviceKind, controller: &str) {
     // by a receiver that waits for a processor: a quarter of a second of 72 MB.
     let seen = passed.in_order[0] as f64;
     assert!(received as f64 > seen * 0.96 && (received as f64) < seen * 1.001, "{received} {seen}");
-    assert_eq!(common::left_since(&before), BTreeSet::new(), "something is left");
+    assert_eq!(common::traces(), before, "something is left");
 }
 
 #[test]
@@ -126,7 +125,7 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let size = Bytes(2_000_000);
     let (results, _, passed, _) = common::until_it_counts(|| {
         let found = run(&[LabTransfer {
@@ -148,7 +147,7 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error_that_names_it() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let (results, ..) = run(&[LabTransfer::endless(0, "nobody")]);
     let failure = results[0].failure.as_deref().expect("it cannot begin");
     assert!(failure.contains("no controller \"nobody\""), "{failure}");
@@ -167,18 +166,18 @@ fn a_lab_that_is_killed_leaves_nothing_behind() {
         run(&[LabTransfer::endless(0, "reno")]);
         return;
     }
-    let _alone = common::alone_in_this_program();
+    let _alone = common::alone();
     let before = common::traces();
     let mut child = Command::new(std::env::current_exe().expect("this program has a file"));
     child.args(["--exact", "measure::a_lab_that_is_killed_leaves_nothing_behind"]).env(TO_BE_KILLED, "1");
     let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be run");
     let begun = Instant::now();
-    while common::traces().difference(&before).count() < 2 {
+    while common::traces().len() < before.len() + 2 {
         assert!(begun.elapsed() < Duration::from_secs(120), "it makes no hosts");
         thread::sleep(Duration::from_millis(50));
     }
     thread::sleep(Duration::from_millis(500)); // in the midst of traffic
     child.kill().expect("it is a child of this process");
     child.wait().expect("it was killed");
-    assert_eq!(common::left_since(&before), BTreeSet::new(), "something is left");
+    assert_eq!(common::traces(), before, "something is left");
 }

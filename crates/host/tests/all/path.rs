@@ -51,7 +51,7 @@ fn packets_for_which_a_device_has_no_room_are_counted() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     for (devices, room) in [(DeviceKind::Tun, 20_000), (DeviceKind::Veth, 20_352)] {
         let lab = sent(devices, Mode::Exact, |socket| {
             for _ in 0..room + 7 {
@@ -69,7 +69,7 @@ fn datagrams_that_are_handed_over_at_once_are_packets_of_their_own() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     for (devices, mode) in [
         (DeviceKind::Tun, Mode::Exact),
         (DeviceKind::Tun, Mode::Fast),
@@ -94,7 +94,7 @@ fn datagrams_that_are_handed_over_at_once_are_packets_of_their_own() {
     }
 }
 
-/// 60 small datagrams there and back, one after the other, without other tests, whose packets would be counted, too.
+/// 200 small datagrams there and back, 5 ms apart.
 fn round_trips(devices: DeviceKind) {
     if !common::is_root() {
         return;
@@ -112,7 +112,7 @@ fn round_trips(devices: DeviceKind) {
     here.connect((address(1, 0), 7)).expect("there is a way");
     there.connect((address(0, 0), 7)).expect("there is a way");
     let mut trips = Vec::new();
-    for _ in 0..60 {
+    for _ in 0..200 {
         let (sent, mut datagram) = (Instant::now(), [0; 60]);
         here.send(&datagram).expect("the device takes it");
         let length = there.recv(&mut datagram).expect("it arrives");
@@ -129,11 +129,11 @@ fn round_trips(devices: DeviceKind) {
     // 88 B take 7 us each way.
     eprintln!("from {:.3} ms, lag {:?}", early * 1e3, passed.lag.quantile(0.5));
     assert!(shortest > 0.023 * 0.97 && early < 0.023 * 1.03, "{shortest} {early}");
-    assert_eq!((passed.counts.delivered, passed.counts.dropped, passed.counts.strays), (120, 0, 0));
+    assert_eq!((passed.counts.delivered, passed.counts.dropped, passed.counts.strays), (400, 0, 0));
     assert!(passed.counts.balance(), "{:?}", passed.counts);
     // Another processor than the router's has received them.
     let steers = can_steer().expect("this process has processors");
-    assert!(!steers || steered() >= steered_before + 120, "{steered_before} {}", steered());
+    assert!(!steers || steered() >= steered_before + 400, "{steered_before} {}", steered());
 }
 
 /// Packets that the kernel has received on another processor than the one that they came to: the tenth column, for

@@ -46,7 +46,7 @@ fn two_round_trips_share_a_dumbbell() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let scenario = scenario(
         r#"
         title = "two round trips"
@@ -103,7 +103,7 @@ fn a_parking_lot_is_full_on_both_links() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let flow = |name: &str, from: &str, to: &str| {
         format!("[[flow]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncontroller = \"reno\"\n")
     };
@@ -138,7 +138,7 @@ fn transfers_come_to_their_end() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let scenario = scenario(
         r#"
         title = "transfers"
@@ -288,7 +288,7 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let scenario = scenario(
         r#"
         title = "marks"
@@ -322,7 +322,7 @@ fn a_router_counts_real_flows() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let scenario = scenario(
         r#"
         title = "counts"
@@ -360,7 +360,7 @@ fn every_acknowledgement_is_sampled() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let scenario = scenario(
         r#"
         title = "sawtooth"
@@ -396,7 +396,7 @@ fn applications_write_in_their_own_time() {
     if !common::is_root() {
         return;
     }
-    let _held = common::beside_its_like();
+    let _alone = common::alone();
     let scenario = scenario(
         r#"
         title = "applications"

@@ -3,13 +3,12 @@
 //! Both get the same acknowledgements, marks, losses and timeouts, drawn at random. Times are whole microseconds, and smoothed
 //! round-trip times whole eighths of them, as the kernel's clock has them.
 
-use crate::common::{MSS, micros, ports_are_built, span_us};
+use crate::common::{MSS, micros, ports_are_built, seeded, span_us};
 use crate::ranges;
 use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Pacing, Window};
 use fairhaul_ports::{Control, Socket, object};
 use fairhaul_units::{Settings, Span, Time};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 const OPEN: u8 = 0;
 const REDUCED: u8 = 2;
@@ -264,17 +263,8 @@ const VALUES: [Values; 4] = [
     (&[("gain", 0.001)], &[("gain", 1000)]),
 ];
 
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(7),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config(100))]
+    #![proptest_config(seeded(100))]
 
     #[test]
     fn the_port_agrees_with_its_controller(

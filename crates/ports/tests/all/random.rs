@@ -4,13 +4,12 @@
 //! puts the numbers on different sides of it. So the tolerance is wider than with the scripts of `same.rs`: two
 //! packets or 2 % of the window. The seed is fixed, so that a rare script cannot make the test fail now and then.
 
-use crate::common::{Pair, growing, noise, ports, ports_are_built};
+use crate::common::{Pair, growing, noise, ports, ports_are_built, seeded};
 use crate::ranges;
 use fairhaul_cc::Window;
 use fairhaul_ports::{Note, Sample, Socket};
 use fairhaul_units::Span;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// Above this window a loss ends the growth of controllers without a limit.
 const MOST: f64 = 5000.0;
@@ -70,17 +69,8 @@ fn run(name: &str, start: f64, events: &[Event]) -> f64 {
     worst
 }
 
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(7),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(seeded(200))]
 
     #[test]
     fn ports_agree_with_their_controllers(
@@ -95,7 +85,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(1000))]
+    #![proptest_config(seeded(1000))]
 
     /// An object with damaged bytes is refused, or runs to some result or error: nothing panics.
     #[test]

@@ -10,11 +10,17 @@ mod skip;
 use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Pacing, Window};
 use fairhaul_ports::{MISSING, Object, Sample, Socket, object, objects};
 use fairhaul_units::{Settings, Span, Time};
+use proptest::test_runner::{Config, RngSeed};
 
 pub const MSS: u32 = 1448;
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
 const OPEN: u8 = 0;
+
+/// As many random cases, the same in every run.
+pub fn seeded(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..Config::default() }
+}
 
 /// The objects; none, with a printed reason, if clang was missing. If tests run as root, the scripts install
 /// clang, so it must not be missing.
