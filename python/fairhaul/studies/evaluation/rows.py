@@ -123,11 +123,11 @@ def _margin(value: float, expectation: Expectation) -> float:
 
 def rows_of(checks: Mapping[str, Check]) -> list[Row]:
     """Give a row for each expectation of each file, in the order of the headings."""
-    by_file = {name: by_file(check) for name, check in checks.items()}
+    files_of = {name: by_file(check) for name, check in checks.items()}
     found: list[tuple[str, CheckedCase, int, dict[str, Found]]] = []
-    for file, cases in next(iter(by_file.values())).items():
+    for file, cases in next(iter(files_of.values())).items():
         for place, expectation in enumerate(cases[0].case.expectations):
-            each = {name: found_at(files[file], place) for name, files in by_file.items()}
+            each = {name: found_at(files[file], place) for name, files in files_of.items()}
             found.append((_section(file, expectation), cases[0], place, each))
     order = [heading.section for heading in HEADINGS]
     found.sort(key=lambda row: order.index(row[0]))
