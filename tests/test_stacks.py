@@ -279,19 +279,31 @@ def test_a_stack_is_scored(made: Path) -> None:
     assert figures["beside cubic"].jain is None
 
 
-def test_a_stack_that_reads_a_clock_is_found(made: Path, tmp_path: Path) -> None:
-    """Its initial window is planted: by the nanoseconds of the clock."""
-    clock = "double window; struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);"
-    scenario = changed(
-        made,
-        tmp_path,
-        "double window = 10;",
-        f"{clock} window = 2 + t.tv_nsec % 97;",
-        "#include <time.h>\n",
-    )
+@pytest.mark.parametrize(
+    ("planted", "header", "name"),
+    [
+        (
+            "struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); window = 2 + t.tv_nsec % 97;",
+            "time.h",
+            "clock_gettime",
+        ),
+        (
+            "unsigned char drawn; getentropy(&drawn, 1); window = 2 + drawn % 97;",
+            "unistd.h",
+            "getentropy",
+        ),
+    ],
+)
+def test_hidden_time_and_chance_are_found_and_named(
+    made: Path, tmp_path: Path, planted: str, header: str, name: str
+) -> None:
+    """The initial window of the stack is planted: by a clock, or by a random number."""
+    old, before = "double window = 10;", f"#define _GNU_SOURCE\n#include <{header}>\n"
+    scenario = changed(made, tmp_path, old, f"double window; {planted}", before)
     library = str(scenario.parent / "libarq.so")
     (found,) = differences([Case(library, {}, 0, 0.2)])
     assert "in one process" in str(found)
+    assert str(found).endswith(f"; the library calls {name}")
     assert not differences([Case(str(made / "libarq.so"), {}, 0, 0.2)])
 
 
