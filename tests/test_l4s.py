@@ -35,6 +35,17 @@ def test_prague_takes_nearly_all_of_one_queue_that_marks() -> None:
     assert cell.measured > 5, cell
 
 
+def test_prague_falls_back_in_one_queue_that_marks_and_not_in_a_dual_queue() -> None:
+    wanted = ("fq_codel, 1 queue: prague, cubic with ECN", "dualpi2: prague 20, cubic 20 ms")
+    runs = [run for run in fallback.runs() if run.what in wanted]
+    dual, classic = fallback.effects(runs, SHORT)
+    assert dual.falling_back == dual.without
+    assert dual.score < 8
+    assert classic.without > 5
+    assert 0.5 < classic.falling_back < 2
+    assert classic.score > 9
+
+
 def test_who_gets_more_at_10_mbit_per_s_is_a_question_of_the_queue() -> None:
     """In ns-3 Prague got more, in the testbed of the same study CUBIC did, three times as much."""
     rows = [row for row in published()["ns3"] if row["path"] == "10 Mbit/s, 30 ms"]

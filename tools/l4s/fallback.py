@@ -44,9 +44,7 @@ def _of_prague(run: Run) -> list[str]:
     if run.file == "one-queue.toml":
         return ["first"]
     return [
-        name
-        for name in ("first", "second")
-        if run.overrides[f"flow.{name}.controller"] == PRAGUE
+        name for name in ("first", "second") if run.overrides[f"flow.{name}.controller"] == PRAGUE
     ]
 
 
@@ -87,7 +85,5 @@ def _score(record: Record, flow: str) -> float:
     """Give the mean score of a flow after the warm-up."""
     rows: Any = record.flow_gauge.filter(flow=flow, gauge="classic_ecn")
     warmup_s = record.meta["scenario"]["warmup_s"]
-    values = [
-        value for t, value in zip(rows["t_s"], rows["value"], strict=True) if t >= warmup_s
-    ]
+    values = [value for t, value in zip(rows["t_s"], rows["value"], strict=True) if t >= warmup_s]
     return float(sum(values) / len(values))

@@ -128,8 +128,8 @@ mod tests {
         assert_eq!(scores(classic(187.5e-6, 1e-3), 12)[8..], [1.0, 0.0, 0.0, 0.0]);
         assert_eq!(scores(classic(750e-6, 1e-3), 2), [10.0, 10.0]);
         assert_eq!(scores(classic(187.5e-6, 8e-3), 2), [10.0, 10.0]);
-        // Nothing is below 1 us: 0.5 lg (1 / 750) = -4.775.
-        assert_eq!(scores(classic(0.0, -1e-3), 1), [5.224653]);
+        // Nothing is below 1 us: 10 - 0.5 lg 750, where the code has lg 750 = 10014683 / 2^20 = 9.550746.
+        assert_eq!(scores(classic(0.0, -1e-3), 1), [5.224627]);
     }
 
     #[test]
