@@ -76,8 +76,8 @@ impl ClassicEcn {
     // which is the same on average.
     // Unclear in [PRAGUE-FALLBACK]: whether a sender that its application limits lowers the score. The code has the term and does
     // not use it, and so it is here.
-    // Differs from [PRAGUE-FALLBACK]: later code counts alpha in 24 bits and has the constants of 20 bits here, so that any queue
-    // is a classic one; that fault is not modelled.
+    // Differs from [PRAGUE-FALLBACK]: later code counts alpha in 24 bits and has the constants of 20 bits here, so that nearly every
+    // queue counts as classic. That fault is not modelled.
     pub(crate) fn judge(&mut self, min_rtt: Span) {
         let depth_s = self.srtt_s - min_rtt.as_secs();
         self.score += WEIGHT * libm::log2(self.deviation_s.max(LEAST_DEVIATION_S) / USUAL_DEVIATION_S);
