@@ -8,7 +8,7 @@ from fairhaul.cli.options import jobs_option
 from fairhaul.cli.progress import progress
 from fairhaul.jobs.values import Running
 from fairhaul.linux.run import chosen, using
-from tools.l4s import ROOT, accurate, cells, dual_queue, ns3, plan
+from tools.l4s import ROOT, accurate, cells, dual_queue, fallback, ns3, plan
 from tools.l4s.kernel import QUEUES, both
 
 
@@ -25,6 +25,18 @@ def published() -> None:
         word = "" if cell.is_within else "  beyond"
         click.echo(f"{cell.what:66} {cell.published:8.2f} {cell.measured:8.2f}{word}")
     click.echo(f"{sum(cell.is_within for cell in found)} of {len(found)} within the spread")
+
+
+@main.command("fallback")
+def of_fallback() -> None:
+    """Print what Prague's fall-back on classic queues changes in the public L4S tests.
+
+    Of each cell: the published ratio of both flows, ours without and with the fall-back, and the
+    mean score of the detector, up to 8 of an L4S queue and from 9 of a classic one.
+    """
+    for cell in fallback.effects(fallback.runs()):
+        ratios = f"{cell.published:8.2f} {cell.without:8.2f} {cell.falling_back:8.2f}"
+        click.echo(f"{cell.what:66} {ratios} {cell.score:6.1f}")
 
 
 @main.command()
