@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from click.testing import CliRunner
 
 from tools.l4s import cells, faults, plan
@@ -11,7 +13,7 @@ SHORT = {"duration": "40 s", "warmup": "10 s"}
 
 
 def _means(
-    name: str, short: dict[str, object] | None = None, begin: str = "", end: str = ""
+    name: str, short: Mapping[str, object] | None = None, begin: str = "", end: str = ""
 ) -> dict[str, float]:
     """Give the mean of every figure; all have to be within the spread of the published ones."""
     found = faults.figures(
