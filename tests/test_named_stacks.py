@@ -10,6 +10,7 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError
 from fairhaul.scenario.read import read_one
+from fairhaul.studies.expectations.bbr_cases import scaled
 from tools.stacks import bbr
 from tools.stacks.faults import rows
 from tools.stacks.repeat import BASE, STACKS, Case, differences, drawn, packets
@@ -125,13 +126,13 @@ def test_a_case_of_bbr_has_the_same_numbers_of_packets_in_larger_packets() -> No
         "queue": "200 packets",
         "b": "1 bdp",
     }
-    assert bbr.scaled(case) == {
+    assert scaled(case) == {
         "rate": "30 Mbit/s",
         "policer": {"burst": "150 kB"},
         "queue": "200 packets",
         "b": "1 bdp",
     }
-    assert bbr.scaled("flows.bbr.goodput_bps / 10e6") == "flows.bbr.goodput_bps / 15e6"
+    assert scaled("flows.bbr.goodput_bps / 10e6") == "flows.bbr.goodput_bps / 15e6"
 
 
 def test_bbr_of_fairhaul_in_noq_meets_a_case_that_that_of_noq_does_not() -> None:

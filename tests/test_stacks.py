@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -24,6 +26,11 @@ from fairhaul.scenario.transport import read_stack
 from fairhaul.studies.attack import read_question
 from fairhaul.studies.attack.trials import Trials
 from fairhaul.studies.evaluation import SCENARIOS, evaluate
+from fairhaul.studies.evaluation import stacks as stack_part
+from fairhaul.studies.expectations import MET, NOT_MET
+from fairhaul.studies.expectations.bbr_cases import CASES, write_cases
+from fairhaul.studies.expectations.checking import check
+from fairhaul.studies.expectations.stack_cases import FOLDER, OF_CUBIC, files_for, unfit_for
 from fairhaul.studies.scoring.cases import run_cases
 from fairhaul.studies.scoring.parts import parts_of
 from fairhaul.studies.scoring.paths import drawn
@@ -219,17 +226,26 @@ def test_what_is_not_met_leaves_a_folder(
     assert again.read_bytes() == capture
 
 
-def test_a_stack_is_judged_by_rfc_9743(
+def test_a_stack_is_judged_by_rfc_9743_and_by_scenarios_of_its_own(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A scenario with keys of Fairhaul's sender, and a number that is relative to its CUBIC."""
+    criteria, own = tmp_path / "criteria", tmp_path / "own"
+    criteria.mkdir()
+    own.mkdir()
     for name in ("incast", "deep-buffer"):
-        shutil.copy(SCENARIOS / f"{name}.toml", tmp_path)
-    text = (tmp_path / "deep-buffer.toml").read_text()
-    (tmp_path / "deep-buffer.toml").write_text(
+        shutil.copy(SCENARIOS / f"{name}.toml", criteria)
+    text = (criteria / "deep-buffer.toml").read_text()
+    (criteria / "deep-buffer.toml").write_text(
         text.replace('"60 s"', '"10 s"').replace('"20 s"', '"2 s"')
     )
-    monkeypatch.setattr("fairhaul.studies.evaluation.SCENARIOS", tmp_path)
+    shutil.copy(FOLDER / "cubic-beta.toml", own)
+    # Its initial window is 10 packets.
+    text = (FOLDER / "initial-window.toml").read_text()
+    (own / "initial-window.toml").write_text(text.replace("at_most = 14", "at_most = 9"))
+    monkeypatch.setattr("fairhaul.studies.evaluation.SCENARIOS", criteria)
+    monkeypatch.setattr("fairhaul.studies.expectations.stack_cases.FOLDER", own)
+    monkeypatch.chdir(tmp_path)
     library = str(made / "libarq.so")
     done = evaluate(["cubic"], stacks=[library], quick=True)
     assert done.controllers == ("cubic", library)
@@ -239,6 +255,81 @@ def test_a_stack_is_judged_by_rfc_9743(
     (relative,) = (row for row in done.rows if row.expectation.relative_to)
     assert set(relative.found["cubic"].worst.by["sim"].values) == {1.0}
     assert set(relative.found[library].worst.by["sim"].values) != {1.0}
+    window, factor = done.stack_rows
+    assert (window.section, window.label, factor.section) == ("RFC 9002", "S1", "RFC 9438")
+    assert window.found[library].verdict == NOT_MET
+    text = done.markdown()
+    assert f"scenarios for transport stacks: {library}: " in text
+    assert f"S1, {library}: not met. Expected: at most 12 datagrams" in text
+    assert "### RFC 9438: CUBIC" in text
+    found = done.to_dict()["values"]["documents"]
+    assert [len(of["rows"]) for of in found] == [1, 1, 0, 0, 0, 0]
+
+
+def test_an_evaluation_of_a_stack_leaves_folders_and_junit(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The judged flows of a criterion are two, `mine_0` and `mine_1`."""
+    criteria, own = tmp_path / "criteria", tmp_path / "own"
+    criteria.mkdir()
+    own.mkdir()
+    text = (made / "first.toml").read_text().replace('"other"', '"mine_1"')
+    short = text.replace('"mine"', '"mine_0"').replace('"60 s"', '"3 s"')
+    (criteria / "twice.toml").write_text(
+        short.replace('warmup   = "20 s"', 'warmup = "1 s"') + EXPECTED
+    )
+    shutil.copy(FOLDER / "initial-window.toml", own)
+    monkeypatch.setattr("fairhaul.studies.evaluation.SCENARIOS", criteria)
+    monkeypatch.setattr("fairhaul.studies.expectations.stack_cases.FOLDER", own)
+    monkeypatch.chdir(tmp_path)
+    stack = f"{made}/libarq.so:controller=newreno"
+    assert cli.status_of(["evaluate", "--stack", stack, "--quick"]) == 2
+    assert 'unknown setting "controller"' in capsys.readouterr().err
+    stack = f"{made}/libarq.so"
+    assert cli.status_of(["evaluate", "--stack", stack, "--quick", "--junit", "v.xml"]) == 0
+    printed = capsys.readouterr()
+    assert "Scenarios for transport stacks" in printed.out
+    (folder,) = (tmp_path / "not-met").rglob("twice")
+    assert f"{folder.relative_to(tmp_path)} has a run" in printed.err
+    assert "--trace mine_0" in (folder / "command.sh").read_text()
+    assert (folder / "packets.pcapng").stat().st_size > 1000
+    root = ET.parse(tmp_path / "v.xml").getroot()
+    assert root.get("name") == "fairhaul evaluate"
+    assert [suite.get("failures") for suite in root] == ["1", "0"]
+    assert all((suite.get("name") or "").startswith(f"{stack}: ") for suite in root)
+    wrong = ["evaluate", "cubic", "--suite", "tcpeval", "--junit", "v.xml"]
+    assert cli.status_of(wrong) == 2
+    assert "has no verdicts" in capsys.readouterr().err
+
+
+def test_scenarios_of_cubic_do_not_apply_to_another_controller() -> None:
+    every = {file.name for file in files_for("quinn")}
+    assert every - {file.name for file in files_for("quinn:controller=bbr")} == {*OF_CUBIC}
+    assert {file.name for file in files_for("noq:controller=cubic")} == every
+    overrides = [("flow.mine.stack.controller", "newreno")]
+    assert unfit_for("quinn", overrides) == ["cubic-beta.toml", "slow-start.toml"]
+
+
+def test_every_expectation_for_stacks_names_a_document() -> None:
+    for file in [*FOLDER.glob("*.toml"), *CASES.glob("*.toml")]:
+        for expected in tomllib.loads(file.read_text())["expect"]:
+            assert stack_part.SOURCE.match(expected["source"]), file
+
+
+def test_the_cases_of_bbr_are_for_stacks_with_a_bbr(tmp_path: Path) -> None:
+    assert not write_cases("quinn", tmp_path)
+    files = write_cases("./mine.so:controller=bbr", tmp_path)
+    # 17 cases, one of them in two files.
+    assert len(files) == 18
+    (flow,) = tomllib.loads(files[0].read_text())["flow"]
+    assert flow["stack"] == {"kind": str(Path("mine.so").resolve()), "controller": "bbr"}
+
+
+@pytest.mark.parametrize(("slow_start", "verdict"), [("standard", NOT_MET), ("hystart++", MET)])
+def test_hystart_pp_ends_before_a_deep_queue_overflows(slow_start: str, verdict: str) -> None:
+    own = {"flow.mine.controller": "cubic", "flow.mine.slow_start": slow_start}
+    (case,) = check(FOLDER / "slow-start.toml", own).cases
+    assert case.verdicts == [verdict, MET]
 
 
 def test_a_stack_is_attacked_in_the_places_of_a_box(

@@ -1,62 +1,24 @@
-"""`python -m tools.stacks.bbr`: the cases of BBR's draft with BBRv3 in noq, and with the built-in.
-
-A packet of QUIC has at least 1228 B, so packets have 1500 B instead of 1000 B, and all rates are
-half more: then every number of packets is that of the case. Stacks report no modes, timeouts and
-undone reductions, so the expectations about these are not judged.
-"""
+"""`python -m tools.stacks.bbr`: BBR's cases with BBRv3 in noq, and the built-in."""
 
 from __future__ import annotations
 
-import re
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fairhaul.scenario.read import toml
 from fairhaul.studies.expectations import MET, Judged
+from fairhaul.studies.expectations.bbr_cases import CASES, LARGEST, adapted
 from fairhaul.studies.expectations.checking import Check, check
-from tools import ROOT
 
-CASES = ROOT / "scenarios" / "conformance" / "bbr"
-SCALE = 1.5
-# Packets of the largest size from the start, because the built-in sender has no other.
-NOQ = {"kind": "noq", "initial_mtu": 1472, "mtu_discovery": False}
+NOQ: Mapping[str, Any] = {"kind": "noq", **LARGEST}
 WITH: Mapping[str, Mapping[str, Any]] = {
     "built-in": {"controller": "bbr3"},
-    "noq, fairhaul-bbr3": {"stack": NOQ | {"controller": "fairhaul-bbr3"}},
-    "noq, bbr3": {"stack": NOQ | {"controller": "bbr3"}},
+    "noq, fairhaul-bbr3": {"stack": {**NOQ, "controller": "fairhaul-bbr3"}},
+    "noq, bbr3": {"stack": {**NOQ, "controller": "bbr3"}},
 }
-OF_A_SENDER = ("controller", "profile", "delayed_ack", "recovery")
-NOT_REPORTED = ("modes.", "events.bbr.undone", "events.bbr.timeout")
-
-
-def scaled(value: Any) -> Any:
-    """Multiply the rates and sizes of a scenario."""
-    match value:
-        case str():
-            of = r"\b(\d+(?:\.\d+)?)( (?:[kM]?bit/s|k?B)|e6)(?=$|\W)"
-            return re.sub(of, lambda found: f"{float(found[1]) * SCALE:g}{found[2]}", value)
-        case dict():
-            return {key: scaled(of) for key, of in value.items()}
-        case list():
-            return [scaled(of) for of in value]
-    return value
-
-
-def adapted(file: Path, sender: Mapping[str, Any]) -> str:
-    """Give a case in packets of 1500 B, with another sender; nothing if no expectation is left."""
-    case = scaled(tomllib.loads(file.read_text()))
-    (flow,) = case["flow"]
-    unused = OF_A_SENDER if "stack" in sender else ("controller",)
-    case["flow"] = [{key: of for key, of in flow.items() if key not in unused} | dict(sender)]
-    case["expect"] = [
-        of for of in case["expect"] if not any(word in of["number"] for word in NOT_REPORTED)
-    ]
-    return "".join(f"{key} = {toml(of)}\n" for key, of in case.items() if case["expect"])
 
 
 def judged(sender: Mapping[str, Any], only: str) -> Check:

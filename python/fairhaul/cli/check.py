@@ -18,12 +18,12 @@ from fairhaul.cli.options import (
     set_option,
 )
 from fairhaul.cli.study import Work, say, study
+from fairhaul.cli.verdicts import NOT_MET, junit_option
 
 if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
 
 FAILED = 1
-NOT_MET = "not-met"
 
 
 @click.command(cls=Command, example="fairhaul check my-test.toml")
@@ -49,11 +49,7 @@ NOT_MET = "not-met"
     "--strict",
     "Fail if an expectation stays undecided with four times the seeds, too.",
 )
-@option(
-    "--junit FILE",
-    "Write the verdicts as JUnit XML, for CI.",
-    type=click.Path(path_type=Path, dir_okay=False),
-)
+@junit_option
 @profile_option
 @study("check")
 @click.pass_context
@@ -78,14 +74,14 @@ def check(  # noqa: PLR0913, PLR0917
     from fairhaul.jobs.values import Running
     from fairhaul.studies.expectations.cases import files_of, read_cases
     from fairhaul.studies.expectations.checking import check_scenarios
-    from fairhaul.studies.expectations.stack_cases import stack_cases
+    from fairhaul.studies.expectations.stack_cases import stack_cases, unfit_for
 
     if stack is not None:
+        if not files and (unfit := unfit_for(stack, overrides)):
+            say(f"{', '.join(unfit)} does not apply: the controller is not CUBIC")
         files, overrides = stack_cases(stack, files, overrides)
     elif not files:
         raise click.UsageError("Missing argument 'FILE|FOLDER...'.")
-    if junit is not None and not junit.absolute().parent.is_dir():
-        raise click.BadParameter(f"{junit.parent} is no directory", param_hint="--junit")
     cases = read_cases(files_of(files), overrides)
     with work.options() as options:
         running = Running.of(options)
@@ -93,7 +89,7 @@ def check(  # noqa: PLR0913, PLR0917
     if junit is not None:
         from fairhaul.studies.expectations.junit import write_junit
 
-        write_junit(done, junit)
+        write_junit("check", [("", done)], junit)
     work.tell(done)
     if stack is not None and "sim" in engines:
         from fairhaul.studies.expectations.evidence import write_evidence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +12,25 @@ from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
 from fairhaul.cli.options import controller_option, profile_option
-from fairhaul.cli.study import Work, study
+from fairhaul.cli.study import Work, say, study
+from fairhaul.cli.verdicts import NOT_MET, junit_option
 
 if TYPE_CHECKING:
     from fairhaul.scenario.engines import Engine
+    from fairhaul.studies.evaluation import Evaluation
 
 # Without this, an evaluation by RFC 9743.
 TCPEVAL = "tcpeval"
+FEW_TRIALS = 4
 
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --report")
 @click.argument("controllers", nargs=-1, metavar="[CC]...", shell_complete=words.controllers)
 @option(
     "--stack NAME|FILE",
-    "A transport stack that is judged as well, perhaps with settings (quinn:controller=bbr); may "
-    "be repeated.",
+    "A transport stack that is judged as well, perhaps with settings (quinn:controller=bbr), also "
+    "by the scenarios of check --stack; may be repeated. What is not met leaves a folder in "
+    f"{NOT_MET}, or in DIR/{NOT_MET} with --out DIR.",
     name="stacks",
     multiple=True,
 )
@@ -52,6 +57,7 @@ TCPEVAL = "tcpeval"
     f"The nine traces of {TCPEVAL}, r4s1.org to r6s3.org; without them traffic is generated.",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
 )
+@junit_option
 @engines_option("With several, their results are shown side by side.")
 @kernel_option
 @controller_option
@@ -65,6 +71,7 @@ def evaluate(  # noqa: PLR0913, PLR0917
     seeds: int | None,
     only: tuple[str, ...],
     vectors: Path | None,
+    junit: Path | None,
     engines: tuple[Engine, ...],
     work: Work,
 ) -> None:
@@ -77,21 +84,13 @@ def evaluate(  # noqa: PLR0913, PLR0917
     loads, delay against throughput, ramp-up, transients, the impact on standard TCP, fairness, and
     several bottlenecks. docs/evaluate.md lists the scenarios, the bounds and the tests.
     """
-    from fairhaul.studies.evaluation import SUITES
+    from fairhaul.studies.evaluation import SUITES, Evaluation
 
     if not controllers and not stacks:
         raise evaluate.misses("CC...")
     how: dict[str, Any] = {"quick": quick, "seeds": seeds}
     if suite == TCPEVAL:
-        if engines != ("sim",):
-            raise click.UsageError(
-                f"--suite {TCPEVAL} runs in the simulator alone, because no other engine plays "
-                "connection vectors: leave --engine out"
-            )
-        if stacks:
-            raise click.UsageError(
-                f"--suite {TCPEVAL} judges no transport stacks: leave --stack out"
-            )
+        _refuse_for_tcpeval(engines, stacks, junit)
         how |= {"only": only, "vectors": vectors}
     elif only or vectors:
         given = "--only" if only else "--vectors"
@@ -102,4 +101,38 @@ def evaluate(  # noqa: PLR0913, PLR0917
         how |= {"engines": engines, "stacks": stacks}
     with work.options() as options:
         done = SUITES[suite](controllers, **how, **options)
+    if junit is not None and isinstance(done, Evaluation):
+        from fairhaul.studies.expectations.junit import write_junit
+
+        write_junit("evaluate", [(of.plan.name, of.check) for of in done.parts], junit)
     work.tell(done)
+    if isinstance(done, Evaluation) and "sim" in engines:
+        _leave_evidence(done, (work.out or Path()) / NOT_MET)
+
+
+def _refuse_for_tcpeval(
+    engines: tuple[Engine, ...], stacks: tuple[str, ...], junit: Path | None
+) -> None:
+    if engines != ("sim",):
+        raise click.UsageError(
+            f"--suite {TCPEVAL} runs in the simulator alone, because no other engine plays "
+            "connection vectors: leave --engine out"
+        )
+    if stacks:
+        raise click.UsageError(f"--suite {TCPEVAL} judges no transport stacks: leave --stack out")
+    if junit is not None:
+        raise click.UsageError(f"--suite {TCPEVAL} has no verdicts: leave --junit out")
+
+
+def _leave_evidence(done: Evaluation, into: Path) -> None:
+    """Leave a folder of what a stack does not meet; of a sweep, of its worst point."""
+    from fairhaul.studies.expectations.evidence import write_evidence
+
+    for of in done.parts:
+        if of.plan.name not in done.stacks:
+            continue
+        # A scenario of the criteria has long runs, so that few smaller ones are tried.
+        most = {"trials": FEW_TRIALS} if of.plan.by_criteria else {}
+        own = into / re.sub(r"[^\w.-]+", "-", of.plan.name).strip("-.")
+        for folder in write_evidence(of.worst(), of.plan.settings, of.plan.flow, own, **most):
+            say(f"{folder} has a run in which something is not met")

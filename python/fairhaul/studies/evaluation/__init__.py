@@ -1,10 +1,10 @@
 """`fairhaul evaluate`: controllers by the scenarios of a suite.
 
 The suite `rfc9743` has the criteria of RFC 9743, as scenarios with expectations. They are those of
-`scenarios/evaluation`, in which the flows `mine*` get the controller, or a transport stack. The
-files:
-`criteria.toml` (the headings of the document), `rows` (what is found for each), and `words` (how it
-is written). The suite `tcpeval` is `studies/tcpeval`. `docs/evaluate.md` describes both.
+`scenarios/evaluation`, in which the flows `mine*` get the controller, or a transport stack. A stack
+is also judged by scenarios of its own (`stacks`). The files: `criteria.toml` (the headings of the
+document), `rows` (what is found for each), and `words` (how it is written). The suite `tcpeval` is
+`studies/tcpeval`. `docs/evaluate.md` describes both.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, Unpack, overload
 
 from fairhaul._core import ScenarioError
@@ -24,6 +25,14 @@ from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_transport
 from fairhaul.studies.evaluation.rows import HEADINGS, Row, rows_of
+from fairhaul.studies.evaluation.stacks import (
+    DOCUMENTS,
+    JUDGED,
+    Part,
+    Plan,
+    plans_of,
+    stack_rows,
+)
 from fairhaul.studies.evaluation.words import outcome_of
 from fairhaul.studies.expectations import Verdict, verdict_of
 from fairhaul.studies.expectations.cases import files_of, read_cases
@@ -37,8 +46,6 @@ __all__ = ["QUICK", "SCENARIOS", "SEEDS", "SUITES", "Evaluation", "SuiteResult",
 SCENARIOS = PACKAGE / "scenarios" / "evaluation"
 # Runs of each scenario: in full, and quick.
 SEEDS, QUICK = 20, 5
-# The flows that are judged.
-JUDGED = "mine*"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +63,12 @@ class Evaluation(StudyResult):
     """Where the scenarios are."""
     options: str = ""
     """The options of a command that runs them with controllers of one's own, after a space."""
+    stacks: tuple[str, ...] = ()
+    """What of `controllers` are transport stacks."""
+    stack_rows: tuple[Row, ...] = ()
+    """What was found for the stacks by scenarios of their own; its sections are documents."""
+    parts: tuple[Part, ...] = ()
+    """The checks: of each controller and stack by the criteria, and of stacks by the others."""
 
     def of(self, section: str) -> list[Row]:
         """Give the rows of a heading."""
@@ -86,6 +99,15 @@ class Evaluation(StudyResult):
                     "rows": [row.to_dict() for row in self.of(heading.section)],
                 }
                 for heading in HEADINGS
+            ],
+            "documents": [
+                {
+                    "document": document,
+                    "title": title,
+                    "rows": [row.to_dict() for row in self.stack_rows if row.section == document],
+                }
+                for document, title in DOCUMENTS.items()
+                if self.stacks
             ],
         }
 
@@ -155,31 +177,51 @@ def evaluate_by_rfc9743(
     """Run the scenarios of the criteria with each controller and stack, and judge them."""
     number = seeds or (QUICK if quick else SEEDS)
     files, running = files_of([SCENARIOS]), Running.of(options)
-    with own.named(controllers) as names:
+    with own.named(controllers) as names, TemporaryDirectory() as spare:
         kinds = [str(read_transport(name).controller["kind"]) for name in names]
         known = own.options(kinds)
         settings = [_settings(name) for name in names]
         settings += [[stack_setting(stack, JUDGED)] for stack in stacks]
         judged = [*names, *stacks]
-        plans = [read_cases(files, pairs) for pairs in settings]
-        with running.opened() as opened:
-            checks = check_all(plans, engines, opened, seeds=number)
-    folder = SCENARIOS
-    if running.out is not None:
-        # The commands of a report name them.
-        folder = running.out / "scenarios"
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            shutil.copyfile(file, folder / file.name)
+        plans = [
+            Plan(name=name, files=files, settings=pairs, flow=JUDGED, by_criteria=True)
+            for name, pairs in zip(judged, settings, strict=True)
+        ]
+        for place, stack in enumerate(stacks):
+            plans += plans_of(stack, Path(spare) / str(place))
+        parts = _checked(plans, engines, running, number)
     return Evaluation(
         controllers=tuple(judged),
         seeds=number,
         engines=tuple(engines),
-        rows=tuple(rows_of(dict(zip(judged, checks, strict=True)))),
+        rows=tuple(rows_of({of.plan.name: of.check for of in parts if of.plan.by_criteria})),
         settings=tuple(tuple(f"{key}={value}" for key, value in pairs) for pairs in settings),
-        folder=folder,
+        folder=_kept(files, running.out),
         options=known,
+        stacks=tuple(stacks),
+        stack_rows=tuple(stack_rows([of for of in parts if not of.plan.by_criteria])),
+        parts=tuple(parts),
     )
+
+
+def _checked(
+    plans: Sequence[Plan], engines: Sequence[Engine], running: Running, seeds: int
+) -> list[Part]:
+    cases = [read_cases(plan.files, plan.settings) for plan in plans]
+    with running.opened() as opened:
+        checks = check_all(cases, engines, opened, seeds=seeds)
+    return [Part(plan=plan, check=of) for plan, of in zip(plans, checks, strict=True)]
+
+
+def _kept(files: Sequence[Path], out: Path | None) -> Path:
+    """Copy the scenarios to the results: the commands of a report name their folder."""
+    if out is None:
+        return SCENARIOS
+    folder = out / "scenarios"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
+    return folder
 
 
 SUITES: Mapping[str, Callable[..., Evaluation | SuiteResult]] = {

@@ -100,6 +100,7 @@ class Row:
     title: str
     expectation: Expectation
     found: Mapping[str, Found]
+    """By controller or stack; missing for a stack to which the scenario does not apply."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the row as it is printed in JSON."""
@@ -122,11 +123,11 @@ def _margin(value: float, expectation: Expectation) -> float:
 
 def rows_of(checks: Mapping[str, Check]) -> list[Row]:
     """Give a row for each expectation of each file, in the order of the headings."""
-    by_file = {name: _by_file(check) for name, check in checks.items()}
+    files_of = {name: by_file(check) for name, check in checks.items()}
     found: list[tuple[str, CheckedCase, int, dict[str, Found]]] = []
-    for file, cases in next(iter(by_file.values())).items():
+    for file, cases in next(iter(files_of.values())).items():
         for place, expectation in enumerate(cases[0].case.expectations):
-            each = {name: _found(files[file], place) for name, files in by_file.items()}
+            each = {name: found_at(files[file], place) for name, files in files_of.items()}
             found.append((_section(file, expectation), cases[0], place, each))
     order = [heading.section for heading in HEADINGS]
     found.sort(key=lambda row: order.index(row[0]))
@@ -150,14 +151,15 @@ def _section(file: str, expectation: Expectation) -> str:
     return match[1]
 
 
-def _by_file(check: Check) -> dict[str, list[CheckedCase]]:
+def by_file(check: Check) -> dict[str, list[CheckedCase]]:
+    """Give the cases of each file: the points of its sweep."""
     files: dict[str, list[CheckedCase]] = {}
     for case in check.cases:
         files.setdefault(case.case.file, []).append(case)
     return files
 
 
-def _found(cases: Sequence[CheckedCase], place: int) -> Found:
+def found_at(cases: Sequence[CheckedCase], place: int) -> Found:
     """Judge an expectation over all points of a sweep."""
     worst = min(cases, key=lambda case: _rank(case.expectations[place]))
     settings = {
@@ -173,6 +175,11 @@ def _found(cases: Sequence[CheckedCase], place: int) -> Found:
         worst=worst.expectations[place],
         point=", ".join(f"{key} = {value_text(value)}" for key, value in settings.items()),
     )
+
+
+def worst_of(cases: Sequence[CheckedCase]) -> CheckedCase:
+    """Give the point of a sweep that has the worst of all expectations."""
+    return min(cases, key=lambda case: min(map(_rank, case.expectations)))
 
 
 def _rank(checked: Checked) -> tuple[int, float]:

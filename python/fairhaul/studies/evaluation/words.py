@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
 from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
+from fairhaul.studies.evaluation.stacks import DOCUMENTS
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST
 from fairhaul.studies.expectations.words import STATIONARY, few
 from fairhaul.text.phrases import count_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fairhaul.studies.evaluation import Evaluation
 
 NOT_EVIDENCED = "not evidenced"
+APPLIES_NOT = "does not apply"
 PARTS = {
     "5.1": "Single algorithm",
     "5.2": "Mixed algorithms",
@@ -37,7 +39,13 @@ def outcome_of(done: Evaluation) -> Outcome:
         title=f"Evaluation of {', '.join(done.controllers)} by RFC 9743",
         question="Which criteria of RFC 9743 are met?",
         answer=answer(done),
-        evidence=lambda: [_overview(done), _method(done), *(_part(done, part) for part in PARTS)],
+        evidence=lambda: [
+            _overview(done),
+            *([_of_stacks(done)] if done.stacks else []),
+            _method(done),
+            *(_part(done, part) for part in PARTS),
+            *([_documents(done)] if done.stacks else []),
+        ],
         values=done.values,
     )
 
@@ -51,6 +59,9 @@ def answer(done: Evaluation) -> str:
         parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in kinds]
         counts.append(f"{name}: {', '.join(parts)}")
     text = f"{few(done.seeds)}Of {len(HEADINGS)} criteria: {'; '.join(counts)}."
+    if done.stacks:
+        each = "; ".join(f"{name}: {_counted(done.stack_rows, name)}" for name in done.stacks)
+        text += f" Of the expectations of scenarios for transport stacks: {each}."
     if len(done.engines) > 1:
         text += f" A criterion is met if it is met in {' and in '.join(done.engines)}."
     return text
@@ -82,18 +93,74 @@ def _overview(done: Evaluation) -> Section:
         prose=True,
         notes=notes,
     )
+    return Section(heading="", tables=[overview], points=_failing(done.rows, done.controllers))
+
+
+def _failing(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Give a line for each row that is not met, and name the rows that are undecided."""
     failing = [
         f"{row.label}, {name}: not met. Expected: {row.expectation.what} "
-        f"({row.expectation.bound()}). Measured: {found.text()}."
-        for name in done.controllers
-        for row in done.rows
-        if (found := row.found[name]).verdict == NOT_MET
+        f"({row.expectation.bound()}). Measured: {row.found[name].text()}."
+        for name in names
+        for row in rows
+        if _row_verdict(row, name) == NOT_MET
     ]
-    for name in done.controllers:
-        labels = [row.label for row in done.rows if row.found[name].verdict == UNDECIDED]
-        if labels and len(labels) < len(done.rows):
+    for name in names:
+        labels = [row.label for row in rows if _row_verdict(row, name) == UNDECIDED]
+        if labels and len(labels) < len(rows):
             failing.append(f"Undecided for {name}: {', '.join(labels)}; --report has each.")
-    return Section(heading="", tables=[overview], points=failing)
+    return failing
+
+
+def _row_verdict(row: Row, name: str) -> str:
+    return row.found[name].verdict if name in row.found else APPLIES_NOT
+
+
+def _counted(rows: Sequence[Row], name: str) -> str:
+    """Say how many rows have which verdict, of the verdicts that there are."""
+    verdicts = [_row_verdict(row, name) for row in rows]
+    kinds = (MET, NOT_MET, UNDECIDED, APPLIES_NOT)
+    return ", ".join(f"{verdicts.count(of)} {of}" for of in kinds if of in verdicts)
+
+
+def _of_stacks(done: Evaluation) -> Section:
+    """Count the verdicts of each document, and give a line for each row that is not met."""
+    rows = [
+        [document, title, *(_counted(of, name) for name in done.stacks)]
+        for document, title, of in _by_document(done)
+    ]
+    table = Table(
+        title="Documents, and the expectations of each",
+        columns=["document", "about", *done.stacks],
+        rows=rows,
+        words=2 + len(done.stacks),
+        prose=True,
+    )
+    points = _failing(done.stack_rows, done.stacks)
+    return Section(heading="Scenarios for transport stacks", tables=[table], points=points)
+
+
+def _by_document(done: Evaluation) -> Iterator[tuple[str, str, list[Row]]]:
+    for document, title in DOCUMENTS.items():
+        if of := [row for row in done.stack_rows if row.section == document]:
+            yield document, title, of
+
+
+def _documents(done: Evaluation) -> Section:
+    """Give a table of each document, and the commands that repeat the runs."""
+    tables = [
+        _table(f"{document}: {title}", of, done.stacks)
+        for document, title, of in _by_document(done)
+    ]
+    each = [f"fairhaul check --stack {quote(name)} --seeds {done.seeds}" for name in done.stacks]
+    text = (
+        "The scenarios are in studies/expectations/stacks of the package, and the cases of BBR "
+        "in scenarios/conformance/bbr; for a stack their packets have 1500 B, and their rates are "
+        "half more. The bounds are ours where no document has one. These commands repeat the runs, "
+        "except for the cases of BBR:"
+    )
+    heading = "Scenarios for transport stacks, one by one"
+    return Section(heading=heading, text=[text], tables=tables, commands=each, detailed=True)
 
 
 def _method(done: Evaluation) -> Section:
@@ -129,19 +196,22 @@ def _part(done: Evaluation, part: str) -> Section:
             if heading.missing
         ],
         figures=lambda: [_margins(done, part, rows)] if rows else [],
-        tables=[_table(done, heading) for heading in headings if not heading.missing],
+        tables=[
+            _table(f"{heading.section} {heading.title}", done.of(heading.section), done.controllers)
+            for heading in headings
+            if not heading.missing
+        ],
         detailed=True,
     )
 
 
-def _table(done: Evaluation, heading: Heading) -> Table:
-    rows = done.of(heading.section)
-    columns = ["", "bound", "what is expected", *done.controllers, "scenario"]
+def _table(title: str, rows: Sequence[Row], names: Sequence[str]) -> Table:
+    columns = ["", "bound", "what is expected", *names, "scenario"]
     sources = "; ".join(f"{row.label} {row.expectation.source}" for row in rows)
     return Table(
-        title=f"{heading.section} {heading.title}",
+        title=title,
         columns=columns,
-        rows=[_row(row, done.controllers) for row in rows],
+        rows=[_row(row, names) for row in rows],
         words=len(columns),
         prose=True,
         notes=[f"Bounds: {sources}."],
@@ -150,7 +220,10 @@ def _table(done: Evaluation, heading: Heading) -> Table:
 
 def _row(of: Row, controllers: Sequence[str]) -> list[str]:
     """Lay out a row: its bound, what is expected, and what was found for each controller."""
-    found = [f"{of.found[name].verdict}: {of.found[name].text()}" for name in controllers]
+    found = [
+        f"{of.found[name].verdict}: {of.found[name].text()}" if name in of.found else APPLIES_NOT
+        for name in controllers
+    ]
     relative = " x cubic's" if of.expectation.relative_to else ""
     return [of.label, of.expectation.bound() + relative, of.expectation.what, *found, of.file]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from shlex import join
 
@@ -13,14 +13,18 @@ from fairhaul.record.trace import write, write_logs
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.read import ScenarioError, toml, variant, with_seeds
 from fairhaul.studies.expectations import NOT_MET, Judged
-from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
-from fairhaul.studies.expectations.reducing import Reduced, reduce
+from fairhaul.studies.expectations.checking import SEEDS, Check, Checked, CheckedCase
+from fairhaul.studies.expectations.reducing import MOST_TRIALS, Reduced, reduce
 
 SCENARIO, COMMAND, CAPTURE, WORDS = "scenario.toml", "command.sh", "packets.pcapng", "not-met.txt"
 
 
 def write_evidence(
-    done: Check, overrides: Sequence[tuple[str, str]], flow: str, into: Path
+    done: Check,
+    overrides: Sequence[tuple[str, str]],
+    flow: str,
+    into: Path,
+    trials: int = MOST_TRIALS,
 ) -> list[Path]:
     """Write a folder for each case in which something is not met, and give these folders.
 
@@ -32,11 +36,14 @@ def write_evidence(
     Args:
         done: a check whose engines include the simulator; nothing is written of others.
         overrides: what the check has set in all scenarios.
-        flow: the flow whose packets are captured.
+        flow: the flow whose packets are captured, or a pattern of names, whose first it is then.
         into: the folder of these folders; what is in one of the same name is replaced.
+        trials: how many scenarios are tried at most to reduce one.
     """
     found = [case for case in done.cases if _not_met(case)]
-    return [_write(case, overrides, flow, into, done.seeds) for case in found]
+    return [
+        _write(case, overrides, flow, into / _name(case), (done.seeds, trials)) for case in found
+    ]
 
 
 def _not_met(case: CheckedCase) -> list[Checked]:
@@ -44,33 +51,42 @@ def _not_met(case: CheckedCase) -> list[Checked]:
     return [of for of in of_sim if of.by["sim"].verdict == NOT_MET]
 
 
+def _name(case: CheckedCase) -> str:
+    points = variant(case.case.scenario).values()
+    return "-".join([Path(case.case.file).stem, *(_words(value) for value in points)])
+
+
 def _write(
-    case: CheckedCase, overrides: Sequence[tuple[str, str]], flow: str, into: Path, seeds: int
+    case: CheckedCase,
+    overrides: Sequence[tuple[str, str]],
+    flow: str,
+    folder: Path,
+    most: tuple[int, int],
 ) -> Path:
     points: Mapping[str, object] = variant(case.case.scenario)
-    source = Path(case.case.file)
-    name = "-".join([source.stem, *(_words(value) for value in points.values())])
-    folder = into / name
     folder.mkdir(parents=True, exist_ok=True)
     settings = [*overrides, *((key, toml(value)) for key, value in points.items())]
-    smaller = _reduced(case, settings, flow, seeds, folder / SCENARIO)
+    seeds, trials = most
+    smaller = _reduced(case, settings, flow, (min(seeds, SEEDS), trials), folder / SCENARIO)
     shown = case
     if smaller is None:
-        shutil.copyfile(source, folder / SCENARIO)
+        replace(folder / SCENARIO, case.case.scenario.source()[0].encode())
     else:
         shown, settings = smaller.checked, list(smaller.settings)
     failed = _not_met(shown)
     first = failed[0]
     scenario = with_seeds(shown.case.scenario, seeds)[_worst(first, first.by["sim"])]
+    names = (of["name"] for of in scenario.described["flows"])
+    traced = next(name for name in names if fnmatchcase(name, flow))
 
     def keep(_: int, record: Record) -> None:
-        write(record, flow, "pcapng", folder / CAPTURE)
-        write_logs(record, folder / f"{flow}.qlog")
+        write(record, traced, "pcapng", folder / CAPTURE)
+        write_logs(record, folder / f"{traced}.qlog")
 
-    for_each([scenario], keep, jobs=1, trace=flow)
+    for_each([scenario], keep, jobs=1, trace=traced)
     pairs = [f"{key}={value}" for key, value in settings] + [f"seed={scenario.seed}"]
     sets = [word for pair in pairs for word in ("--set", pair)]
-    command = join(["fairhaul", "run", SCENARIO, *sets, "--trace", flow, "--out", "run"])
+    command = join(["fairhaul", "run", SCENARIO, *sets, "--trace", traced, "--out", "run"])
     replace(folder / COMMAND, f'#!/bin/sh -e\ncd "$(dirname "$0")"\n{command}\n'.encode())
     (folder / COMMAND).chmod(0o755)
     said = [_sentence(of) for of in _not_met(case)]
@@ -82,10 +98,14 @@ def _write(
 
 
 def _reduced(
-    case: CheckedCase, settings: Sequence[tuple[str, str]], flow: str, seeds: int, file: Path
+    case: CheckedCase,
+    settings: Sequence[tuple[str, str]],
+    flow: str,
+    most: tuple[int, int],
+    file: Path,
 ) -> Reduced | None:
     try:
-        return reduce(case, settings, flow, seeds, file)
+        return reduce(case, settings, flow, most, file)
     except ScenarioError:
         # It needs files beside it, or settings for what it has no more.
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -14,16 +15,23 @@ if TYPE_CHECKING:
     from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 
 
-def write_junit(done: Check, file: Path) -> None:
+def write_junit(study: str, checks: Sequence[tuple[str, Check]], file: Path) -> None:
     """Write the verdicts, a suite for each scenario and a test case for each expectation.
 
     The file is written beside its place and then renamed, so that it is never incomplete. An
     undecided expectation is a skipped test, of a strict check a failed one.
+
+    Args:
+        study: the command that judged.
+        checks: each with the name of what is judged, before the titles of its suites; or empty.
+        file: the file.
     """
-    root = ET.Element("testsuites", name="fairhaul check")
+    root = ET.Element("testsuites", name=f"fairhaul {study}")
     totals = dict.fromkeys(("tests", "failures", "skipped"), 0)
-    for case in done.cases:
-        suite = _suite(case, strict=done.strict)
+    for before, case, strict in (
+        (name, case, done.strict) for name, done in checks for case in done.cases
+    ):
+        suite = _suite(case, before, strict=strict)
         root.append(suite)
         for key in totals:
             totals[key] += int(suite.get(key, "0"))
@@ -39,8 +47,8 @@ def write_junit(done: Check, file: Path) -> None:
         raise
 
 
-def _suite(case: CheckedCase, *, strict: bool) -> ET.Element:
-    name = _text(case.case.title)
+def _suite(case: CheckedCase, before: str, *, strict: bool) -> ET.Element:
+    name = _text(f"{before}: {case.case.title}" if before else case.case.title)
     suite = ET.Element("testsuite", name=name, file=_text(case.case.file))
     for checked in case.expectations:
         suite.append(_test(checked, name, strict=strict))

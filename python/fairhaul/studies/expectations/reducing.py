@@ -41,17 +41,22 @@ class Reduced:
 
 
 def reduce(
-    case: CheckedCase, overrides: Sequence[tuple[str, str]], flow: str, seeds: int, file: Path
+    case: CheckedCase,
+    overrides: Sequence[tuple[str, str]],
+    flow: str,
+    most: tuple[int, int],
+    file: Path,
 ) -> Reduced | None:
     """Write the smallest scenario that is found to `file`; None if it would not show the same.
 
     Args:
         case: a checked scenario in which something is not met in the simulator.
         overrides: what is set in it, the point of its sweep included.
-        flow: the flow that is never removed.
-        seeds: the number of runs of each scenario that is tried.
+        flow: the flow that is never removed, or a pattern of names.
+        most: the number of runs of each scenario that is tried, and of these scenarios.
         file: the file of the reduced scenario. What it names besides it is found from its folder.
     """
+    seeds, most_trials = most
     text, _, _ = case.case.scenario.source()
     given = tomllib.loads(text)
     failed = {of.expectation.what for of in case.expectations if of.by["sim"].verdict == NOT_MET}
@@ -64,7 +69,7 @@ def reduce(
     trials = 1
     for change in _changes(kept, flow, checked):
         smaller = change.of(kept)
-        if trials == MOST_TRIALS or smaller == kept or change.is_set_by(settings):
+        if trials == most_trials or smaller == kept or change.is_set_by(settings):
             continue
         try:
             found = _fails(smaller, settings, seeds, file)
@@ -142,7 +147,7 @@ def _changed(part: Any, path: Sequence[str | int], value: object) -> Any:
 def _changes(scenario: Scenario, flow: str, checked: CheckedCase) -> Iterator[_Change]:
     """Give changes, first the ones that make a run cheaper."""
     for of in scenario["flow"]:
-        if of.get("name") not in (flow, None):
+        if "name" in of and not fnmatchcase(of["name"], flow):
             yield _Change(words=f"without the flow {of['name']}", path=("flow", of["name"]))
     yield from _shorter(scenario, checked)
     for key in [key for key in scenario if key not in {*KEPT, "expect"}]:

@@ -7,16 +7,42 @@ from pathlib import Path
 
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_stack
+from fairhaul.studies.expectations.cases import files_of
 
 FOLDER = Path(__file__).parent / "stacks"
 MINE = "mine"
+# What RFC 9438 asks of CUBIC, and no document of other controllers.
+OF_CUBIC = frozenset({"cubic-beta.toml", "slow-start.toml"})
+CUBIC = "cubic"
 
 
 def stack_cases(
     stack: str, files: Sequence[str], overrides: Sequence[tuple[str, str]]
 ) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
     """Give the files, by default those for stacks, and the overrides that put a stack in them."""
-    return tuple(files) or (str(FOLDER),), [stack_setting(stack), *overrides]
+    usual = [str(file) for file in files_for(stack, overrides)]
+    return tuple(files or usual), [stack_setting(stack), *overrides]
+
+
+def files_for(stack: str, overrides: Sequence[tuple[str, str]] = ()) -> list[Path]:
+    """Give the scenarios for stacks that apply to one."""
+    unfit = unfit_for(stack, overrides)
+    return [file for file in files_of([FOLDER]) if file.name not in unfit]
+
+
+def unfit_for(stack: str, overrides: Sequence[tuple[str, str]] = ()) -> list[str]:
+    """Give the scenarios that do not apply to a stack: of CUBIC, if it has another controller.
+
+    A stack whose controller is not named is judged by all: its own may be CUBIC.
+    """
+    named = controller_of(stack, overrides)
+    return sorted(OF_CUBIC) if named and CUBIC not in named else []
+
+
+def controller_of(stack: str, overrides: Sequence[tuple[str, str]] = ()) -> str:
+    """Give the controller that a stack is given by name; empty if it takes its own."""
+    own = str(read_stack(stack).settings.get("controller", ""))
+    return dict(overrides).get(f"flow.{MINE}.stack.controller", own)
 
 
 def stack_setting(stack: str, flow: str = MINE) -> tuple[str, str]:
