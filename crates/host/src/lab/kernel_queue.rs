@@ -3,8 +3,10 @@
 //! other, begins to leave the link. The network knows the packet again by its mark.
 
 use std::io;
+use std::sync::Arc;
 
 use fairhaul_path::LinkSpec;
+use fairhaul_path::queue::FlowLabel;
 use fairhaul_units::{Span, Time};
 
 use super::address::MOST_HOSTS;
@@ -80,6 +82,8 @@ pub struct Waiting {
 pub struct KernelQueues {
     /// The device of the queue of each link, if it is one of the kernel.
     devices: Vec<Option<u8>>,
+    /// The hosts and classes of all flows, for the queue of each link that reads them.
+    labels: Vec<Option<Arc<[FlowLabel]>>>,
     /// When each link has sent what it was sending.
     busy_until: Vec<Time>,
     /// By slot.
@@ -96,6 +100,7 @@ impl KernelQueues {
         devices(links).for_each(|(link, device, _)| of_links[link] = Some(device));
         KernelQueues {
             busy_until: vec![Time::ZERO; links.len()],
+            labels: links.iter().map(|spec| spec.queue.labels.clone()).collect(),
             devices: of_links,
             waiting: Vec::new(),
             count: 0,
@@ -120,6 +125,13 @@ impl KernelQueues {
     /// The packets that have entered since the last call.
     pub fn entered(&mut self) -> impl Iterator<Item = (u8, u32)> {
         self.entered.drain(..)
+    }
+
+    /// What the queue in which a packet waits reads of its flow, beside the packet.
+    pub fn label(&self, mark: u32) -> Option<FlowLabel> {
+        let waiting = (*self.waiting.get(mark.checked_sub(1)? as usize)?)?;
+        let labels = self.labels[waiting.link as usize].as_ref()?;
+        labels.get(waiting.packet.at_link.flow as usize).copied()
     }
 
     /// A packet leaves its queue at `now`, or is dropped there; `None` if there is no such packet.
