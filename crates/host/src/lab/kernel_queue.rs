@@ -71,10 +71,23 @@ pub struct Waiting {
     pub link: u32,
     /// The packet.
     pub packet: QueuedPacket,
+    /// What the queue reads of its flow beside it.
+    pub label: Option<FlowLabel>,
     /// When it came to the link.
     pub arrived: Time,
     /// When it begins to leave.
     pub begins: Time,
+}
+
+/// A packet that has come to a queue of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Entered {
+    /// The number of its device.
+    pub device: u8,
+    /// Its mark.
+    pub mark: u32,
+    /// What the queue reads of its flow beside it.
+    pub label: Option<FlowLabel>,
 }
 
 /// The packets in queues of the kernel.
@@ -89,8 +102,8 @@ pub struct KernelQueues {
     /// By slot.
     waiting: Vec<Option<Waiting>>,
     count: usize,
-    /// Packets that are to be sent to a device: its number, and the mark of the packet.
-    entered: Vec<(u8, u32)>,
+    /// Packets that are to be sent to a device.
+    entered: Vec<Entered>,
 }
 
 impl KernelQueues {
@@ -115,23 +128,18 @@ impl KernelQueues {
         if self.waiting.len() <= slot {
             self.waiting.resize(slot + 1, None);
         }
-        self.waiting[slot] = Some(Waiting { link, packet, arrived: now, begins: now });
+        let labels = self.labels[link as usize].as_ref();
+        let label = labels.and_then(|labels| labels.get(packet.at_link.flow as usize)).copied();
+        self.waiting[slot] = Some(Waiting { link, packet, label, arrived: now, begins: now });
         self.count += 1;
         // Packets of others have no mark, which is zero.
-        self.entered.push((device, packet.slot + 1));
+        self.entered.push(Entered { device, mark: packet.slot + 1, label });
         true
     }
 
     /// The packets that have entered since the last call.
-    pub fn entered(&mut self) -> impl Iterator<Item = (u8, u32)> {
+    pub fn entered(&mut self) -> impl Iterator<Item = Entered> {
         self.entered.drain(..)
-    }
-
-    /// What the queue in which a packet waits reads of its flow, beside the packet.
-    pub fn label(&self, mark: u32) -> Option<FlowLabel> {
-        let waiting = (*self.waiting.get(mark.checked_sub(1)? as usize)?)?;
-        let labels = self.labels[waiting.link as usize].as_ref()?;
-        labels.get(waiting.packet.at_link.flow as usize).copied()
     }
 
     /// A packet leaves its queue at `now`, or is dropped there; `None` if there is no such packet.

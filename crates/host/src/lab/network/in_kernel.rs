@@ -7,7 +7,7 @@ use fairhaul_units::{Ecn, Time};
 use super::{Network, PacketInFlight};
 use crate::lab::address::labelled_address;
 use crate::lab::headers::{Headers, set_codepoint};
-use crate::lab::kernel_queue::Waiting;
+use crate::lab::kernel_queue::{Entered, Waiting};
 
 impl Network {
     /// Keeps this much of the beginning of each packet, for hosts that read no payload.
@@ -20,9 +20,9 @@ impl Network {
     pub fn hand_to_kernel(&mut self, mut hand: impl FnMut(u8, u32, &[u8])) {
         let Network { kernel_queues, packets, .. } = self;
         let mut labelled = Vec::new();
-        for (device, mark) in kernel_queues.entered() {
+        for Entered { device, mark, label } in kernel_queues.entered() {
             let PacketInFlight { travel, bytes } = &packets[mark as usize - 1];
-            let Some(label) = kernel_queues.label(mark) else {
+            let Some(label) = label else {
                 hand(device, mark, bytes);
                 continue;
             };
@@ -36,12 +36,11 @@ impl Network {
     /// A packet leaves a queue of the kernel at `now`; returns when its last bit has left the link. `None`: it came from no
     /// link.
     pub fn leave_kernel(&mut self, mark: u32, bytes: &[u8], now: Time) -> Option<Time> {
-        let is_labelled = self.kernel_queues.label(mark).is_some();
-        let Waiting { link, packet, arrived, begins } = self.kernel_queues.leave(mark, now)?;
+        let Waiting { link, packet, label, arrived, begins } = self.kernel_queues.leave(mark, now)?;
         let stored = &mut self.packets[packet.slot as usize];
         let ecn = Headers::read(bytes).map_or(packet.at_link.ecn, |headers| headers.ecn);
         let marked = ecn == Ecn::Marked && packet.at_link.ecn != Ecn::Marked;
-        if is_labelled {
+        if label.is_some() {
             set_codepoint(&mut stored.bytes, ecn);
         } else {
             stored.bytes.clear();
