@@ -9,7 +9,7 @@ from fairhaul.cli.progress import progress
 from fairhaul.jobs.values import Running
 from fairhaul.linux.run import chosen, using
 from tools.l4s import ROOT, accurate, cells, dual_queue, fallback, faults, ns3, plan
-from tools.l4s.kernel import QUEUES, both
+from tools.l4s.kernel import CELLS, beside
 
 
 @click.group()
@@ -78,10 +78,12 @@ def kernel(version: str | None, only: str | None) -> None:
 
 
 def _queues() -> None:
-    for name in QUEUES:
-        ours, theirs = both(name)
-        click.echo(f"{name:10} {ours.text()}")
-        click.echo(f"{'':10} {theirs.text()} (Linux)")
+    """Print every cell; results are kept in out/l4s-kernel."""
+    running = Running(out=ROOT / "out" / "l4s-kernel")
+    for name, cell in CELLS.items():
+        click.echo(f"{name}: {cell.qdisc}; {cell.seeds} seeds, simulator / Linux")
+        for line in beside(name, running).text():
+            click.echo(f"  {line}")
 
 
 @main.command("ns3")
