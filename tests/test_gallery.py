@@ -191,3 +191,11 @@ def test_an_example_of_words_is_sorted_and_small_lines_are_not_hidden() -> None:
     alone = [replace(of, groups=of.groups[:1]) for of in pair]
     lines = examples.draw(["a"], {("a", str(i)): of for i, of in enumerate(alone)})["example-a"]
     assert lines["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"
+
+
+def test_the_figure_of_the_dual_queue_has_flows_in_both_of_its_queues() -> None:
+    (one,) = queues.plan(["dualpi2"], quick=True).values()
+    (found,) = for_each([one], lambda _, record: queues.read(record))
+    tops = {lane.look.label: max(row["mean"] for row in lane.rows) for lane in found.lanes}
+    assert tops["l4s_packets"] > 1
+    assert tops["classic_packets"] > 1

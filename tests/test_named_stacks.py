@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from fairhaul.scenario.read import read_one
 from fairhaul.studies.expectations.bbr_cases import scaled
 from tools.stacks import bbr
 from tools.stacks.faults import rows
-from tools.stacks.repeat import BASE, STACKS, Case, differences
+from tools.stacks.repeat import BASE, STACKS, Case, differences, drawn, packets
 
 LIBRARIES = Path(fairhaul.__file__).parent / "stacks"
 pytestmark = pytest.mark.skipif(
@@ -42,6 +43,30 @@ def test_runs_of_every_stack_and_controller_repeat() -> None:
         for number in (1, 2)
     ]
     assert not differences(cases)
+
+
+# Of the times, directions and sizes of all packets of one drawn scenario, with a transfer of 2 MB.
+PACKETS = {
+    ("quinn", "cubic"): "b67a364365bb0123",
+    ("quinn", "newreno"): "edaca14c6f1ab6c9",
+    ("quinn", "bbr"): "280e0ffdf5bbf147",
+    ("quinn", "fairhaul-bbr3"): "43fc25c11d7689bc",
+    ("noq", "cubic"): "810ef26c79250de3",
+    ("noq", "newreno"): "f11c09882a12c9e0",
+    ("noq", "bbr3"): "0b0e9433c114c3f5",
+    ("noq", "fairhaul-bbr3"): "f13cb43175304e4b",
+    ("smoltcp", "cubic"): "05a273aec1eb35e5",
+    ("smoltcp", "reno"): "b77fcc2a4865202e",
+    ("smoltcp", "none"): "03883f7ced6da93b",
+}
+
+
+@pytest.mark.parametrize(("stack", "controller"), STACKS)
+def test_the_packets_are_those_of_every_machine(stack: str, controller: str) -> None:
+    """A new release of a stack has others."""
+    text = packets(drawn(4, 2) | {"flow.stack.stack.controller": controller}, stack)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert digest == PACKETS[stack, controller]
 
 
 @pytest.mark.parametrize(("stack", "controller"), STACKS)

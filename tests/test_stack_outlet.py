@@ -103,12 +103,19 @@ def test_a_stack_in_c_gives_keys_and_a_log_when_its_flow_is_traced(
     assert (other.contents, other.keys, other.logs) == ({}, b"", (b"", b""))
 
 
-def test_a_stack_that_gives_more_than_there_is_room_for_ends_the_run(
-    made: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("room + 1", "record gives 65536 bytes, and its buffer holds 65535"),
+        ("end->recorded = 0, 1", "record gives one part after the other, without end"),
+    ],
+)
+def test_a_stack_that_gives_more_than_there_is_ends_the_run(
+    made: Path, tmp_path: Path, given: str, expected: str
 ) -> None:
-    scenario = recording(made, tmp_path, "room + 1")
+    scenario = recording(made, tmp_path, given)
     fairhaul.run(scenario, {"duration": "2 s", "warmup": "1 s"})
-    with pytest.raises(RunError, match="record gives 65536 bytes, and its buffer holds 65535"):
+    with pytest.raises(RunError, match=expected):
         traced(scenario, {"duration": "2 s", "warmup": "1 s"}, "mine")
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 import fairhaul
 from fairhaul import RunError, ScenarioError, cli
+from fairhaul.jobs.store import Store
 from fairhaul.jobs.values import Running
 from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.read import read_one
@@ -137,14 +140,36 @@ def test_a_library_that_is_no_stack_is_refused(
         ("if (end->timer > now)\n\t\t\treturn 0;", "return 0;", "timer that has passed"),
         ("end->sends ? setup->now : FAIRHAUL_NEVER", "FAIRHAUL_NEVER", "would never begin"),
         (".timer = end->timer,", ".timer = end->timer, .closed = 2,", "closes no connection"),
+        ("size_t free_bytes", "return size;\n\tsize_t free_bytes", "write takes all bytes .* end"),
+        ("end->read += size;\n\treturn size;", "return room;", "read gives one part .* end"),
     ],
 )
 def test_a_stack_that_breaks_the_interface_ends_the_run_with_a_sentence(
     made: Path, tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
     scenario = changed(made, tmp_path, old, new)
-    with pytest.raises(RunError, match=expected):
+    with pytest.raises(RunError, match=rf"at \d.* s.*{expected}"):
         fairhaul.run(scenario, SHORT)
+
+
+def test_a_stack_that_crashes_loses_no_finished_result(made: Path, tmp_path: Path) -> None:
+    """The second of two points ends its process; the first one is there, and is not run again."""
+    old = "\tif (size < HEADER)"
+    scenario = changed(made, tmp_path, old, f"\tif (end->segment < 1300)\n\t\tabort();\n{old}")
+    with scenario.open("a") as text:
+        text.write('\n[sweep]\n"flow.mine.packet" = ["1500 B", "1300 B"]\n')
+    out = tmp_path / "out"
+    words = ["sweep", str(scenario), "--seeds", "1", "--jobs", "1", "--out", str(out)]
+    words += ["--set", "duration=2 s", "--set", "warmup=1 s"]
+    command = [sys.executable, "-m", "fairhaul", *words]
+    sessions: set[str] = set()
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, check=False, timeout=600)
+        assert done.returncode == -signal.SIGABRT
+        (result,) = Store(out).results()
+        assert json.loads(result.variant) == {"flow.mine.packet": "1500 B"}
+        sessions.add(result.session)
+    assert len(sessions) == 1
 
 
 def test_the_keys_of_a_stack(made: Path) -> None:
@@ -347,19 +372,31 @@ def test_a_stack_is_scored(made: Path) -> None:
     assert figures["beside cubic"].jain is None
 
 
-def test_a_stack_that_reads_a_clock_is_found(made: Path, tmp_path: Path) -> None:
-    """Its initial window is planted: by the nanoseconds of the clock."""
-    clock = "double window; struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);"
-    scenario = changed(
-        made,
-        tmp_path,
-        "double window = 10;",
-        f"{clock} window = 2 + t.tv_nsec % 97;",
-        "#include <time.h>\n",
-    )
+@pytest.mark.parametrize(
+    ("planted", "header", "name"),
+    [
+        (
+            "struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); window = 2 + t.tv_nsec % 97;",
+            "time.h",
+            "clock_gettime",
+        ),
+        (
+            "unsigned char drawn; getentropy(&drawn, 1); window = 2 + drawn % 97;",
+            "unistd.h",
+            "getentropy",
+        ),
+    ],
+)
+def test_hidden_time_and_chance_are_found_and_named(
+    made: Path, tmp_path: Path, planted: str, header: str, name: str
+) -> None:
+    """The initial window of the stack is planted: by a clock, or by a random number."""
+    old, before = "double window = 10;", f"#define _GNU_SOURCE\n#include <{header}>\n"
+    scenario = changed(made, tmp_path, old, f"double window; {planted}", before)
     library = str(scenario.parent / "libarq.so")
     (found,) = differences([Case(library, {}, 0, 0.2)])
     assert "in one process" in str(found)
+    assert str(found).endswith(f"; the library calls {name}")
     assert not differences([Case(str(made / "libarq.so"), {}, 0, 0.2)])
 
 

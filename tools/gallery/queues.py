@@ -30,8 +30,9 @@ QUICK = {
     **{"flow.burst.start": "4 s", "flow.datagrams.start": "8 s"},
 }
 # Keys of the scenario that show a queue at its work. Without adaptation RED has a gauge
-# that never moves.
+# that never moves, and without senders of ECT(1) DualPI2 one queue that is always empty.
 SETTINGS: Mapping[str, Mapping[str, object]] = {
+    "dualpi2": {"flow.near.controller": "prague"},
     "red": {"bottleneck.queue.adaptive": True},
     "xcp": {f"flow.{name}.controller": "xcp" for name in ("near", "far", "burst")},
     "xcp_tcp": {"flow.near.controller": "xcp"},

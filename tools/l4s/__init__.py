@@ -6,11 +6,15 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from fairhaul.measures.measures import measure
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.read import read_one
+from fairhaul.statistics.estimate import AT_LEAST_0, estimate
+from fairhaul.statistics.estimate import text as estimate_text
+from fairhaul.text.digits import Significant
 
 ROOT = Path(__file__).parent.parent.parent
 SCENARIOS = ROOT / "scenarios" / "l4s"
@@ -20,20 +24,36 @@ CONTROLLERS: Mapping[str, Any] = {
     "cubic": "cubic",
     "reno": "reno",
 }
-_DUAL: Mapping[str, Any] = {"kind": "dualpi2", "capacity": "10000 packets", "variant": "linux"}
+_TODAY: Mapping[str, Any] = {"kind": "dualpi2", "capacity": "10000 packets", "variant": "linux"}
+# In the DualPI2 of 2020 the step applied only to a packet that found more than one packet in the
+# L4S queue [L4STEAM]; in today's it applies to every packet.
+_DUAL: Mapping[str, Any] = {**_TODAY, "min_qlen_step": 2}
 # Of each column of the matrix of pairs: its key in the published table, the rate and the queue. At
-# 10 Mbit/s a packet takes longer than the step of today's default.
+# 10 Mbit/s a packet takes longer than the step.
 COLUMNS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "dualpi2": ("dualpi2", "50 Mbit/s", _DUAL),
     "fifo": ("fifo", "50 Mbit/s", {"kind": "droptail", "capacity": "1000 packets"}),
     "fq_codel": ("fq_codel", "50 Mbit/s", {"kind": "fq_codel", "capacity": "10240 packets"}),
     "slow dualpi2": ("slow", "10 Mbit/s", _DUAL),
-    "slow dualpi2, step 5 ms": ("slow", "10 Mbit/s", {**_DUAL, "step": 5}),
+    "slow dualpi2, today's": ("slow", "10 Mbit/s", _TODAY),
 }
 # The other flows of one queue: controller, and whether it has ECN.
 OTHERS = (("cubic", True), ("cubic", False), ("reno", True), ("reno", False))
 # A ratio within this factor of the published one counts as the same.
 SPREAD = 1.5
+
+
+def is_within(measured: float, published: float) -> bool:
+    """Whether a measured figure counts as the same as the published one."""
+    return 1 / SPREAD <= measured / published <= SPREAD
+
+
+def beside(what: str, published: float | None, values: Sequence[float]) -> str:
+    """Write in a line a published figure and the mean of ours, with several seeds its interval."""
+    theirs = "-" if published is None else f"{published:.4g}"
+    ours = estimate_text(estimate(values, AT_LEAST_0), Significant(digits=3))
+    is_far = published is not None and not is_within(fmean(values), published)
+    return f"{what:66} {theirs:>8} {ours:>20}{'  beyond' if is_far else ''}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +62,22 @@ class Cell:
 
     what: str
     published: float
-    measured: float
+    ratios: Sequence[float]
+    """One of each seed."""
+
+    @property
+    def measured(self) -> float:
+        """The mean ratio."""
+        return fmean(self.ratios)
 
     @property
     def is_within(self) -> bool:
         """Whether the measured ratio is within the spread of the published one."""
-        return 1 / SPREAD <= self.measured / self.published <= SPREAD
+        return is_within(self.measured, self.published)
+
+    def text(self) -> str:
+        """Write it in a line."""
+        return beside(self.what, self.published, self.ratios)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +122,27 @@ def _flows(pair: Mapping[str, Any]) -> dict[str, object]:
     for name in ("first", "second"):
         controller, rtt = pair[name].split()
         overrides[f"flow.{name}.controller"] = CONTROLLERS[controller]
+        overrides[f"flow.{name}.ecn"] = True
         overrides[f"flow.{name}.rtt"] = f"{rtt} ms"
     return overrides
 
 
-def cells(runs: Sequence[Run], short: Mapping[str, object] | None = None) -> list[Cell]:
+def cells(
+    runs: Sequence[Run], short: Mapping[str, object] | None = None, seeds: int = 1
+) -> list[Cell]:
     """Run scenarios of the tables; `short`: further overrides, such as a shorter duration."""
-    scenarios = [read_one(SCENARIOS / run.file, {**run.overrides, **(short or {})}) for run in runs]
+    scenarios = [
+        read_one(SCENARIOS / run.file, {**run.overrides, "seed": seed, **(short or {})})
+        for run in runs
+        for seed in range(1, seeds + 1)
+    ]
 
-    def ratio(index: int, record: Any) -> Cell:
+    def ratio(_: int, record: Any) -> float:
         first, second = (flow["goodput_bps"] for flow in measure(record)["flows"])
-        run = runs[index]
-        return Cell(what=run.what, published=run.published, measured=first / max(second, 1.0))
+        return float(first / max(second, 1.0))
 
-    return for_each(scenarios, ratio)
+    ratios = iter(for_each(scenarios, ratio))
+    return [
+        Cell(what=run.what, published=run.published, ratios=[next(ratios) for _ in range(seeds)])
+        for run in runs
+    ]

@@ -8,8 +8,8 @@ from fairhaul.cli.options import jobs_option
 from fairhaul.cli.progress import progress
 from fairhaul.jobs.values import Running
 from fairhaul.linux.run import chosen, using
-from tools.l4s import ROOT, accurate, cells, dual_queue, ns3, plan
-from tools.l4s.kernel import QUEUES, both
+from tools.l4s import ROOT, accurate, cells, dual_queue, fallback, faults, ns3, plan
+from tools.l4s.kernel import CELLS, beside
 
 
 @click.group()
@@ -18,13 +18,40 @@ def main() -> None:
 
 
 @main.command()
-def published() -> None:
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--only", metavar="TEXT", help="Cells alone whose name has this text: '160'.")
+def published(seeds: int, only: str | None) -> None:
     """Print every cell of the public L4S tests: the published ratio of both flows, and ours."""
-    found = cells(list(plan()))
+    runs = [run for run in plan() if only is None or only in run.what]
+    if not runs:
+        raise click.UsageError(f"no cell has {only!r} in its name")
+    found = cells(runs, seeds=seeds)
     for cell in found:
-        word = "" if cell.is_within else "  beyond"
-        click.echo(f"{cell.what:66} {cell.published:8.2f} {cell.measured:8.2f}{word}")
+        click.echo(cell.text())
     click.echo(f"{sum(cell.is_within for cell in found)} of {len(found)} within the spread")
+
+
+@main.command("fallback")
+def of_fallback() -> None:
+    """Print what Prague's fall-back on classic queues changes in the public L4S tests.
+
+    Of each cell: the published ratio of both flows, ours without and with the fall-back, and the
+    mean score of the detector, up to 8 of an L4S queue and from 9 of a classic one.
+    """
+    for cell in fallback.effects(fallback.runs()):
+        ratios = f"{cell.published:8.2f} {cell.without:8.2f} {cell.falling_back:8.2f}"
+        click.echo(f"{cell.what:66} {ratios} {cell.score:6.1f}")
+
+
+@main.command("faults")
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--only", type=click.Choice([*faults.FAULTS]), help="One test alone.")
+def of_faults(seeds: int, only: str | None) -> None:
+    """Print what rate steps, a wireless link and video do: the published figures, and ours."""
+    for name in [only] if only else [*faults.FAULTS]:
+        click.echo(name)
+        for figure in faults.figures(name, seeds):
+            click.echo(figure.text())
 
 
 @main.command()
@@ -51,10 +78,12 @@ def kernel(version: str | None, only: str | None) -> None:
 
 
 def _queues() -> None:
-    for name in QUEUES:
-        ours, theirs = both(name)
-        click.echo(f"{name:10} {ours.text()}")
-        click.echo(f"{'':10} {theirs.text()} (Linux)")
+    """Print every cell; results are kept in out/l4s-kernel."""
+    running = Running(out=ROOT / "out" / "l4s-kernel")
+    for name, cell in CELLS.items():
+        click.echo(f"{name}: {cell.qdisc}; {cell.seeds} seeds, simulator / Linux")
+        for line in beside(name, running).text():
+            click.echo(f"  {line}")
 
 
 @main.command("ns3")

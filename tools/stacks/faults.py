@@ -76,6 +76,13 @@ FAULTS = (
         {"smoltcp-0.13.1": NOT_MET, "smoltcp": MET, "quinn": MET},
     ),
     Fault(
+        "the time between timeouts does not stay doubled",
+        "smoltcp-rs/smoltcp 1023",
+        FOLDER / "timeouts.toml",
+        0,
+        {"smoltcp-0.12.0": NOT_MET, "smoltcp-0.13.1": MET, "smoltcp": MET, "quinn": MET},
+    ),
+    Fault(
         "reassembly counts contiguous chunks as gaps",
         "quinn-rs/quinn 2809",
         OWN / "one-lost.toml",

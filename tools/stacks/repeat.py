@@ -27,6 +27,12 @@ STACKS = (
     *(("smoltcp", controller) for controller in ("cubic", "reno", "none")),
 )
 COLUMNS = ("t_s", "what", "bytes")
+# The functions of the C library by which a stack has time or chance of its own.
+HIDDEN = frozenset(
+    {"clock", "clock_gettime", "ftime", "gettimeofday", "time", "timespec_get"}
+    | {"arc4random", "arc4random_buf", "arc4random_uniform", "getentropy", "getrandom"}
+    | {"drand48", "lrand48", "mrand48", "rand", "rand_r", "random"}
+)
 
 
 class Case(NamedTuple):
@@ -46,9 +52,20 @@ class Difference:
     first: Sequence[str]
 
     def __str__(self) -> str:
-        """Say which packet it is."""
+        """Say which packet it is, and what of the system a library calls that may be the cause."""
         one, other = self.first
-        return f"scenario {self.case.number}: {one} in one process, {other} in the other"
+        text = f"scenario {self.case.number}: {one} in one process, {other} in the other"
+        hidden = hidden_in(Path(self.case.stack))
+        return f"{text}; the library calls {', '.join(hidden)}" if hidden else text
+
+
+def hidden_in(library: Path) -> list[str]:
+    """Give the functions for time and chance that a library takes from the C library, by `nm`."""
+    if not library.is_file():
+        return []
+    command = ["nm", "--dynamic", "--undefined-only", "--format=just-symbols", str(library)]
+    symbols = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return sorted(HIDDEN & {symbol.partition("@")[0] for symbol in symbols})
 
 
 def drawn(number: int, megabytes: float | None = None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ mod bbr_shared;
 mod bic;
 mod catalogue;
 mod cdg;
+mod classic_ecn;
 mod compound;
 mod controller;
 mod copa;
@@ -103,6 +104,7 @@ pub use yeah::Yeah;
 pub mod words {
     pub use crate::bbr::BbrVariant;
     pub use crate::bic::BicVariant;
+    pub use crate::classic_ecn::ClassicEcnFallback;
     pub use crate::cubic::CubicVariant;
     pub use crate::fhstcp::RttEstimate;
     pub use crate::ghstcp::{GhstcpVariant, MinimumOver, RenoDecrease, SigmaSamples, TrendTest};

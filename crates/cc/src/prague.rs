@@ -10,6 +10,7 @@ use std::ops::{Deref, DerefMut};
 
 use fairhaul_units::{Bytes, Gauge, HEADER, Parameter, Rate, Span, Time, parameters};
 
+use crate::classic_ecn::{ClassicEcn, ClassicEcnFallback};
 use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Window};
 
 /// TCP Prague.
@@ -44,6 +45,7 @@ pub struct State {
     is_fast: bool,
     /// The longest time between two packets.
     most_gap: Span,
+    classic: ClassicEcn,
 }
 
 impl Deref for Prague {
@@ -71,6 +73,9 @@ parameters! {
         gain: Number(0.0001..=1.0) = 0.0625, "weight of a new sample in the average fraction of marked packets [PRAGUE]";
         alpha: Number(0.0..=1.0) = 0.0,
             "initial value of the average fraction of marked packets; the first mark halves the window in any case [PRAGUE]";
+        classic_ecn_fallback: Word(ClassicEcnFallback) = ClassicEcnFallback::None,
+            "fallback: while round-trip times show a queue that is not of L4S, a mark takes at least 31 % of the window; detection: \
+             only the gauge classic_ecn shows it [PRAGUE-FALLBACK]";
     }
 }
 
@@ -104,6 +109,7 @@ impl Prague {
             in_flight: 0.0,
             is_fast: true,
             most_gap: Span::from_s(1),
+            classic: ClassicEcn::new(),
             given,
         }))
     }
@@ -111,6 +117,19 @@ impl Prague {
     /// Whether that time, or the target round trip, has passed since.
     fn has_passed(&self, since: Time, now: Time) -> bool {
         !self.given.rtt_independent || now.since(since) >= self.given.target_rtt
+    }
+
+    /// Whether it looks for classic queues.
+    fn detects(&self) -> bool {
+        self.given.classic_ecn_fallback != ClassicEcnFallback::None
+    }
+
+    /// What a mark takes half of.
+    fn alpha_of_mark(&self) -> f64 {
+        match self.given.classic_ecn_fallback {
+            ClassicEcnFallback::Fallback => self.alpha.max(self.classic.least_alpha()),
+            ClassicEcnFallback::None | ClassicEcnFallback::Detection => self.alpha,
+        }
     }
 
     /// What others have made of the window is the window.
@@ -131,6 +150,9 @@ impl Prague {
         if !ack.new_round || !self.marked_once || !self.has_passed(self.updated, ack.now) {
             return;
         }
+        if self.detects() {
+            self.classic.judge(ack.min_rtt);
+        }
         self.alpha += self.given.gain * (self.marked / self.delivered - self.alpha);
         (self.delivered, self.marked, self.updated) = (0.0, 0.0, ack.now);
     }
@@ -142,8 +164,9 @@ impl Prague {
         if ack.recovering || self.marked_once && !is_due {
             return;
         }
-        let alpha = if self.marked_once { self.alpha } else { 1.0 };
+        let alpha = if self.marked_once { self.alpha_of_mark() } else { 1.0 };
         self.marked_once = true;
+        self.classic.follow(window.ssthresh);
         (self.reduced_until, self.reduced) = (self.total + ack.in_flight, ack.now);
         self.cwnd *= 1.0 - alpha / 2.0;
         window.ssthresh = self.cwnd.max(2.0);
@@ -161,6 +184,11 @@ impl Catalogued for Prague {
     const GAUGES: &'static [Gauge] = &[
         Gauge { name: "alpha", unit: "", help: "average fraction of marked packets" },
         Gauge { name: "exact_cwnd", unit: "packets", help: "window with its fraction" },
+        Gauge {
+            name: "classic_ecn",
+            unit: "",
+            help: "score of the detector of classic queues: up to 8 L4S, from 9 classic",
+        },
     ];
 }
 
@@ -182,6 +210,9 @@ impl Controller for Prague {
             return;
         }
         self.follow(window);
+        if self.detects() {
+            self.classic.sample(ack);
+        }
         self.delivered += ack.packets;
         self.marked += ack.marked;
         self.total += ack.packets;
@@ -212,8 +243,9 @@ impl Controller for Prague {
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+        self.classic.follow(window.ssthresh);
         match event.cause {
-            Cause::Mark if self.accurate => window.give_up(self.alpha / 2.0), // its own host was full
+            Cause::Mark if self.accurate => window.give_up(self.alpha_of_mark() / 2.0), // its own host was full
             Cause::Mark | Cause::Loss => window.give_up(0.5),
         }
     }
@@ -224,7 +256,7 @@ impl Controller for Prague {
 
     fn gauges(&self, window: &Window, values: &mut Vec<f64>) {
         let exact = if window.cwnd == self.shown { self.cwnd } else { window.cwnd };
-        values.extend([self.alpha, exact]);
+        values.extend([self.alpha, exact, self.classic.score()]);
     }
 
     fn pacing(&self, window: &Window) -> Pacing {
@@ -311,6 +343,27 @@ mod tests {
         (0..40).for_each(|_| flow.on_delivery(&mut window, &event));
         flow.on_delivery(&mut window, &AckEvent { new_round: true, ..event });
         close(flow.cwnd, 50.0 * (1.0 - 0.0625 / 2.0), 1e-9);
+    }
+
+    /// Round-trip times of 20 and 40 ms in turn: in a queue that stands so the score exceeds 9 within some rounds. Then a mark takes
+    /// 0.3125 of the window, however small alpha is; without the fall-back it takes half of alpha.
+    #[test]
+    fn in_a_classic_queue_a_mark_takes_a_third_if_it_is_to_fall_back() {
+        use ClassicEcnFallback::{Detection, Fallback, None};
+        for (word, score, taken) in [(None, 0.0, 0.005), (Detection, 17.0, 0.005), (Fallback, 17.0, 0.3125)] {
+            let values = [("rtt_independent", 0.0), ("classic_ecn_fallback", word.value())];
+            let (mut flow, mut window) = (prague(&values), avoidance(100.0));
+            let event = AckEvent { min_rtt: Span::from_ms(20), ..ack(Span::from_ms(20)) };
+            flow.on_delivery(&mut window, &AckEvent { marked: 1.0, ..event });
+            for number in 0..2000 {
+                let rtt = Span::from_ms(if number % 2 == 0 { 40 } else { 20 });
+                flow.on_delivery(&mut window, &AckEvent { rtt, new_round: number % 50 == 0, ..event });
+            }
+            (flow.alpha, flow.cwnd) = (0.01, 50.0);
+            flow.on_delivery(&mut window, &AckEvent { marked: 1.0, ..event });
+            close(flow.cwnd, 50.0 * (1.0 - taken), 1e-12);
+            assert_eq!(flow.classic.score(), score);
+        }
     }
 
     #[test]

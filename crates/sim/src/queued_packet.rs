@@ -98,3 +98,43 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_units::AccurateEcn;
+
+    /// The acknowledgement of a connection of everything before a packet, with something of its own.
+    fn ack(serial: u32, next: u64, own: impl FnOnce(&mut Ack)) -> QueuedPacket {
+        let mut ack = Ack { next, ..Ack::default() };
+        own(&mut ack);
+        QueuedPacket { serial, flow: 0, leg: 0, counted: 0, content: DataOrAck::Ack(ack) }
+    }
+
+    #[test]
+    fn an_acknowledgement_that_reports_something_of_its_own_is_covered_by_none() {
+        let later = ack(7, 20, |_| ());
+        let covered = |own: fn(&mut Ack)| later.covers(&ack(7, 10, own));
+        assert!(covered(|_| ()));
+        assert!(!covered(|ack| ack.blocks = 1));
+        assert!(!covered(|ack| ack.ece = true));
+        assert!(!covered(|ack| ack.opens = true));
+        assert!(!covered(|ack| ack.accurate = AccurateEcn::of(5)));
+        assert!(!later.covers(&ack(8, 10, |_| ())), "of another connection");
+        assert!(!later.covers(&ack(7, 21, |_| ())), "of more packets");
+    }
+
+    /// [RFC 9768]: three bits that have not changed say nothing new; others, and the option, do.
+    #[test]
+    fn an_acknowledgement_whose_accurate_feedback_differs_or_has_the_option_is_kept() {
+        let later = ack(7, 20, |ack| ack.accurate = AccurateEcn::of(5));
+        let with = |accurate| later.covers(&ack(7, 10, |ack| ack.accurate = accurate));
+        assert!(with(AccurateEcn::of(5)));
+        assert!(!with(AccurateEcn::of(4)));
+        let with_option = later.covers(&ack(7, 10, |ack| {
+            ack.accurate = AccurateEcn::of(5);
+            ack.set_counters([0, 1, 0], false);
+        }));
+        assert!(!with_option);
+    }
+}

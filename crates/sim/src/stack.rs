@@ -10,8 +10,8 @@ pub const MOST_DATAGRAM: usize = u16::MAX as usize;
 /// What an application writes, or reads, at once.
 const CHUNK: usize = 16 * 1024;
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
-/// How often a timer may be due at once, and how many datagrams may leave at one time, before the stack is taken to be
-/// in an endless loop.
+/// How often an end may be called at one time, for a timer that is due, a datagram, or bytes to write, read or record,
+/// before it is taken to be in an endless loop. Written in chunks, these are 1.6 GB.
 const MOST_AT_ONCE: u32 = 100_000;
 
 /// Both ends, and the datagrams between them.
@@ -78,6 +78,9 @@ impl StackPair {
             self.written += taken as u64;
             self.next_stream = (self.next_stream + 1) % self.streams;
             blocked = if taken == 0 { blocked + 1 } else { 0 };
+            if taken > 0 {
+                self.sender.count(now, "write takes all bytes that there are, without end");
+            }
         }
         if size == Some(self.written) && !self.is_ended {
             self.is_ended = true;
@@ -93,6 +96,7 @@ impl StackPair {
         self.receiver.buffer.resize(MOST_DATAGRAM, 0);
         for stream in 0..self.streams {
             while let read @ 1.. = self.receiver.end.read(now, stream, &mut self.receiver.buffer[..CHUNK]) {
+                self.receiver.count(now, "read gives one part after the other, without end");
                 total += read as u64;
             }
         }
@@ -141,9 +145,10 @@ impl StackHost {
     }
 
     /// Gives all that there is of a text to `keep`, part by part.
-    pub fn record(&mut self, kind: StackText, mut keep: impl FnMut(&[u8])) {
+    pub fn record(&mut self, kind: StackText, now: Time, mut keep: impl FnMut(&[u8])) {
         self.buffer.resize(MOST_DATAGRAM, 0);
         while let size @ 1.. = self.end.record(kind, &mut self.buffer) {
+            self.count(now, "record gives one part after the other, without end");
             keep(&self.buffer[..size]);
         }
     }

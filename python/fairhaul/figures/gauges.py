@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Larger numbers are written with k, M and G.
 LARGE = 1e5
+# Smaller ones with powers of ten.
+SMALL = 1e-3
 # The colour of gauges of queues.
 QUEUES = "var(--c3)"
 
@@ -108,8 +110,15 @@ def lane(
         bottom=bottom,
         note=note,
         unit=unit,
-        form="~s" if max(top, -bottom) >= LARGE else ",~g",
+        form=_form(max(top, -bottom)),
     )
+
+
+def _form(largest: float) -> str:
+    """Give the form of the numbers of an axis; with "g" ticks of 20 and 40 would be 2e+1, 4e+1."""
+    if largest >= LARGE:
+        return "~s"
+    return ",~r" if largest >= SMALL else ",~g"
 
 
 def _entries(kind: Literal["queues", "controllers"], names: Mapping[str, str | None]) -> Entries:

@@ -226,7 +226,7 @@ class RunFigures(Figures[float]):
     single_packets: NotRequired[dict[str, str]]
     """By name, the flows whose bursts were simulated packet by packet, and why."""
     warnings: NotRequired[list[str]]
-    """Flows of which no packet can arrive within the run."""
+    """Flows of which no packet can arrive, too small queues, dual queues without L4S."""
 
 
 class ScenarioResult(TypedDict):

@@ -1,4 +1,8 @@
-"""Warnings about a scenario: flows that cannot deliver a packet within it, and too small queues."""
+"""Warnings about a scenario.
+
+They name flows that cannot deliver a packet within it, too small queues, and dual queues without a
+flow of L4S.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,18 @@ MOST_TOLD = 3
 # With a processing time of up to a packet time, packets that were evenly spaced arrive at a link in
 # groups of up to three: the one being sent, and two that come while it is.
 ENOUGH = 3
+# What middleboxes do after which a connection sends no ECT(1).
+WITHOUT_ECT1 = ("clears request", "clears ae", "sets ect")
+# Controllers that may send ECT(1), and the keys of their flows with which they do.
+OF_L4S = {
+    "dctcp": "ect1 = true",
+    "bbr3": 'controller = { kind = "bbr3", proportional = true }',
+}
 
 
 def warnings(scenario: Mapping[str, Any]) -> list[str]:
     """What is doubtful about a scenario itself."""
-    return [*_late_flows(scenario), *_small_queues(scenario)]
+    return [*_late_flows(scenario), *_small_queues(scenario), *_dual_queues(scenario)]
 
 
 def _late_flows(scenario: Mapping[str, Any]) -> list[str]:
@@ -87,9 +98,8 @@ def _small_queues(scenario: Mapping[str, Any]) -> list[str]:
             continue
         for flow in scenario["flows"]:
             packet_s = flow["packet_bytes"] * 8 / link["rate_bps"]
-            crosses = any(hop.get("link") == index for hop in flow["forward"])
             # The default of `overhead` is that of the slowest link, rounded up to a picosecond.
-            if crosses and flow["overhead_s"] >= packet_s:
+            if _crosses(flow, index) and flow["overhead_s"] >= packet_s:
                 texts.append(_small_queue(link["name"], packets, flow))
                 break
     return texts
@@ -103,4 +113,36 @@ def _small_queue(link: str, packets: int, flow: Mapping[str, Any]) -> str:
         f"(`overhead`, up to {overhead_us:.4g} us) makes up to {ENOUGH} of its packets meet there, "
         f'which drops packets that evenly spaced senders would not lose; set overhead = "0 s", '
         f"or a capacity of at least {ENOUGH} packets"
+    )
+
+
+def _dual_queues(scenario: Mapping[str, Any]) -> list[str]:
+    """Name each dual queue that no packet of L4S crosses."""
+    texts = []
+    for index, link in enumerate(scenario["links"]):
+        queue = link.get("queue", {})
+        words = queue.get("qdisc", queue.get("kind", "")).split()
+        if words[:1] != ["dualpi2"]:
+            continue
+        any_ect = queue.get("any_ect") or "any_ect" in words
+        flows = [flow for flow in scenario["flows"] if _crosses(flow, index)]
+        if flows and not any(_sends_ect1(flow) or (any_ect and flow.get("ecn")) for flow in flows):
+            texts.append(_without_l4s(link["name"], flows))
+    return texts
+
+
+def _sends_ect1(flow: Mapping[str, Any]) -> bool:
+    return bool(flow.get("ect1")) and flow.get("middlebox") not in WITHOUT_ECT1
+
+
+def _crosses(flow: Mapping[str, Any], link: int) -> bool:
+    return any(hop.get("link") == link for hop in flow["forward"])
+
+
+def _without_l4s(link: str, flows: Sequence[Mapping[str, Any]]) -> str:
+    plain = {flow["controller"] for flow in flows if not flow.get("ect1")}
+    ways = " and ".join(f"`{way}` for {name}" for name, way in OF_L4S.items() if name in plain)
+    return (
+        f"no flow sends ECT(1), so all packets are in the classic queue of {link!r}, and its "
+        f"dualpi2 is PI2{f'; for the L4S queue set {ways}' if ways else ''}"
     )

@@ -14,16 +14,23 @@ const READS: &str = "cake";
 
 /// Gives every queue that reads them the labels of all flows.
 pub(super) fn label(links: &mut [LinkSpec], flows: &[Flow]) {
-    let mut readers = links.iter_mut().filter(|link| link.queue.entry.name == READS).peekable();
+    let is_given = flows.iter().any(|flow| flow.dscp != 0 || flow.between.iter().any(Option::is_some));
+    let is_reader = |link: &LinkSpec| link.queue.entry.name == READS || is_given && reads_in_kernel(link);
+    let mut readers = links.iter_mut().filter(|link| is_reader(link)).peekable();
     if readers.peek().is_some() {
         let labels: Arc<[FlowLabel]> = labels(flows).into();
         readers.for_each(|link| link.queue.labels = Some(labels.clone()));
     }
 }
 
+/// Whether a queue is the same one of the kernel.
+fn reads_in_kernel(link: &LinkSpec) -> bool {
+    link.queue.qdisc.as_deref().is_some_and(|qdisc| qdisc.split_whitespace().next() == Some(READS))
+}
+
 /// Notes keys that no queue reads.
 pub(super) fn check(tables: &[FlowKeys], links: &[LinkSpec], notes: &mut Notes) {
-    if links.iter().any(|link| link.queue.entry.name == READS) {
+    if links.iter().any(|link| link.queue.entry.name == READS || reads_in_kernel(link)) {
         return;
     }
     for keys in tables {

@@ -20,6 +20,12 @@ pub fn address(host: u8, connection: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(NETWORK | u32::from(host) << CONNECTION_BITS | connection)
 }
 
+/// The address that a queue discipline reads of the host of that number among those that flows name.
+pub fn labelled_address(number: u32) -> Ipv4Addr {
+    assert!(number >> (HOST_BITS + CONNECTION_BITS) == 0, "a scenario is bounded");
+    Ipv4Addr::from_bits(NETWORK | number)
+}
+
 /// The host and the connection of an address; `None` if it is not an address of the lab.
 pub fn owner(address: Ipv4Addr) -> Option<(u8, u32)> {
     let bits = address.to_bits();

@@ -3,8 +3,10 @@
 //! other, begins to leave the link. The network knows the packet again by its mark.
 
 use std::io;
+use std::sync::Arc;
 
 use fairhaul_path::LinkSpec;
+use fairhaul_path::queue::FlowLabel;
 use fairhaul_units::{Span, Time};
 
 use super::address::MOST_HOSTS;
@@ -69,10 +71,23 @@ pub struct Waiting {
     pub link: u32,
     /// The packet.
     pub packet: QueuedPacket,
+    /// What the queue reads of its flow beside it.
+    pub label: Option<FlowLabel>,
     /// When it came to the link.
     pub arrived: Time,
     /// When it begins to leave.
     pub begins: Time,
+}
+
+/// A packet that has come to a queue of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Entered {
+    /// The number of its device.
+    pub device: u8,
+    /// Its mark.
+    pub mark: u32,
+    /// What the queue reads of its flow beside it.
+    pub label: Option<FlowLabel>,
 }
 
 /// The packets in queues of the kernel.
@@ -80,13 +95,15 @@ pub struct Waiting {
 pub struct KernelQueues {
     /// The device of the queue of each link, if it is one of the kernel.
     devices: Vec<Option<u8>>,
+    /// The hosts and classes of all flows, for the queue of each link that reads them.
+    labels: Vec<Option<Arc<[FlowLabel]>>>,
     /// When each link has sent what it was sending.
     busy_until: Vec<Time>,
     /// By slot.
     waiting: Vec<Option<Waiting>>,
     count: usize,
-    /// Packets that are to be sent to a device: its number, and the mark of the packet.
-    entered: Vec<(u8, u32)>,
+    /// Packets that are to be sent to a device.
+    entered: Vec<Entered>,
 }
 
 impl KernelQueues {
@@ -96,6 +113,7 @@ impl KernelQueues {
         devices(links).for_each(|(link, device, _)| of_links[link] = Some(device));
         KernelQueues {
             busy_until: vec![Time::ZERO; links.len()],
+            labels: links.iter().map(|spec| spec.queue.labels.clone()).collect(),
             devices: of_links,
             waiting: Vec::new(),
             count: 0,
@@ -110,15 +128,17 @@ impl KernelQueues {
         if self.waiting.len() <= slot {
             self.waiting.resize(slot + 1, None);
         }
-        self.waiting[slot] = Some(Waiting { link, packet, arrived: now, begins: now });
+        let labels = self.labels[link as usize].as_ref();
+        let label = labels.and_then(|labels| labels.get(packet.at_link.flow as usize)).copied();
+        self.waiting[slot] = Some(Waiting { link, packet, label, arrived: now, begins: now });
         self.count += 1;
         // Packets of others have no mark, which is zero.
-        self.entered.push((device, packet.slot + 1));
+        self.entered.push(Entered { device, mark: packet.slot + 1, label });
         true
     }
 
     /// The packets that have entered since the last call.
-    pub fn entered(&mut self) -> impl Iterator<Item = (u8, u32)> {
+    pub fn entered(&mut self) -> impl Iterator<Item = Entered> {
         self.entered.drain(..)
     }
 

@@ -247,7 +247,7 @@ fn unsupported_requests(flow: &Flow) -> Vec<String> {
 }
 
 /// Of each rule that only our senders and receivers follow, whether a flow asks for it, and what to do.
-fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 11] {
+fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 10] {
     [
         (
             matches!(flow.delayed_ack, Some(Hold::For { most, .. }) if most != DELAYED_ACK),
@@ -267,10 +267,6 @@ fn rules_of_ours(flow: &Flow) -> [(bool, &'static str); 11] {
         (
             flow.mark_beta.is_some() || flow.first_beta.is_some(),
             "mark_beta and first_beta: the kernel's controller has one factor for all reductions; remove these keys",
-        ),
-        (
-            flow.dscp != 0 || flow.between.iter().any(Option::is_some),
-            "dscp, source_host and destination_host: only the simulator's cake reads them; remove these keys",
         ),
         (flow.on_timeout == OnTimeout::Probe, "on_timeout: the kernel starts over; remove the key"),
         (flow.min_window.is_some(), "min_window: the kernel's controller has its own; remove the key"),

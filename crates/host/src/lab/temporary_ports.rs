@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use fairhaul_bpf::BpfMaker;
 use fairhaul_cc::words::{
-    BicVariant, GhstcpVariant, HighspeedGrowth, MinimumOver, PhasesApply, RenoDecrease, RttEstimate,
-    ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest, XcpVariant,
+    BicVariant, ClassicEcnFallback, GhstcpVariant, HighspeedGrowth, MinimumOver, PhasesApply, RenoDecrease,
+    RttEstimate, ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest, XcpVariant,
 };
 use fairhaul_experiment::Flow;
 use fairhaul_ports::{Note, PortParameter};
@@ -223,6 +223,10 @@ fn of_word(port: &str, key: &str, value: f64) -> Option<&'static [(&'static str,
             HighspeedGrowth::Formula => Some(&[]),
             HighspeedGrowth::Table | HighspeedGrowth::Linux => None,
         },
+        ("prague", "classic_ecn_fallback") => match Word::from_value(value) {
+            ClassicEcnFallback::None => Some(&[]),
+            ClassicEcnFallback::Fallback | ClassicEcnFallback::Detection => None,
+        },
         ("scalable", "variant") => match Word::from_value(value) {
             ScalableVariant::Kelly => Some(&[]),
             ScalableVariant::Linux => None,
@@ -329,6 +333,8 @@ mod tests {
                 "ghstcp sigma cycle",
                 "highspeed growth table",
                 "highspeed growth linux",
+                "prague classic_ecn_fallback fallback",
+                "prague classic_ecn_fallback detection",
                 "scalable variant linux",
             ]
         );
@@ -385,6 +391,10 @@ mod tests {
             ("{ kind = \"fhstcp\", rtt = \"sample\" }", "\"rtt\""),
             ("{ kind = \"fhstcp\", train = 44 }", "set train = 1"),
             ("{ kind = \"bic\", variant = \"linux\" }", "\"variant\""),
+            (
+                "{ kind = \"prague\", classic_ecn_fallback = \"fallback\" }",
+                "set classic_ecn_fallback = \"none\"",
+            ),
             ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "set sigma = \"minimum\" or sigma = \"round\""),
         ] {
             let message = of(controller).unwrap_err().to_string();

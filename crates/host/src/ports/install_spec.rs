@@ -119,7 +119,10 @@ pub fn read_values(
 fn read_value(port: &str, parameters: &[PortParameter], key: &str, text: &str) -> Result<u32> {
     let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) else {
         let hint = hint(key, parameters.iter().map(|parameter| parameter.name.as_str()));
-        return Err(Error::refused(format!("{port} has no parameter {key:?}; {hint}")));
+        let simulated =
+            fairhaul_cc::entry(port).is_some_and(|of| of.parameters.iter().any(|p| p.name == key));
+        let only = if simulated { ", which only the controller of the simulator has" } else { "" };
+        return Err(Error::refused(format!("{port} has no parameter {key:?}{only}; {hint}")));
     };
     let unit = Unit::of(&parameter.unit);
     if unit.is_needed() && text.trim().parse::<f64>().is_ok() {
@@ -201,6 +204,17 @@ mod tests {
     fn a_time_or_a_rate_without_its_unit_is_refused_with_examples() {
         assert_eq!(refusal("0.001/s", "20"), "port: key = 20: the number has no unit; wanted key=20/s");
         assert!(refusal("us", "100").ends_with("wanted key=100s or key=100ms or key=100us"));
+    }
+
+    #[test]
+    fn a_parameter_that_only_the_simulator_has_is_refused_with_the_reason() {
+        let refusal =
+            |key| read_value("prague", &[parameter("")], key, "fallback").expect_err("it is refused");
+        assert_eq!(
+            refusal("classic_ecn_fallback").to_string(),
+            "prague has no parameter \"classic_ecn_fallback\", which only the controller of the simulator has; choose from key"
+        );
+        assert_eq!(refusal("nothing").to_string(), "prague has no parameter \"nothing\"; choose from key");
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Connection {
             Fault { at: Some(now), what: what.into() }.raise();
         }
         self.record_stack(state, now, network);
-        self.trace_texts(network);
+        self.trace_texts(now, network);
         if self.end.is_none() {
             self.schedule_stack_timer(state.timer, network);
             self.await_application(network);
@@ -244,13 +244,13 @@ impl Connection {
     }
 
     /// Keeps the keys and the logs that both ends have for the trace.
-    fn trace_texts(&mut self, network: &mut Network) {
+    fn trace_texts(&mut self, now: Time, network: &mut Network) {
         let serial = self.serial;
         let stack = self.pair();
         let Some(trace) = network.trace.as_deref_mut().filter(|_| stack.records) else { return };
         for (end, host) in [&mut stack.sender, &mut stack.receiver].into_iter().enumerate() {
-            host.record(StackText::Keys, |part| trace.keep_keys(part));
-            host.record(StackText::Log, |part| trace.keep_log(serial, end, part));
+            host.record(StackText::Keys, now, |part| trace.keep_keys(part));
+            host.record(StackText::Log, now, |part| trace.keep_log(serial, end, part));
         }
     }
 

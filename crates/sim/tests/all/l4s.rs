@@ -103,6 +103,28 @@ fn prague_falls_back_to_reno_where_a_middlebox_clears_the_request() {
     assert!((0.7..1.4).contains(&(prague / reno)), "{prague} {reno}");
 }
 
+/// In one queue that marks for both, Prague with alpha takes nearly all. With the fall-back a mark takes 0.3125 of its window, so
+/// that it has sqrt((2 - b) / (2 b p)) = 1.64 / sqrt(p) packets beside the 1.68 / sqrt(p) of CUBIC. In a dual queue the score
+/// stays on the side of L4S, and nothing changes.
+#[test]
+fn prague_falls_back_in_a_classic_queue_and_not_in_a_dual_queue() {
+    let ratio = |queue: &str, word: &str| {
+        let controller = format!("controller = {{ kind = \"prague\", classic_ecn_fallback = \"{word}\" }}");
+        let run = dual_of(queue, &controller, "cubic", "");
+        let [prague, cubic] = [0, 1].map(|flow| run.goodput_bps(flow) / 1e6);
+        println!("{queue}, {word}: {prague:.2} and {cubic:.2} Mbit/s");
+        prague / cubic
+    };
+    for queue in ["codel", "pie", "red"].map(|kind| format!(r#"kind = "{kind}", capacity = "200 ms""#)) {
+        assert!(ratio(&queue, "none") > 5.0, "{queue}");
+        assert!((0.5..2.0).contains(&ratio(&queue, "fallback")), "{queue}");
+    }
+    for variant in ["rfc", "linux"] {
+        let queue = format!(r#"kind = "dualpi2", capacity = "10000 packets", variant = "{variant}""#);
+        assert_eq!(ratio(&queue, "none"), ratio(&queue, "fallback"), "{variant}");
+    }
+}
+
 /// How many packets of the run were in the queue for L4S, summed over the looks at it.
 fn in_l4s_queue(run: &Run) -> f64 {
     let gauges = run.scenario.links[0].queue.entry.gauges.len();
