@@ -20,6 +20,7 @@ from fairhaul.studies.expectations.stack_cases import MINE, files_for, stack_set
 JUDGED = "mine*"
 DOCUMENTS: Mapping[str, str] = {
     "RFC 9002": "loss detection and congestion control",
+    "RFC 6298": "timeouts",
     "RFC 9438": "CUBIC",
     "RFC 9406": "HyStart++",
     "RFC 9743": "beside CUBIC, and on another path",
