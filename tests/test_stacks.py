@@ -28,7 +28,7 @@ from fairhaul.studies.attack.trials import Trials
 from fairhaul.studies.evaluation import SCENARIOS, evaluate
 from fairhaul.studies.evaluation import stacks as stack_part
 from fairhaul.studies.expectations import MET, NOT_MET
-from fairhaul.studies.expectations.bbr_cases import CASES, write_cases
+from fairhaul.studies.expectations.bbr_cases import CASES, bbr_setting, write_cases
 from fairhaul.studies.expectations.checking import check
 from fairhaul.studies.expectations.stack_cases import FOLDER, OF_CUBIC, files_for, unfit_for
 from fairhaul.studies.scoring.cases import run_cases
@@ -322,7 +322,9 @@ def test_the_cases_of_bbr_are_for_stacks_with_a_bbr(tmp_path: Path) -> None:
     # 17 cases, one of them in two files.
     assert len(files) == 18
     (flow,) = tomllib.loads(files[0].read_text())["flow"]
-    assert flow["stack"] == {"kind": str(Path("mine.so").resolve()), "controller": "bbr"}
+    own = {"controller": "bbr", "kind": str(Path("mine.so").resolve())}
+    assert flow["stack"] == own
+    assert "mtu_discovery = false" in bbr_setting("noq:controller=bbr3")[1]
 
 
 @pytest.mark.parametrize(("slow_start", "verdict"), [("standard", NOT_MET), ("hystart++", MET)])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairhaul.studies.evaluation.rows import Row, by_file, found_at, worst_of
-from fairhaul.studies.expectations.bbr_cases import FLOW, write_cases
+from fairhaul.studies.expectations.bbr_cases import FLOW, bbr_setting, write_cases
 from fairhaul.studies.expectations.checking import Check, CheckedCase
 from fairhaul.studies.expectations.stack_cases import MINE, files_for, stack_setting
 
@@ -62,7 +62,7 @@ def plans_of(stack: str, folder: Path) -> Iterator[Plan]:
     files = files_for(stack)
     yield Plan(name=stack, files=files, settings=settings, flow=MINE, by_criteria=False)
     if cases := write_cases(stack, folder):
-        settings = [stack_setting(stack, FLOW)]
+        settings = [bbr_setting(stack)]
         yield Plan(name=stack, files=cases, settings=settings, flow=FLOW, by_criteria=False)
 
 

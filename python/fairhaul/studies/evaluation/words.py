@@ -119,8 +119,11 @@ def _row_verdict(row: Row, name: str) -> str:
 def _counted(rows: Sequence[Row], name: str) -> str:
     """Say how many rows have which verdict, of the verdicts that there are."""
     verdicts = [_row_verdict(row, name) for row in rows]
-    kinds = (MET, NOT_MET, UNDECIDED, APPLIES_NOT)
-    return ", ".join(f"{verdicts.count(of)} {of}" for of in kinds if of in verdicts)
+    kinds = (MET, NOT_MET, UNDECIDED)
+    counts = [f"{verdicts.count(of)} {of}" for of in kinds if of in verdicts]
+    if others := verdicts.count(APPLIES_NOT):
+        counts.append("1 does not apply" if others == 1 else f"{others} do not apply")
+    return ", ".join(counts)
 
 
 def _of_stacks(done: Evaluation) -> Section:

@@ -34,17 +34,23 @@ def write_cases(stack: str, folder: Path) -> list[Path]:
     """Write the cases with a stack into a folder, and give the files; none if it has no BBR."""
     if "bbr" not in controller_of(stack):
         return []
-    settings = dict(read_stack(stack).settings)
-    usual = LARGEST if settings["kind"] in OF_QUIC else {}
-    texts = {
-        folder / file.name: adapted(file, {"stack": usual | settings})
-        for file in sorted(CASES.glob("*.toml"))
-    }
+    own = {"stack": _settings(stack)}
+    texts = {folder / file.name: adapted(file, own) for file in sorted(CASES.glob("*.toml"))}
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         if text:
             file.write_text(text, encoding="utf-8")
     return [file for file, text in texts.items() if text]
+
+
+def bbr_setting(stack: str) -> tuple[str, str]:
+    """Give the override by which the flow of a case gets a stack."""
+    return f"flow.{FLOW}.stack", toml(_settings(stack))
+
+
+def _settings(stack: str) -> Mapping[str, object]:
+    settings = read_stack(stack).settings
+    return {**(LARGEST if settings["kind"] in OF_QUIC else {}), **settings}
 
 
 def scaled(value: Any) -> Any:
