@@ -10,7 +10,7 @@ import click
 from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
-from fairhaul.cli.options import controller_option, profile_option
+from fairhaul.cli.options import controller_option, profile_option, stacks_option
 from fairhaul.cli.study import Work, study
 
 if TYPE_CHECKING:
@@ -22,13 +22,7 @@ TCPEVAL = "tcpeval"
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --report")
 @click.argument("controllers", nargs=-1, metavar="[CC]...", shell_complete=words.controllers)
-@option(
-    "--stack NAME|FILE",
-    "A transport stack that is judged as well, perhaps with settings (quinn:controller=bbr); may "
-    "be repeated.",
-    name="stacks",
-    multiple=True,
-)
+@stacks_option("judged")
 @option(
     "--suite",
     f"The criteria of RFC 9743; or the Common TCP Evaluation Suite ({TCPEVAL}), which has "
