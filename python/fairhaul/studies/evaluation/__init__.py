@@ -9,6 +9,7 @@ is written). The suite `tcpeval` is `studies/tcpeval`. `docs/evaluate.md` descri
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +24,15 @@ from fairhaul.scenario import own
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_transport
-from fairhaul.studies.evaluation.rows import HEADINGS, Row, rows_of
+from fairhaul.studies.evaluation.rows import (
+    HEADINGS,
+    Row,
+    RowVerdict,
+    rows_of,
+    verdict_of_rows,
+)
 from fairhaul.studies.evaluation.words import outcome_of
-from fairhaul.studies.expectations import Verdict, verdict_of
-from fairhaul.studies.expectations.cases import files_of, read_cases
+from fairhaul.studies.expectations.cases import Case, files_of, read_cases
 from fairhaul.studies.expectations.checking import check_all
 from fairhaul.studies.expectations.stack_cases import stack_setting
 from fairhaul.studies.tcpeval import SuiteResult, evaluate_by_tcpeval
@@ -39,6 +45,14 @@ SCENARIOS = PACKAGE / "scenarios" / "evaluation"
 SEEDS, QUICK = 20, 5
 # The flows that are judged.
 JUDGED = "mine*"
+OF_STACKS = (
+    "a transport stack sets the codepoint of its packets itself, so that no scenario can ask it for "
+    "ECT(1)"
+)
+# The scenarios in which they send ECT(1), for controllers that can be L4S senders. What the reader
+# says of these keys is why another one cannot.
+SENDERS = "l4s-sender"
+CANNOT = re.compile(r".*?: (?:ect1|accecn|ecn): (?P<why>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +75,9 @@ class Evaluation(StudyResult):
         """Give the rows of a heading."""
         return [row for row in self.rows if row.section == section]
 
-    def verdict(self, section: str, controller: str) -> Verdict | None:
+    def verdict(self, section: str, controller: str) -> RowVerdict | None:
         """Judge a heading: not met if a row is not met, met if all are; None without rows."""
-        return verdict_of([row.found[controller].verdict for row in self.of(section)])
+        return verdict_of_rows([row.found[controller].verdict for row in self.of(section)])
 
     outcome = outcome_of
 
@@ -161,7 +175,18 @@ def evaluate_by_rfc9743(
         settings = [_settings(name) for name in names]
         settings += [[stack_setting(stack, JUDGED)] for stack in stacks]
         judged = [*names, *stacks]
-        plans = [read_cases(files, pairs) for pairs in settings]
+        senders = [file for file in files if file.name.startswith(SENDERS)]
+        every = [file for file in files if file not in senders]
+        plans = [read_cases(every, pairs) for pairs in settings]
+        of_names = [_of_senders(senders, pairs) for pairs in settings[: len(names)]]
+        own_cases = [*of_names, *(OF_STACKS if senders else [] for _ in stacks)]
+        reasons = {
+            name: of for name, of in zip(judged, own_cases, strict=True) if isinstance(of, str)
+        }
+        plans = [
+            plan if isinstance(of, str) else [*plan, *of]
+            for plan, of in zip(plans, own_cases, strict=True)
+        ]
         with running.opened() as opened:
             checks = check_all(plans, engines, opened, seeds=number)
     folder = SCENARIOS
@@ -175,7 +200,9 @@ def evaluate_by_rfc9743(
         controllers=tuple(judged),
         seeds=number,
         engines=tuple(engines),
-        rows=tuple(rows_of(dict(zip(judged, checks, strict=True)))),
+        rows=tuple(
+            rows_of(dict(zip(judged, checks, strict=True)), read_cases(senders, []), reasons)
+        ),
         settings=tuple(tuple(f"{key}={value}" for key, value in pairs) for pairs in settings),
         folder=folder,
         options=known,
@@ -186,6 +213,17 @@ SUITES: Mapping[str, Callable[..., Evaluation | SuiteResult]] = {
     "rfc9743": evaluate_by_rfc9743,
     "tcpeval": evaluate_by_tcpeval,
 }
+
+
+def _of_senders(files: Sequence[Path], settings: Sequence[tuple[str, str]]) -> list[Case] | str:
+    """Read the scenarios for L4S senders with a controller, or say why it cannot be one."""
+    try:
+        return read_cases(files, settings)
+    except ScenarioError as error:
+        for mistake in error.args:
+            if (found := CANNOT.fullmatch(mistake)) is not None:
+                return found["why"]
+        raise
 
 
 def _settings(name: str) -> list[tuple[str, str]]:

@@ -11,7 +11,13 @@ from fairhaul.figures.figure import Figure
 from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
-from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
+from fairhaul.studies.evaluation.rows import (
+    DOES_NOT_APPLY,
+    HEADINGS,
+    MOST_MARGIN,
+    Heading,
+    Row,
+)
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST
 from fairhaul.studies.expectations.words import STATIONARY, few
 from fairhaul.text.phrases import count_of
@@ -21,6 +27,12 @@ if TYPE_CHECKING:
     from fairhaul.studies.evaluation import Evaluation
 
 NOT_EVIDENCED = "not evidenced"
+# How the headings are named on which all controllers have the same verdict.
+LEADS = (
+    ("Met", MET),
+    ("Not evidenced here", NOT_EVIDENCED),
+    ("Does not apply", DOES_NOT_APPLY),
+)
 PARTS = {
     "5.1": "Single algorithm",
     "5.2": "Mixed algorithms",
@@ -49,6 +61,8 @@ def answer(done: Evaluation) -> str:
         verdicts = [_verdict(done, heading, name) for heading in HEADINGS]
         kinds = (MET, NOT_MET, UNDECIDED, NOT_EVIDENCED)
         parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in kinds]
+        if DOES_NOT_APPLY in verdicts:
+            parts.append(f"{verdicts.count(DOES_NOT_APPLY)} that {DOES_NOT_APPLY}")
         counts.append(f"{name}: {', '.join(parts)}")
     text = f"{few(done.seeds)}Of {len(HEADINGS)} criteria: {'; '.join(counts)}."
     if len(done.engines) > 1:
@@ -67,11 +81,13 @@ def _overview(done: Evaluation) -> Section:
     """
     verdicts = {of.section: [_verdict(done, of, n) for n in done.controllers] for of in HEADINGS}
     alike = {section: each[0] for section, each in verdicts.items() if len({*each}) == 1}
-    shown = [of for of in HEADINGS if alike.get(of.section) not in {MET, NOT_EVIDENCED}]
-    shown.sort(key=lambda of: min(map(WORST_FIRST.index, verdicts[of.section])))
+    named = {MET, NOT_EVIDENCED, DOES_NOT_APPLY}
+    shown = [of for of in HEADINGS if alike.get(of.section) not in named]
+    order = (*WORST_FIRST, DOES_NOT_APPLY)
+    shown.sort(key=lambda of: min(map(order.index, verdicts[of.section])))
     notes = [
         f"{lead}: {', '.join(sections)}."
-        for lead, verdict in (("Met", MET), ("Not evidenced here", NOT_EVIDENCED))
+        for lead, verdict in LEADS
         if (sections := [section for section, of in alike.items() if of == verdict])
     ]
     overview = Table(
@@ -93,7 +109,18 @@ def _overview(done: Evaluation) -> Section:
         labels = [row.label for row in done.rows if row.found[name].verdict == UNDECIDED]
         if labels and len(labels) < len(done.rows):
             failing.append(f"Undecided for {name}: {', '.join(labels)}; --report has each.")
-    return Section(heading="", tables=[overview], points=failing)
+    return Section(heading="", tables=[overview], points=[*failing, *_inapplicable(done)])
+
+
+def _inapplicable(done: Evaluation) -> list[str]:
+    """Say for each controller which rows do not apply, and why."""
+    points = []
+    for name in done.controllers:
+        rows = [row for row in done.rows if row.found[name].verdict == DOES_NOT_APPLY]
+        if rows:
+            labels = ", ".join(row.label for row in rows)
+            points.append(f"Does not apply to {name}: {labels}. {rows[0].found[name].reason}.")
+    return points
 
 
 def _method(done: Evaluation) -> Section:
@@ -150,9 +177,18 @@ def _table(done: Evaluation, heading: Heading) -> Table:
 
 def _row(of: Row, controllers: Sequence[str]) -> list[str]:
     """Lay out a row: its bound, what is expected, and what was found for each controller."""
-    found = [f"{of.found[name].verdict}: {of.found[name].text()}" for name in controllers]
-    relative = " x cubic's" if of.expectation.relative_to else ""
+    each = [of.found[name] for name in controllers]
+    found = [": ".join(filter(None, [one.verdict, one.text()])) for one in each]
+    relative = _relative(of.expectation.relative_to)
     return [of.label, of.expectation.bound() + relative, of.expectation.what, *found, of.file]
+
+
+def _relative(setting: str) -> str:
+    """Say what a number was divided by."""
+    key, _, value = setting.partition("=")
+    if key.endswith("controller"):
+        return f" x {value}'s"
+    return f" x that with {key.rpartition('.')[2]} = {value}" if setting else ""
 
 
 def _margins(done: Evaluation, part: str, rows: list[Row]) -> Figure:
