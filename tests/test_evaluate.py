@@ -13,7 +13,7 @@ import fairhaul
 from fairhaul import ScenarioError, cli, report
 from fairhaul.studies.evaluation import SCENARIOS, Evaluation, evaluate, words
 from fairhaul.studies.evaluation import rows as rows_module
-from fairhaul.studies.evaluation.rows import HEADINGS
+from fairhaul.studies.evaluation.rows import DOES_NOT_APPLY, HEADINGS
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, verdict_of
 from fairhaul.studies.expectations.cases import files_of, read_cases
 
@@ -54,7 +54,7 @@ def test_every_heading_has_rows_or_a_reason_and_every_row_a_heading() -> None:
         for expectation in case.expectations
     }
     assert found == {heading.section for heading in HEADINGS if not heading.missing}
-    assert len(HEADINGS) == 25
+    assert len(HEADINGS) == 26
     for case in cases:
         names = [flow["name"] for flow in json.loads(case.scenario.describe())["flows"]]
         assert any(name.startswith("mine") for name in names), case.file
@@ -91,7 +91,7 @@ def test_a_controller_that_hardly_gives_way_is_found_out(few: Evaluation) -> Non
     assert few.verdict("7.10", "cubic") is None
     relative = next(row for row in few.rows if row.expectation.relative_to)
     # Relative to itself, in the same runs.
-    assert relative.found["cubic"].worst.by["sim"].values == (1.0,) * 5
+    assert relative.found["cubic"].by["sim"].values == (1.0,) * 5
     assert [row.label for row in few.of("5.2.2")] == ["5.2.2a", "5.2.2b", "5.2.2c"]
     margin = few.of("5.2.2")[1].found["cubic"].margin
     assert margin is not None
@@ -111,16 +111,70 @@ def test_it_is_written_as_page_markdown_and_json(few: Evaluation, tmp_path: Path
     written = few.to_dict()
     assert json.loads(json.dumps(written)) == written
     assert sum(bool(one["rows"]) for one in written["values"]["criteria"]) == 3
-    assert words.answer(few).startswith("Of 25 criteria: cubic: ")
+    assert words.answer(few).startswith("Of 26 criteria: cubic: ")
+
+
+@pytest.fixture(scope="module")
+def senders(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    """Evaluate two L4S senders and three other controllers by two of the scenarios with ECT(1)."""
+    folder = tmp_path_factory.mktemp("scenarios")
+    for name in ("dual-queue", "rtt"):
+        text = (SCENARIOS / f"l4s-sender-{name}.toml").read_text(encoding="utf-8")
+        text = text.replace('"60 s"', '"20 s"').replace('warmup   = "20 s"', 'warmup = "5 s"')
+        (folder / f"l4s-sender-{name}.toml").write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("fairhaul.studies.evaluation.SCENARIOS", folder)
+        return evaluate(["prague", "dctcp", "cubic", "bbr3", Greedy], seeds=5)
+
+
+def test_an_l4s_sender_is_judged_by_what_its_codepoint_requires(senders: Evaluation) -> None:
+    assert [row.label for row in senders.rows] == [f"7.1L{letter}" for letter in "abcde"]
+    by = {row.expectation.what: row.found for row in senders.rows}
+    waits = by["it waits for at most 5 ms on average"]
+    assert waits["prague"].verdict == waits["dctcp"].verdict == MET
+    # Rates of DCTCP are proportional to the inverse square of round-trip times; Prague's are not.
+    far = by["the far flow has at least half of the goodput of the near one"]
+    assert (far["prague"].verdict, far["dctcp"].verdict) == (MET, NOT_MET)
+
+
+def test_the_points_of_a_sweep_can_be_relative_to_one_that_is_not_among_them(
+    tmp_path: Path,
+) -> None:
+    file = SCENARIOS / "l4s-sender-scales.toml"
+    rates = [
+        [json.loads(of.describe())["links"][0]["rate_bps"] for of in case.runs]
+        for case in read_cases([file], [])
+    ]
+    assert rates == [[80e6, 20e6], [160e6, 20e6]]
+    both = tmp_path / "both.toml"
+    text = file.read_text(encoding="utf-8")
+    both.write_text(text.replace("[sweep]", '[sweep]\n"flow.mine.rtt" = ["10 ms", "20 ms"]'))
+    with pytest.raises(ScenarioError, match="sets one of several keys of the sweep"):
+        read_cases([both], [])
+
+
+def test_a_controller_that_cannot_be_an_l4s_sender_says_why(senders: Evaluation) -> None:
+    for name in ("cubic", "bbr3", "greedy"):
+        assert senders.verdict("7.1L", name) == DOES_NOT_APPLY
+        for row in senders.rows:
+            found = row.found[name]
+            assert f"{name} reduces as for a loss" in found.reason
+            assert (found.margin, found.text(), found.points) == (None, "", 0)
+    assert senders.verdict("7.1L", "dctcp") == NOT_MET
+    text = senders.markdown()
+    assert "Does not apply to cubic: 7.1La, 7.1Lb" in text
+    assert "1 that does not apply" in words.answer(senders)
+    assert json.loads(json.dumps(senders.to_dict())) == senders.to_dict()
 
 
 def test_a_row_says_how_many_of_its_runs_are_stationary(few: Evaluation) -> None:
     each = {row.label: row.found["cubic"] for row in few.of("5.1.4")}
     short = each["5.1.4a"]
-    (judged,) = short.worst.by.values()
+    (judged,) = short.by.values()
     assert judged.stationary == (False,) * 5, "30 s are too short for the far flow"
     assert ", 0 of 5 runs stationary" in short.text()
     assert judged.to_dict()["stationary"] == 0
+    assert short.worst is not None
     steady = replace(judged, stationary=(True,) * 5)
     long = replace(short, worst=replace(short.worst, by={"sim": steady}))
     assert "stationary" not in long.text()

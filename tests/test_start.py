@@ -12,6 +12,7 @@ from tools.start.compared import ratios
 from tools.start.result import Started
 from tools.start.rules import LIMITED, RESUME, RULES, keys_of
 from tools.start.runs import SCENARIOS, Runs, Sweep, is_short, runs_of
+from tools.start.tables import losses
 
 APPLICATION = SCENARIOS / "application.toml"
 NOTHING = Started(
@@ -53,6 +54,23 @@ def test_rules_are_compared_in_pairs_and_judged_together() -> None:
     assert (of.less, of.more, of.cases) == ([("b",)], [("a",)], 2)
 
 
+def test_losses_are_compared_for_each_first_value_and_all_judged_together() -> None:
+    def runs(lost: list[int]) -> list[Started]:
+        return [Started(**{**NOTHING, "lost": count}) for count in lost]
+
+    some, none = runs([10, 12, 11, 10, 13]), runs([0, 0, 0, 0, 0])
+    cases: Runs = {
+        ("paced", "1 bdp"): {"x": some, "y": none},
+        ("paced", "2 bdp"): {"x": some, "y": none},
+        ("paced", "4 bdp"): {"x": none, "y": none},
+        ("not paced", "1 bdp"): {"x": none, "y": some},
+    }
+    assert list(losses(cases, "x")) == [
+        "- With paced, `y` loses fewer packets than x at 1 bdp and 2 bdp, and more nowhere.",
+        "- With not paced, `y` loses fewer packets than x nowhere, and more at 1 bdp.",
+    ]
+
+
 def test_a_resumed_transfer_is_shorter_than_one_in_slow_start() -> None:
     sweep = Sweep(name="sized", rules=["standard", "search", RESUME])
     case = ("200 Mbit/s", "150 ms", "4 bdp", "10 MB")
@@ -86,5 +104,6 @@ def test_rules_that_contradict_each_other_are_refused() -> None:
     both = {"flow.F.slow_start": "limited", "flow.F.startup": "rapid start"}
     with pytest.raises(ScenarioError, match="triples the window where slow_start"):
         read(APPLICATION, both)
-    with pytest.raises(ScenarioError, match="slow_start: "):
+    why = r'slow_start: wanted .*, not \["search", "hystart\+\+"\]: one of them, because they exclude'
+    with pytest.raises(ScenarioError, match=why):
         read(APPLICATION, {"flow.F.slow_start": ["search", "hystart++"]})

@@ -16,7 +16,7 @@ from tools.start.figures import write
 from tools.start.result import Started
 from tools.start.rules import LIMITED, RULES, STANDARD, Keys
 from tools.start.runs import Case, Runs, Sweep, is_short, runs_of
-from tools.start.tables import by_value, ends, sentences, summary
+from tools.start.tables import by_value, ends, losses, sentences, summary
 
 OUT = ROOT / "out" / "start"
 # The packets that fit the path of `depth`: 100 Mbit/s for 100 ms.
@@ -148,7 +148,7 @@ def goodput(run: Started) -> float:
 
 
 def _application(name: str, runs: Runs) -> Iterator[str]:
-    yield from summary(runs, STANDARD, goodput, "goodput")
+    yield from summary(runs, STANDARD, goodput, "goodput", ("less in", "more in"))
     yield ""
     yield from sentences(ratios(runs, STANDARD, goodput), STANDARD, "goodput")
     yield ""
@@ -170,6 +170,9 @@ def _depth(name: str, runs: Runs) -> Iterator[str]:
         yield ""
         yield from ends({case[1:]: of for case, of in part.items()}, DEPTH_BDP)
         yield ""
+    yield "Beyond chance:"
+    yield ""
+    yield from losses(runs, STANDARD)
     title = "Longest time in the queue, times that of the standard"
     write(name, dict(parts(runs, 1)), STANDARD, waiting, title)
 

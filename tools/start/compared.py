@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from fairhaul.statistics.estimate import Estimate, estimate
-from fairhaul.statistics.evidence import below, judge
+from fairhaul.statistics.evidence import below, judge, less
 from tools.start.runs import Case
 
 Run = TypeVar("Run")
@@ -48,6 +48,22 @@ def ratios(runs: Of[Run], base: str, number: Number[Run]) -> dict[str, Ratio]:
         )
         for rule in rules
     }
+
+
+def differences(
+    runs: Of[Run], base: str, number: Number[Run]
+) -> dict[tuple[Case, str], bool | None]:
+    """Say for every case and rule whether the number is smaller than with `base`, beyond chance.
+
+    True is smaller, False larger, None neither; all are judged together. The number may be 0.
+    """
+
+    def by_seed(of: Sequence[Run]) -> dict[int, float]:
+        return dict(enumerate(map(number, of)))
+
+    family = [(case, rule) for case, of in runs.items() for rule in of if rule != base]
+    found = [less(by_seed(runs[case][rule]), by_seed(runs[case][base])) for case, rule in family]
+    return dict(zip(family, judge([below(of, 0.0) for of in found]), strict=True))
 
 
 def parts(runs: Of[Run], axis: int) -> Iterator[tuple[str, Of[Run]]]:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 NAME = "probe-rtt"
 # The values of a run.
 Probed = Mapping[str, float]
+# A situation, the number of flows, and a setting.
+Key = tuple[str, str, str]
+# A number with a setting less that with the draft; None where it is not beyond chance.
+Beyond = Mapping[tuple[Key, str], "float | None"]
 SCENARIO = ROOT / "scenarios" / "start" / f"{NAME}.toml"
 DRAFT = "5 s, 10 s"
 SETTINGS: dict[str, Mapping[str, Any]] = {
@@ -64,7 +68,12 @@ def report(seeds: int, running: Running) -> Iterator[str]:
         yield ""
         yield from _table({key[1:]: of for key, of in runs.items() if key[0] == situation})
         yield ""
-    yield from _sentences(runs)
+    yield "Beyond chance, the utilization with 2, 4 and 8 flows less that of the draft, points:"
+    yield ""
+    beyond = _beyond(runs)
+    yield from _utilizations(beyond)
+    yield ""
+    yield from _sentences(beyond)
     write(
         NAME,
         {situation: _of(situation, runs) for situation in SITUATIONS},
@@ -74,7 +83,7 @@ def report(seeds: int, running: Running) -> Iterator[str]:
     )
 
 
-def _of(situation: str, runs: Mapping[tuple[str, str, str], Sequence[Probed]]) -> Of[Probed]:
+def _of(situation: str, runs: Mapping[Key, Sequence[Probed]]) -> Of[Probed]:
     """Give the runs of a situation with each setting, by the number of flows."""
     found: dict[tuple[str, ...], dict[str, Sequence[Probed]]] = {}
     for (where, flows, setting), of in runs.items():
@@ -99,8 +108,8 @@ def _table(runs: Mapping[tuple[str, str], Sequence[Mapping[str, float]]]) -> Ite
     yield from Table(columns=heads, rows=rows, words=2).markdown()
 
 
-def _sentences(runs: Mapping[tuple[str, str, str], Sequence[Mapping[str, float]]]) -> Iterator[str]:
-    """Say where a setting differs from that of the draft; all statements are judged together."""
+def _beyond(runs: Mapping[Key, Sequence[Probed]]) -> Beyond:
+    """Compare every setting with that of the draft; all statements are judged together."""
     family = [(key, name) for key in runs if key[2] != DRAFT for name in NUMBERS]
     differences = []
     for (situation, flows, setting), name in family:
@@ -110,13 +119,38 @@ def _sentences(runs: Mapping[tuple[str, str, str], Sequence[Mapping[str, float]]
         )
         differences.append(less(ours, theirs))
     judged = judge([below(of, 0.0) for of in differences])
-    for (key, name), of, is_less in zip(family, differences, judged, strict=True):
-        if is_less is None or of is None:
+    return {
+        each: None if of is None or is_less is None else of.mean
+        for each, of, is_less in zip(family, differences, judged, strict=True)
+    }
+
+
+def _utilizations(beyond: Beyond) -> Iterator[str]:
+    """Give the differences of the utilization by situation and setting, in the order of flows."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for ((situation, _, setting), name), mean in beyond.items():
+        if name == "utilization":
+            cell = "-" if mean is None else f"{100 * mean:+.1f}"
+            rows.setdefault((situation, setting), []).append(cell)
+    settings = [setting for setting in SETTINGS if setting != DRAFT]
+    yield from Table(
+        columns=["situation", *settings],
+        rows=[
+            [situation, *(", ".join(rows[situation, setting]) for setting in settings)]
+            for situation in SITUATIONS
+        ],
+        words=4,
+    ).markdown()
+
+
+def _sentences(beyond: Beyond) -> Iterator[str]:
+    """Say where a setting differs from that of the draft."""
+    for ((situation, flows, setting), name), mean in beyond.items():
+        if mean is None:
             continue
-        situation, flows, setting = key
         called, _, form = NUMBERS[name]
-        way = "less" if is_less else "more"
+        way = "less" if mean < 0 else "more"
         yield (
             f"- Where {situation}, with {flows} flows: {called} with {setting} is {way} than with "
-            f"{DRAFT}, by {form(abs(of.mean))}."
+            f"{DRAFT}, by {form(abs(mean))}."
         )

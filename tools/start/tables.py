@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from fairhaul.statistics.estimate import AT_LEAST_0, estimate
 from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.text.digits import Significant, percent
+from fairhaul.text.phrases import listed
 from fairhaul.text.table import Table
-from tools.start.compared import Number, Ratio, parts, ratios
+from tools.start.compared import Number, Ratio, differences, parts, ratios
 from tools.start.result import Started
-from tools.start.runs import Runs
+from tools.start.runs import Case, Runs
 
 THREE = Significant(digits=3)
+# The heads of the columns that count the cases in which a time is less or more.
+TIMES = ("shorter in", "longer in")
 
 
-def summary(runs: Runs, base: str, number: Number[Started], called: str) -> Iterator[str]:
+def summary(
+    runs: Runs,
+    base: str,
+    number: Number[Started],
+    called: str,
+    ways: tuple[str, str] = TIMES,
+) -> Iterator[str]:
     """Give a row for each rule: its ratio to `base`, where it is beyond chance, and losses."""
     found = ratios(runs, base, number)
     heads = [
         "rule",
         f"{called}, times that of {base}",
-        "shorter in",
-        "longer in",
+        *ways,
         "lost packets",
         "longest queue",
     ]
@@ -31,9 +39,9 @@ def summary(runs: Runs, base: str, number: Number[Started], called: str) -> Iter
     for rule in next(iter(runs.values())):
         of = found.get(rule)
         each = [run for case in runs.values() for run in case[rule]]
-        lost = estimate([float(run["lost"]) for run in each], AT_LEAST_0)
+        mean = estimate([lost(run) for run in each], AT_LEAST_0).mean
         delay = fmean(run["delay_s"] for run in each)
-        rows.append([rule, *_ratio(of), f"{lost.mean:,.0f}", f"{1e3 * delay:.0f} ms"])
+        rows.append([rule, *_ratio(of), f"{mean:,.0f}", f"{1e3 * delay:.0f} ms"])
     yield from Table(columns=heads, rows=rows, words=1).markdown()
 
 
@@ -74,6 +82,33 @@ def sentences(found: Mapping[str, Ratio], base: str, called: str) -> Iterator[st
             f"over {of.cases} cases; beyond chance it is less in {len(of.less)} of them, and more "
             f"in {len(of.more)}."
         )
+
+
+def losses(runs: Runs, base: str) -> Iterator[str]:
+    """Say for the first value of a case where a rule loses fewer or more packets than `base`.
+
+    All cases and rules are judged together.
+    """
+    found = differences(runs, base, lost)
+    rules = [rule for rule in next(iter(runs.values())) if rule != base]
+    for first, part in parts(runs, 0):
+        for rule in rules:
+            fewer, more = (
+                [case for case in part if found[case, rule] is is_less] for is_less in (True, False)
+            )
+            yield (
+                f"- With {first}, `{rule}` loses fewer packets than {base} {_where(fewer)}, and "
+                f"more {_where(more)}."
+            )
+
+
+def lost(run: Started) -> float:
+    """Give the packets that the flow lost."""
+    return float(run["lost"])
+
+
+def _where(cases: Sequence[Case]) -> str:
+    return f"at {listed([', '.join(case[1:]) for case in cases])}" if cases else "nowhere"
 
 
 def ends(runs: Runs, bdp: float) -> Iterator[str]:

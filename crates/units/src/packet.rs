@@ -328,6 +328,7 @@ mod tests {
 
     /// Of 40 bytes of options 12 are the time stamp's. Beside no block and one all three counters fit, beside two blocks two of
     /// them, beside three none [RFC 9768, 3.2.3.2].
+    // Requirement: rfc9768-3.2.3-a, rfc9768-3.2.3-b, rfc9768-3.2.3.1-a, rfc9768-3.2.3.3-b
     #[test]
     fn counters_share_the_room_of_options_with_sack_blocks() {
         let counters = |blocks, ect1_first| {

@@ -9,7 +9,7 @@ import click
 from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, option
 from fairhaul.cli.engines import engine_option, kernel_option
-from fairhaul.cli.options import controller_option, flows_profile_option
+from fairhaul.cli.options import controller_option, flows_profile_option, stacks_option
 from fairhaul.cli.study import Work, study
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     cls=Command,
     example="fairhaul compare fhstcp reno --rate 622Mbit/s --rtt 80ms,200ms --buffer 20ms",
 )
-@click.argument(
-    "controllers", nargs=-1, required=True, metavar="CC...", shell_complete=words.controllers
-)
+@click.argument("controllers", nargs=-1, metavar="[CC]...", shell_complete=words.controllers)
+@stacks_option("compared")
 @controller_option
 @option("--rate RATE", "Rate of the bottleneck, e.g. 622Mbit/s.", default="")
 @option("--rtt TIME,...", "Round-trip times, e.g. 80ms,200ms; one flow for each.", default="")
@@ -32,13 +31,14 @@ if TYPE_CHECKING:
 @flows_profile_option
 @option(
     "--pacing NAME",
-    "Pacing by the hosts of all CC: fq, as Linux with this queue, or quic; by default none.",
+    "Pacing by the hosts of all CC: fq, as Linux with this queue, or quic; by default none. Stacks "
+    "pace by themselves.",
 )
 @option(
     "--mtu BYTES",
-    "Size of packets, e.g. 9000: with larger ones, longer runs fit the budget.",
+    "Size of packets, e.g. 9000: with larger ones, longer runs fit the budget. By default 1000, "
+    "and with --stack 1500.",
     type=click.IntRange(576, 64000),
-    default=1000,
 )
 @option(
     "--seeds N",
@@ -54,18 +54,22 @@ if TYPE_CHECKING:
 def compare(
     controllers: tuple[str, ...], seeds: int, engine: Engine, work: Work, **path: Any
 ) -> None:
-    """Compare congestion controllers over one bottleneck.
+    """Compare congestion controllers and transport stacks over one bottleneck.
 
     The results are shares, Jain's index, harm to competing flows, and completion times. CC is a
-    controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno). The runs last
+    controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno); --stack names
+    a transport stack, which takes its place. The runs last
     until every flow has had 20 cycles (loss events, or probes of its controller without a loss) and
     200 round trips, if the budget allows it; otherwise there is no ranking. A second of the budget
-    is 2.5 million packets, on every machine, and 50,000 with --engine linux.
+    is 2.5 million packets, on every machine, and 50,000 with --engine linux; a packet of a stack
+    counts as ten.
     """
     from fairhaul.jobs.values import Running
     from fairhaul.studies.comparison import compare_read
     from fairhaul.studies.comparison.question import read_question
 
+    if not controllers and not path["stacks"]:
+        raise compare.misses("CC...")
     question = read_question(controllers, **path)
     with work.options() as options:
         done = compare_read(question, Running.of(options), seeds=seeds, engine=engine)

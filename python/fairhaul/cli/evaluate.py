@@ -11,7 +11,7 @@ import click
 from fairhaul.cli import words
 from fairhaul.cli.click_ext import Command, flag, option
 from fairhaul.cli.engines import engines_option, kernel_option
-from fairhaul.cli.options import controller_option, profile_option
+from fairhaul.cli.options import controller_option, profile_option, stacks_option
 from fairhaul.cli.study import Work, say, study
 from fairhaul.cli.verdicts import NOT_MET, junit_option
 
@@ -26,13 +26,10 @@ FEW_TRIALS = 4
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --report")
 @click.argument("controllers", nargs=-1, metavar="[CC]...", shell_complete=words.controllers)
-@option(
-    "--stack NAME|FILE",
-    "A transport stack that is judged as well, perhaps with settings (quinn:controller=bbr), also "
-    "by the scenarios of check --stack; may be repeated. What is not met leaves a folder in "
+@stacks_option(
+    "judged",
+    " The scenarios of check --stack judge it, too. What is not met leaves a folder in "
     f"{NOT_MET}, or in DIR/{NOT_MET} with --out DIR.",
-    name="stacks",
-    multiple=True,
 )
 @option(
     "--suite",

@@ -74,6 +74,20 @@ controller_option = option(
 )
 
 
+def stacks_option(done: str, more: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give the option `--stack` of a command that takes several.
+
+    `done` is what the command does to them, and `more` follows it.
+    """
+    return option(
+        "--stack NAME|FILE",
+        f"A transport stack that is {done} as well, perhaps with settings (quinn:controller=bbr); "
+        f"may be repeated.{more}",
+        name="stacks",
+        multiple=True,
+    )
+
+
 def _programs(context: click.Context, _option: click.Parameter, given: bool) -> None:
     """Let the scenarios of a command start programs."""
     if given:

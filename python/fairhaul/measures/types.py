@@ -259,9 +259,10 @@ class ComparedCase(TypedDict, Generic[N]):
 
     jain: N | None
     utilization: N
-    least_cycles: float
+    least_cycles: float | None
+    """Of the flow with the fewest; None where a transport stack reports no loss events."""
     stationary: bool
-    """Whether every run is long enough."""
+    """Whether every run is known to be long enough."""
     stationary_share: float
     """Of the runs, which part is long enough, 0 to 1."""
     wanted_duration_s: float | None

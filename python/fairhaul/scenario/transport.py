@@ -180,6 +180,19 @@ class Reading:
             self.mistakes.append(f"CC: give from 1 to {MOST_CONTROLLERS} controllers")
         return transports
 
+    def stacks(self, given: Sequence[str]) -> dict[str, Stack]:
+        """Read transport stacks, as `quinn:controller=bbr`; no two may be the same."""
+        found: dict[str, Stack] = {}
+        for text in given:
+            name = text.strip()
+            stack = self._collect(partial(read_stack, name))
+            if name in found:
+                self.mistakes.append(f"--stack {name}: is given twice")
+            elif stack is not None:
+                found[name] = stack
+                self._read(f"--stack {name}", "flow.F1.stack", toml(stack.value))
+        return found
+
     def rtts(self, given: Sequence[str]) -> list[float]:
         """Read round-trip times, s."""
         if not 1 <= len(given) <= MOST_ROUND_TRIPS:

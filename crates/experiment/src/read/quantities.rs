@@ -82,6 +82,9 @@ pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
         TomlValue::Whole(_) | TomlValue::Number(_) if takes_unit && is_quantity(accepts) => {
             format!("{text} has no unit; wanted {}", accepts.wanted())
         }
+        TomlValue::List(_) if matches!(accepts, Accepts::Words(_)) => {
+            format!("wanted {}, not {text}: one of them, because they exclude each other", accepts.wanted())
+        }
         _ => format!("wanted {}, not {text}", accepts.wanted()),
     }
 }

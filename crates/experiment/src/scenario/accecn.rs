@@ -66,7 +66,7 @@ mod codes {
     }
 
     /// What an answer says, to a host that has requested accurate feedback.
-    // Unclear in [RFC 9768, 3.1.2]: code 5, which it reserves. It is taken as accurate, as in Linux.
+    /// Code 5 is reserved, and an agreement until it has another meaning [RFC 9768, 3.1.3].
     pub fn agreed(answer: u8) -> EcnFeedback {
         match answer {
             2..=6 => EcnFeedback::Accurate,
@@ -128,6 +128,8 @@ mod tests {
     use EcnFeedback::{Accurate, Classic, None};
 
     // The table of RFC 9768, 3.1: the request of a host, and what the other answers by the codepoint.
+    // Requirement: rfc9768-3.1.1-a, rfc9768-3.1.1-b, rfc9768-3.1.1-c, rfc9768-3.1.2-a, rfc9768-3.1.2-b
+    // Requirement: rfc9768-3.1.3-a, rfc9768-3.1.3-b, rfc9768-3.1.5-d, rfc9768-3.2.2-b
     #[test]
     fn hosts_agree_on_what_both_have() {
         assert_eq!([None, Classic, Accurate].map(codes::of_request), [0, 3, 7]);

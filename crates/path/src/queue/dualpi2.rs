@@ -215,7 +215,7 @@ impl<T> DualPi2<T> {
 
     /// Updates the base probability up to `now`.
     // Differs from [RFC 9332, A.1]: the delay is that of the older of both first packets, as in A.2, and not of the other
-    // queue alone.
+    // queue alone, which has nothing to say where all packets are L4S; and overload is that of A.2, which A.1 lacks.
     pub(crate) fn catch_up(&mut self, now: Time) {
         if self.pi2.next_update <= now {
             let oldest = [self.l4s.oldest(), self.classic.oldest()].into_iter().flatten().min();

@@ -155,6 +155,15 @@ mod tests {
         }
     }
 
+    /// The vectors of neqo: 120 ms after 100 ms are a rise, 105 ms are none, 15 ms after 10 ms are one (the least is 4 ms),
+    /// and so are 218 ms after 200 ms (the most is 16 ms).
+    #[test]
+    fn the_pairs_of_round_trips_of_neqo_are_judged_as_there() {
+        for (base, next, rises) in [(100, 120, true), (100, 105, false), (10, 15, true), (200, 218, true)] {
+            assert_eq!(after(&[base, next]).conservative.is_some(), rises, "{base} ms, then {next} ms");
+        }
+    }
+
     // Requirement: rfc9406-4.3-c
     #[test]
     fn the_first_round_and_one_of_seven_samples_are_not_judged() {

@@ -233,6 +233,19 @@ mod tests {
         assert!(search.earlier(RTT).is_some());
     }
 
+    /// The vector of neqo: at bin 13, the first that is compared, what each bin sent was delivered in it, so nothing is missing.
+    #[test]
+    fn at_bin_13_nothing_is_missing_where_all_that_was_sent_is_delivered() {
+        let mut search = draft();
+        assert_eq!(run(&mut search, &[(16, 16); 13]), None);
+        assert_eq!(search.current, 13);
+        let earlier = search.earlier(RTT).expect("warm");
+        assert!(!search.is_missing(earlier));
+        // The share that is missing: between the ten bins up to bin 10 and those up to bin 11.
+        let sent_in_ten = |bin: u64| search.at(bin).sent - search.at(bin - 10).sent;
+        assert_eq!((search.delivered_in(13, 10), sent_in_ten(10), sent_in_ten(11)), (160.0, 160, 160));
+    }
+
     /// 600 ms are 17 bins, 525 ms 15; 14 bins are compared, in Linux 13.
     #[test]
     fn a_round_trip_of_15_bins_is_not_compared() {

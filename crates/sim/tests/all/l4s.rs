@@ -25,6 +25,7 @@ fn accurate(marked: &'static [u64], middlebox: Middlebox) -> Pipe<fairhaul_cc::B
 }
 
 /// Marks on 3 and on 9 are counted by the three bits, from 5 on; one window gives one reduction, and no packet says CWR.
+// Requirement: rfc9768-3.1.5-h, rfc9768-3.1.5-i, rfc9768-3.2-b
 #[test]
 fn the_receiver_counts_marks_and_one_window_of_them_reduces_once() {
     let pipe = accurate(&[3, 9], Middlebox::None);

@@ -3,8 +3,9 @@
 
 use crate::support::{Run, run_text, within};
 use crate::wire::{Pipe, at, config};
+use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{Growth, HostPacing, Recovery, Restart, Rto, SlowStart};
-use fairhaul_sim::tcp::{Outcome, SenderConfig};
+use fairhaul_sim::tcp::{Outcome, Sender, SenderConfig};
 use fairhaul_units::{Data, Ecn, Span, Time};
 
 /// A flow of the profile of Linux over 20 Mbit/s and 40 ms, with keys of the bottleneck and of the flow.
@@ -261,6 +262,34 @@ fn a_mark_in_slow_start_has_the_factor_of_marks() {
             pipe.run(at(ms));
         }
         within(0.02, 0.8 * 102.0, pipe.sender.window().ssthresh, "the threshold");
+    }
+}
+
+/// [RFC 8511] for CUBIC: a mark leaves 0.85 of the window, and a loss still 0.7.
+#[test]
+fn a_mark_leaves_cubic_0_85_of_its_window_and_a_loss_0_7() {
+    for (is_mark, kept) in [(true, 0.85), (false, 0.7)] {
+        let config = SenderConfig {
+            ecn: Ecn::Capable,
+            mark_beta: Some(0.85),
+            initial_window: 100.0,
+            initial_ssthresh: 100.0,
+            restart: Restart::None,
+            ..config(Recovery::Sack)
+        };
+        let cubic = ControllerChoice::named("cubic").expect("in the catalogue").build();
+        let (rtt, gap) = (Span::from_ms(100), Span::from_ms(1));
+        let fate = move |data: &Data, tries| !is_mark && tries == 1 && data.number == 150;
+        let mut pipe = Pipe::of(Sender::new(config, cubic), config, rtt, gap, fate);
+        pipe.marks = Box::new(move |data: &Data| is_mark && data.number == 150);
+        let mut before = 100.0;
+        let mut ms = 0;
+        while pipe.reductions() == 0 && ms < 2000 {
+            before = pipe.sender.window().cwnd;
+            ms += 1;
+            pipe.run(at(ms));
+        }
+        within(0.02, kept * before, pipe.sender.window().ssthresh, "the threshold");
     }
 }
 

@@ -63,6 +63,8 @@ fn a_window_that_is_not_used_grows_as_far_as_what_was_in_flight_allows() {
     };
     assert_eq!(cwnds(&[4, 8, 4, 20], true), [14.0, 20.0, 20.0, 40.0]);
     assert_eq!(cwnds(&[10, 4], true), [20.0, 20.0]);
+    // Without the rule four more acknowledgements count, as in [RFC 5681].
+    assert_eq!(cwnds(&[10, 4], false), [20.0, 24.0]);
 }
 
 /// In congestion avoidance: one packet more than what was in flight, where the window was larger as it is.

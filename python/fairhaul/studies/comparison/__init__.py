@@ -16,7 +16,7 @@ from fairhaul.jobs.values import Running, RunOptions
 from fairhaul.measures.types import ControllerRow
 from fairhaul.report.outcome import StudyResult
 from fairhaul.scenario import own
-from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import LEAST_RUNS
@@ -24,7 +24,7 @@ from fairhaul.studies.comparison.answer import answer
 from fairhaul.studies.comparison.numbers import HARM, figures, rows
 from fairhaul.studies.comparison.outcome import outcome_of
 from fairhaul.studies.comparison.plan import run_cases
-from fairhaul.studies.comparison.question import BUDGET, PACKET_BYTES, Question, read_question
+from fairhaul.studies.comparison.question import BUDGET, Question, read_question
 
 __all__ = ["Comparison", "compare"]
 
@@ -37,8 +37,8 @@ class Comparison(StudyResult):
     beside this controller) / the former. Runs, trial runs included, cost at most the budget.
 
     Every run lasts `duration_s`, and is measured after `warmup_s`. `stationary` is false if a flow
-    had fewer than 20 cycles, or fewer than 200 round trips were measured: the answer then
-    claims nothing about the long term of that case.
+    had fewer than 20 cycles or a number that is not known, or fewer than 200 round trips were
+    measured: the answer then claims nothing about the long term of that case.
     """
 
     question: Question
@@ -78,9 +78,10 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     buffer: str,
     size: str = "1TB",
     against: str | None = None,
+    stacks: Sequence[str] = (),
     profile: str = TUNED,
     pacing: str | None = None,
-    mtu: int = PACKET_BYTES,
+    mtu: int | None = None,
     seeds: int = LEAST_RUNS,
     budget: str = BUDGET,
     duration: str | None = None,
@@ -91,8 +92,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
 
     Each controller runs alone, one flow for each round-trip time, and with `against` also beside
     those flows, whose round-trip times are spread evenly over the range of `rtt`. All runs last
-    until the slowest flow has had 20 cycles (`measures/long_term.py`) and 200 round trips, or until
-    all cost `budget`.
+    until the slowest flow has had 20 cycles and 200 round trips, or until all cost `budget`.
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
 
     Args:
@@ -102,9 +102,10 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         buffer: the buffer of the bottleneck: `"20 ms"`, `"64 kB"`, `"100 packets"` or `"1 bdp"`.
         size: the size of the transfer whose completion time is computed, such as `"1 TB"`.
         against: the competing flows, such as `"4xreno"`.
+        stacks: transport stacks that are compared as well, such as `"quinn:controller=bbr"`.
         profile: that of all flows, by default hosts with Linux whose buffers limit nothing.
         pacing: `"fq"` or `"quic"`, of the senders of all controllers, not of competing flows.
-        mtu: the size of data packets on the wire, in bytes, headers of 40 bytes included.
+        mtu: the size of data packets on the wire, bytes; by default 1000, or 1500 with stacks.
         seeds: the number of runs of each case; at least 5 for intervals and rankings.
         budget: the processor time of all runs, at 2.5 million packets a second on any machine.
         duration: that of each run, such as `"60 s"`, instead of `budget`.
@@ -115,6 +116,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         ScenarioError: `args` are all mistakes of the question, one line each.
         Refused, RunError: Linux cannot run one of the cases, or a run failed.
     """
+    hosts: Any = {"profile": profile, "pacing": pacing, "mtu": mtu, "stacks": stacks}
     with _arguments_named(), own.named(controllers) as names:
         question = read_question(
             names,
@@ -123,11 +125,9 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
             buffer=buffer,
             size=size,
             against=against,
-            profile=profile,
-            pacing=pacing,
-            mtu=mtu,
             budget=budget,
             duration=duration,
+            **hosts,
         )
         return compare_read(question, Running.of(options), seeds=seeds, engine=engine)
 
@@ -148,6 +148,11 @@ def compare_read(
     seeds = whole(seeds)
     if seeds < 1:
         raise ScenarioError("--seeds: at least one is required")
+    if question.stacks and FACTS[engine].kernel:
+        raise ScenarioError(
+            f"--stack {next(iter(question.stacks))}: transport stacks run in the simulator alone; "
+            f"{FACTS[engine].title} has hosts with the TCP of Linux: omit --engine {engine}"
+        )
     done = run_cases(question, running, seeds=seeds, engine=engine)
     found = figures(question, done)
     all_rows = rows(question, found)

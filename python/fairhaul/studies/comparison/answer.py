@@ -24,7 +24,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Theme:
-    """What controllers are ranked by, and the words for a single one, the best and the worst."""
+    """What controllers are ranked by, and the words for a single one, the best and the worst.
+
+    `ranked` is what a sentence calls what it ranks.
+    """
 
     case: str
     value: Callable[[Row], float | None]
@@ -33,6 +36,7 @@ class Theme:
     last: str
     figure: str
     form: Callable[[float], str]
+    ranked: str
     more_is_better: bool = False
 
 
@@ -54,12 +58,14 @@ def answer(question: Question, rows: Sequence[Row], found: Mapping[str, Runs], d
         for theme, ranking in ranked
     ]
     if not done.stationary:
-        parts.append(too_short(question, rows, done, nothing_else=not any(parts)))
+        nothing_else = not any(parts)
+        parts.append(too_short(question, rows, done, nothing_else=nothing_else))
+        parts.append(not_known(question, rows))
     return " ".join(part for part in parts if part)
 
 
 def _themes(question: Question) -> list[Theme]:
-    several = len(question.rtts_s) > 1
+    several, ranked = len(question.rtts_s) > 1, what(question)
     transfer = f"completes {size_text(question.size_bytes)}{' on every flow' if several else ''}"
     themes = []
     if several:
@@ -72,6 +78,7 @@ def _themes(question: Question) -> list[Theme]:
                 last="least evenly",
                 figure="Jain's index {}",
                 form=lambda index: f"{index:.3f}",
+                ranked=ranked,
                 more_is_better=True,
             )
         )
@@ -84,6 +91,7 @@ def _themes(question: Question) -> list[Theme]:
             last="last",
             figure="{}",
             form=DURATION,
+            ranked=ranked,
         )
     )
     if question.others is not None:
@@ -96,6 +104,7 @@ def _themes(question: Question) -> list[Theme]:
                 last="most",
                 figure="harm {}",
                 form=lambda harm: f"{harm:.2f}",
+                ranked=ranked,
             )
         )
     return themes
@@ -136,27 +145,29 @@ def _sentence(theme: Theme, ranking: Ranking, apart: Mapping[tuple[str, str], bo
     if runs < LEAST_RUNS:
         seeds = "one seed says" if runs == 1 else f"{runs} seeds say"
         return (
-            f"Which controller {theme.best}, {seeds} nothing about: {means}; a ranking requires at "
-            f"least {LEAST_RUNS} seeds."
+            f"Which {theme.ranked} {theme.best}, {seeds} nothing about: {means}; a ranking "
+            f"requires at least {LEAST_RUNS} seeds."
         )
     if apart[best, last] is None:
-        return f"The runs do not show which controller {theme.best}: {means}."
+        return f"The runs do not show which {theme.ranked} {theme.best}: {means}."
     ties = [name for name in names[1:-1] if apart[best, name] is None]
     beside = f" or {' or '.join(ties)}" if ties else ""
     return f"{best}{beside} {theme.best} ({texts[best]}), {last} {theme.last} ({texts[last]})."
 
 
 def too_short(question: Question, rows: Sequence[Row], done: Done, *, nothing_else: bool) -> str:
-    """Name the cases that are not stationary, and the duration that each would need.
+    """Name the cases that are too short, and the duration that each would need.
 
     A controller that probes by losses, and causes none, has no cycle and no estimate.
     """
-    headings = {"alone": "alone", "beside": f"competing with {others_text(question)}"}
     cases, wanted = [], []
-    for case, heading in headings.items():
-        short = [row for row in rows if row[case] and not row[case]["stationary"]]
-        cases += [f"{heading}, {', '.join(_wanted(row, case) for row in short)}"] if short else []
+    for case, heading in _headings(question).items():
+        short = [row for row in rows if row[case] and is_short(row[case])]
+        texts = ", ".join(_wanted(question, row, case) for row in short)
+        cases += [f"{heading}, {texts}"] if short else []
         wanted += [row[case]["wanted_duration_s"] for row in short]
+    if not cases:
+        return ""
     seeds = len(next(iter(done.measures.values())))
     lead = "Cannot say yet, too short" if nothing_else else "Too short to say, and not ranked"
     return (
@@ -166,6 +177,35 @@ def too_short(question: Question, rows: Sequence[Row], done: Done, *, nothing_el
         "trips were measured, so their figures hold for that time and not for the long term."
         f"{_advice(question, done.engine, wanted, seeds)}"
     )
+
+
+def not_known(question: Question, rows: Sequence[Row]) -> str:
+    """Name the cases of which it is not known whether their runs are long enough."""
+    cases = []
+    for case, heading in _headings(question).items():
+        names = [row["controller"] for row in rows if row[case] and is_not_known(row[case])]
+        cases += [f"{heading}, {', '.join(names)}"] if names else []
+    if not cases:
+        return ""
+    return (
+        f"Not ranked, because these stacks show no window and no loss events: {'; '.join(cases)}. "
+        "Without loss events it is not known whether their runs are long enough, so their figures "
+        "hold for the time that was measured and not for the long term."
+    )
+
+
+def is_not_known(case: Mapping[str, Any]) -> bool:
+    """Whether the cycles of a flow of this case are not known, however long the runs are."""
+    return case["least_cycles"] is None
+
+
+def is_short(case: Mapping[str, Any]) -> bool:
+    """Whether a run of this case is known to be too short."""
+    return not case["stationary"] and not is_not_known(case)
+
+
+def _headings(question: Question) -> dict[str, str]:
+    return {"alone": "alone", "beside": f"competing with {others_text(question)}"}
 
 
 def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], seeds: int) -> str:
@@ -183,10 +223,12 @@ def _advice(question: Question, engine: Engine, wanted: Sequence[float | None], 
     return text + none if few else text
 
 
-def _wanted(row: Row, case: str) -> str:
+def _wanted(question: Question, row: Row, case: str) -> str:
     """Name a controller and the duration that it needs."""
     wanted_s = row[case]["wanted_duration_s"]
-    needs = "no cycle yet" if wanted_s is None else f"needs about {duration_text(wanted_s)}"
+    # A stack may reduce its window and not report it.
+    none = "no loss event reported" if row["controller"] in question.stacks else "no cycle yet"
+    needs = none if wanted_s is None else f"needs about {duration_text(wanted_s)}"
     return f"{row['controller']} ({needs})"
 
 
@@ -194,6 +236,12 @@ def slowest(run: Row) -> float | None:
     """Give the completion time of the slowest flow of a run; None if a flow never completes."""
     times = [flow["completion_s"] for flow in run["flows"]]
     return None if None in times else max(times)
+
+
+def what(question: Question) -> str:
+    """Say what is compared."""
+    names = ["controller"] * bool(question.controllers) + ["stack"] * bool(question.stacks)
+    return " or ".join(names)
 
 
 def others_text(question: Question) -> str:

@@ -29,7 +29,7 @@ Runs = Mapping[str, Mapping[int, Run]]
 
 def figures(question: Question, done: Done) -> dict[str, Runs]:
     """Give the figures of every run of each controller."""
-    return {name: _figures(question, name, done) for name in question.controllers}
+    return {name: _figures(question, name, done) for name in question.compared}
 
 
 def _figures(question: Question, name: str, done: Done) -> Runs:
@@ -79,12 +79,15 @@ def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
     }
 
 
-def settled(question: Question, cycles: float, done: Done) -> dict[str, Any]:
+def settled(question: Question, cycles: float | None, done: Done) -> dict[str, Any]:
     """Say whether a run was long enough, and about how long it should be if it was not.
 
     The rate of cycles in a longer run is about the same, so the required duration follows from
-    their number; without a cycle it is unknown.
+    their number; without a cycle it is unknown. Where their number is not known, no run is known to
+    be long enough.
     """
+    if cycles is None:
+        return {"stationary": False, "wanted_duration_s": None}
     if is_long_enough(question, cycles, done.duration_s):
         return {"stationary": True, "wanted_duration_s": None}
     wanted_s = None
@@ -122,13 +125,19 @@ def _harm(question: Question, run: Run, usual: Run, done: Done) -> dict[str, Any
     Harm is stationary only if the run beside standard TCP is stationary, too.
     """
     others, own = _goodput(run, "background"), _goodput(run, "measured")
-    cycles = min(least_cycles(run), least_cycles(usual))
+    cycles = _least([least_cycles(run), least_cycles(usual)])
     return {
         **settled(question, cycles, done),
         "share": own / (own + others) if own + others > 0 else None,
         "others_goodput_bps": others,
         "harm": harm(_goodput(usual, "background"), others),
     }
+
+
+def _least(cycles: Sequence[float | None]) -> float | None:
+    """Give the smallest number of cycles; None if one is not known."""
+    known = [number for number in cycles if number is not None]
+    return min(known) if len(known) == len(cycles) else None
 
 
 def _goodput(run: Run, role: str) -> float:
@@ -138,7 +147,7 @@ def _goodput(run: Run, role: str) -> float:
 def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
     """The figures of one run, or the means over several; round-trip times are not averaged."""
     figures = dict(runs[0]) if len(runs) == 1 else summary(runs)
-    figures["least_cycles"] = min(run["least_cycles"] for run in runs)
+    figures["least_cycles"] = _least([run["least_cycles"] for run in runs])
     figures["stationary_share"] = sum(run["stationary"] for run in runs) / len(runs)
     short = [run["wanted_duration_s"] for run in runs if not run["stationary"]]
     figures["wanted_duration_s"] = max(short) if short and None not in short else None

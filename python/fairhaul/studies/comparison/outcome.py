@@ -14,7 +14,7 @@ from fairhaul.scenario.engines import FACTS
 from fairhaul.scenario.profiles import line as profile_line
 from fairhaul.scenario.transport import STANDARD
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
-from fairhaul.studies.comparison.answer import others_text
+from fairhaul.studies.comparison.answer import is_not_known, is_short, others_text, what
 from fairhaul.studies.comparison.question import Question
 from fairhaul.text.digits import Form
 from fairhaul.text.durations import DURATION, duration_text
@@ -37,7 +37,7 @@ def outcome_of(done: Comparison) -> Outcome:
         f"{question.buffer}"
     )
     beside = "" if question.others is None else f", beside {others_text(question)}"
-    names = listed(list(question.controllers))
+    names = listed(list(question.compared))
     return Outcome(
         study="compare",
         title=f"{names} over {path}",
@@ -84,21 +84,32 @@ def _table(title: str, done: Comparison, columns: Columns, case: str) -> Table:
         (row["controller"], row[case])  # type: ignore[literal-required]
         for row in done.rows
     ]
-    marked = not all(of["stationary"] for _, of in results)
+    marks = {
+        " *": ("too short: not ranked", is_short),
+        " ?": ("length not judged without loss events: not ranked", is_not_known),
+    }
+    used = [mark for mark, (_, holds) in marks.items() if any(holds(of) for _, of in results)]
     rows = [
         [
-            name + ("" if of["stationary"] else " *"),
+            name + "".join(mark for mark in used if marks[mark][1](of)),
             *(cell(_at(of, key), form) for key, (_, form) in columns.items()),
-            *([f"{round(of['stationary_share'] * done.seeds)} of {done.seeds}"] if marked else []),
+            *([_stationary(of, done.seeds)] if used else []),
         ]
         for name, of in results
     ]
-    header = ["controller", *(heading for heading, _ in columns.values())]
-    header += ["stationary"] if marked else []
-    title = f"{title}{' (* too short: not ranked)' if marked else ''}"
+    header = [what(done.question), *(heading for heading, _ in columns.values())]
+    header += ["stationary"] if used else []
+    legends = "; ".join(f"{mark.strip()} {marks[mark][0]}" for mark in used)
+    title = f"{title} ({legends})" if used else title
     shares = [heading for heading in header if heading.startswith("% at ")]
     least = ["% of all goodput", *shares, "link used %"]
     return Table(title=title, columns=header, rows=rows, least=least).condensed()
+
+
+def _stationary(case: Mapping[str, Any], seeds: int) -> str:
+    if is_not_known(case):
+        return "not known"
+    return f"{round(case['stationary_share'] * seeds)} of {seeds}"
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:
@@ -113,13 +124,15 @@ def _how(done: Comparison) -> list[str]:
     length, warmup = duration_text(done.duration_s), duration_text(done.warmup_s)
     lines = [
         f"Each run lasts {length}; the first {warmup} are not measured; {seeds}{engine}. The share "
-        "of a flow is its part of the goodput of all flows of its controller."
+        f"of a flow is its part of the goodput of all flows of its {what(question)}."
         + ("" if done.seeds == 1 else f" {legend(done.seeds)}")
     ]
-    if not FACTS[done.engine].kernel:
+    hosts = bool(question.controllers) or question.others is not None
+    if hosts and not FACTS[done.engine].kernel:
         lines.append(profile_line([question.profile]))
+    lines += [_paced_line(question)] if hosts else []
+    lines += [_stacks_line(question)] if question.stacks else []
     lines += [
-        _paced_line(question),
         "A completion time is the size over the measured goodput, without slow start; a time "
         "longer than the run is extrapolated.",
     ]
@@ -141,6 +154,18 @@ def _paced_line(question: Question) -> str:
     return (
         f'Every controller was simulated with pacing = "{question.pacing}" on its sender{beside}. '
         "Controllers that pace themselves, such as bbr, keep their own rate."
+    )
+
+
+def _stacks_line(question: Question) -> str:
+    """Say what is a stack's own, and how the runs are judged."""
+    one = len(question.stacks) == 1
+    has = "is a transport stack, which has" if one else "are transport stacks, which have"
+    return (
+        f"{listed(list(question.stacks))} {has} senders, receivers and pacing of "
+        f"{'its' if one else 'their'} own; the largest packet of all flows has "
+        f"{question.packet_bytes} bytes. A stack states no cycle, so its runs are judged by its "
+        "loss events alone."
     )
 
 
@@ -170,11 +195,15 @@ def _deployment(done: Comparison) -> Section:
                 commands += [] if text in short else [f"sudo {command}"]
             except Refused as refused:
                 each[name] = f"cannot be installed as simulated ({refused})"
-    host = f"On this host: {', '.join(f'{name} {what}' for name, what in each.items())}."
+    own = "A transport stack is part of a program, and is not installed on a host."
+    if not each:
+        return Section(heading="Deployment", text=[own])
+    host = f"On this host: {', '.join(f'{name} {how}' for name, how in each.items())}."
+    host += f" {own}" if question.stacks else ""
     if question.pacing is not None:
         try:
             command = pacing_command(question.pacing)
-            if len(short) < len(question.controllers):
+            if set(question.controllers) - short:
                 commands += ["# the senders pace as simulated", f"sudo {command}"]
         except Refused as refused:
             host += f" Its senders cannot pace as simulated ({refused})."

@@ -7,8 +7,9 @@ for the slowest flow to have enough of them, or as long as the budget allows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from fairhaul.jobs.store import build_of, jobs_of
@@ -19,7 +20,7 @@ from fairhaul.measures.types import RunFigures
 from fairhaul.runs.runs import refuse_if_impossible
 from fairhaul.scenario.engines import FACTS, Engine
 from fairhaul.scenario.read import Scenario, ScenarioError, read_one
-from fairhaul.scenario.transport import STANDARD, Transport
+from fairhaul.scenario.transport import STANDARD, Stack, Transport
 from fairhaul.studies.comparison.question import Question
 from fairhaul.text.phrases import count_of
 
@@ -40,6 +41,10 @@ WARMUP = 0.2
 
 LEAST_STEP, LARGEST_STEP = 1.5, 10.0
 LEAST_GAIN = 1.2
+
+# Both ends of a transport stack take about this many times as long for a packet as the simulated
+# sender (docs/stacks.md), and a budget counts their packets accordingly.
+STACK_COST = 10
 
 # Durations are sums of binary fractions.
 ROUNDING = 1e-9
@@ -78,8 +83,14 @@ def is_long_enough(question: Question, cycles: float, duration_s: float) -> bool
 
 def budget_s(question: Question, duration_s: float, seeds: int, engine: Engine = "sim") -> float:
     """Give the processor time that runs of that duration count as."""
-    packets_per_s = question.rate_bps / 8 / question.packet_bytes * len(_cases(question)) * seeds
+    packets_per_s = _packets_per_s(question) * seeds
     return duration_s * packets_per_s / FACTS[engine].packets_per_cpu_s
+
+
+def _packets_per_s(question: Question) -> float:
+    """How many packets one run of each case counts as, for each second that it lasts."""
+    costs = (STACK_COST if isinstance(of, Stack) else 1 for of in _cases(question).values())
+    return question.rate_bps / 8 / question.packet_bytes * sum(costs)
 
 
 def run_cases(question: Question, running: Running, *, seeds: int, engine: Engine = "sim") -> Done:
@@ -99,7 +110,6 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
         return values(plan, figures, running, engine=engine)
 
     def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
-        cycles = min(least_cycles(run) for run in results)
         return Done(
             measures={
                 case: results[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)
@@ -108,14 +118,15 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
             warmup_s=WARMUP * duration_s,
             packets=sum(int(run["packets"]) for run in cost),
             cpu_s=sum(run["cpu_s"] or 0.0 for run in cost),
-            stationary=is_long_enough(question, cycles, duration_s),
+            stationary=is_long_enough(question, _known_cycles(results), duration_s)
+            and all(least_cycles(run) is not None for run in results),
             engine=engine,
         )
 
     if question.duration_s is not None:
         results = run(question.duration_s, seeds)
         return done(results, results, question.duration_s)
-    left_s = _most_s(question, len(transports), seeds, engine)
+    left_s = _most_s(question, seeds, engine)
     trial_s = max(TRIAL_S, TRIAL_ROUND_TRIPS * max(question.rtts_s))
     duration_s = _tidy(min(trial_s, left_s / (seeds + 1)))
     cost: list[RunFigures] = []
@@ -124,7 +135,7 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
         results = run(duration_s, each)
         cost += results
         left_s -= duration_s * each
-        cycles = min(least_cycles(run) for run in results)
+        cycles = _known_cycles(results)
         enough = is_long_enough(question, cycles, duration_s)
         longer_s = duration_s if enough else _longer(question, duration_s, cycles)
         longer_s = _tidy(min(longer_s, left_s / seeds))
@@ -143,26 +154,36 @@ def _longer(question: Question, duration_s: float, cycles: float) -> float:
     return max(duration_s * step, MARGIN * least_s(question) if cycles else 0.0)
 
 
-def _most_s(question: Question, cases: int, seeds: int, engine: Engine) -> float:
+def _most_s(question: Question, seeds: int, engine: Engine) -> float:
     """How long one run of each case may last in all, trial runs included, within the budget."""
     packets = question.budget_s * FACTS[engine].packets_per_cpu_s
-    per_second = question.rate_bps / 8 / question.packet_bytes * cases
-    left_s = min(packets / per_second, (seeds + 1) * LONGEST_S)
+    left_s = min(packets / _packets_per_s(question), (seeds + 1) * LONGEST_S)
     slowest_s = max(question.rtts_s)
     each_s = left_s / (seeds + 1)
     if each_s < LEAST_ROUND_TRIPS * slowest_s:
         wanted_s = question.budget_s * LEAST_ROUND_TRIPS * slowest_s / each_s
         raise ScenarioError(
-            f"--budget {question.budget_s:g}s: {cases} cases with {count_of(seeds, 'seed')} would "
-            f"end after {each_s:.2g} s, too soon for a round-trip time of {slowest_s:g} s: compare "
+            f"--budget {question.budget_s:g}s: {len(_cases(question))} cases with "
+            f"{count_of(seeds, 'seed')} would end after {each_s:.2g} s, too soon for a "
+            f"round-trip time of {slowest_s:g} s: compare "
             f"fewer controllers, or at a lower rate, or with a budget of at least {wanted_s:.0f}s"
         )
     return left_s
 
 
-def least_cycles(run: Mapping[str, Any]) -> float:
-    """The cycles of the flow that had the fewest."""
-    return min(float(flow["cycles"] or 0) for flow in run["flows"])
+def least_cycles(run: Mapping[str, Any]) -> float | None:
+    """The cycles of the flow that had the fewest; None if those of a flow are not known.
+
+    A transport stack that shows no window reports no loss events.
+    """
+    each = [flow["cycles"] for flow in run["flows"]]
+    return None if None in each else min(float(cycles) for cycles in each)
+
+
+def _known_cycles(runs: Iterable[Mapping[str, Any]]) -> float:
+    """The fewest cycles of the flows whose cycles are known; infinite without such a flow."""
+    each = (flow["cycles"] for run in runs for flow in run["flows"])
+    return min((float(cycles) for cycles in each if cycles is not None), default=inf)
 
 
 def _tidy(seconds: float) -> float:
@@ -171,28 +192,33 @@ def _tidy(seconds: float) -> float:
     return round(seconds // step * step, 2)
 
 
-def _cases(question: Question) -> dict[Case, Transport]:
-    """Every case with its transport; standard TCP always runs beside the others, too."""
-    alone = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
+def _cases(question: Question) -> dict[Case, Transport | Stack]:
+    """Every case with what carries it; standard TCP always runs beside the others, too."""
+    alone = {Case(name=n, beside=False): c for n, c in question.compared.items()}
     if question.others is None:
         return alone
     standard = Transport(
         controller={"kind": STANDARD}, profile=question.profile, pacing=question.pacing
     )
-    each = {**question.controllers, STANDARD: standard}
+    each = {**question.compared, STANDARD: standard}
     return alone | {Case(name=n, beside=True): c for n, c in each.items()}
 
 
-def _scenario(question: Question, case: Case, transport: Transport, duration_s: float) -> Scenario:
+def _scenario(
+    question: Question, case: Case, transport: Transport | Stack, duration_s: float
+) -> Scenario:
     """Write the scenario of one case and read it.
 
     The bottleneck has a quarter of the shortest round-trip time in each direction, and the access
-    links have the other half. Flows start within a second, at times that are drawn.
+    links have the other half. Flows start within a second, at times that are drawn. The packets of
+    a stack have their own key, because those of the scenario are of Fairhaul's senders.
     """
+    packet = f"{question.packet_bytes} B"
+    own = transport.keys() | ({"packet": packet} if isinstance(transport, Stack) else {})
     rtts = [round(rtt * 1e12) for rtt in question.rtts_s]
     start = f"uniform 0 s..{min(1.0, duration_s / 20):g} s"
     flows: list[dict[str, object]] = [
-        {"name": f"F{i + 1}", "rtt": f"{rtt} ps", "start": start, **transport.keys()}
+        {"name": f"F{i + 1}", "rtt": f"{rtt} ps", "start": start, **own}
         for i, rtt in enumerate(rtts)
     ]
     if case.beside and question.others is not None:
@@ -210,7 +236,7 @@ def _scenario(question: Question, case: Case, transport: Transport, duration_s: 
         "title": f"{case.name} {'beside the others' if case.beside else 'alone'}",
         "duration": f"{duration_s:g} s",
         "warmup": f"{WARMUP * duration_s:.6g} s",
-        "packet": f"{question.packet_bytes} B",
+        "packet": packet,
         "bottleneck": {
             "rate": question.rate,
             "delay": f"{min(rtts) // 4} ps",

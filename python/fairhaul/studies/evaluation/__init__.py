@@ -9,6 +9,7 @@ document), `rows` (what is found for each), and `words` (how it is written). The
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,13 @@ from fairhaul.scenario import own
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import toml
 from fairhaul.scenario.transport import read_transport
-from fairhaul.studies.evaluation.rows import HEADINGS, Row, rows_of
+from fairhaul.studies.evaluation.rows import (
+    HEADINGS,
+    Row,
+    RowVerdict,
+    rows_of,
+    verdict_of_rows,
+)
 from fairhaul.studies.evaluation.stacks import (
     DOCUMENTS,
     JUDGED,
@@ -34,7 +41,6 @@ from fairhaul.studies.evaluation.stacks import (
     stack_rows,
 )
 from fairhaul.studies.evaluation.words import outcome_of
-from fairhaul.studies.expectations import Verdict, verdict_of
 from fairhaul.studies.expectations.cases import files_of, read_cases
 from fairhaul.studies.expectations.checking import check_all
 from fairhaul.studies.expectations.stack_cases import stack_setting
@@ -46,6 +52,14 @@ __all__ = ["QUICK", "SCENARIOS", "SEEDS", "SUITES", "Evaluation", "SuiteResult",
 SCENARIOS = PACKAGE / "scenarios" / "evaluation"
 # Runs of each scenario: in full, and quick.
 SEEDS, QUICK = 20, 5
+OF_STACKS = (
+    "a transport stack sets the codepoint of its packets itself, so that no scenario can ask it "
+    "for ECT(1)"
+)
+# The scenarios in which they send ECT(1), for controllers that can be L4S senders. What the reader
+# says of these keys is why another one cannot.
+SENDERS = "l4s-sender"
+CANNOT = re.compile(r".*?: (?:ect1|accecn|ecn): (?P<why>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +88,9 @@ class Evaluation(StudyResult):
         """Give the rows of a heading."""
         return [row for row in self.rows if row.section == section]
 
-    def verdict(self, section: str, controller: str) -> Verdict | None:
+    def verdict(self, section: str, controller: str) -> RowVerdict | None:
         """Judge a heading: not met if a row is not met, met if all are; None without rows."""
-        return verdict_of([row.found[controller].verdict for row in self.of(section)])
+        return verdict_of_rows([row.found[controller].verdict for row in self.of(section)])
 
     outcome = outcome_of
 
@@ -183,8 +197,18 @@ def evaluate_by_rfc9743(
         settings = [_settings(name) for name in names]
         settings += [[stack_setting(stack, JUDGED)] for stack in stacks]
         judged = [*names, *stacks]
+        senders = [file for file in files if file.name.startswith(SENDERS)]
+        reasons = _no_senders(senders, dict(zip(names, settings, strict=False)))
+        reasons |= dict.fromkeys(stacks, OF_STACKS)
+        others = [file for file in files if file not in senders]
         plans = [
-            Plan(name=name, files=files, settings=pairs, flow=JUDGED, by_criteria=True)
+            Plan(
+                name=name,
+                files=others if name in reasons else files,
+                settings=pairs,
+                flow=JUDGED,
+                by_criteria=True,
+            )
             for name, pairs in zip(judged, settings, strict=True)
         ]
         for place, stack in enumerate(stacks):
@@ -194,7 +218,13 @@ def evaluate_by_rfc9743(
         controllers=tuple(judged),
         seeds=number,
         engines=tuple(engines),
-        rows=tuple(rows_of({of.plan.name: of.check for of in parts if of.plan.by_criteria})),
+        rows=tuple(
+            rows_of(
+                {of.plan.name: of.check for of in parts if of.plan.by_criteria},
+                read_cases(senders, []),
+                reasons,
+            )
+        ),
         settings=tuple(tuple(f"{key}={value}" for key, value in pairs) for pairs in settings),
         folder=_kept(files, running.out),
         options=known,
@@ -228,6 +258,22 @@ SUITES: Mapping[str, Callable[..., Evaluation | SuiteResult]] = {
     "rfc9743": evaluate_by_rfc9743,
     "tcpeval": evaluate_by_tcpeval,
 }
+
+
+def _no_senders(
+    files: Sequence[Path], settings: Mapping[str, Sequence[tuple[str, str]]]
+) -> dict[str, str]:
+    """Say of each controller that cannot be an L4S sender why, as its scenarios are read."""
+    reasons = {}
+    for name, pairs in settings.items():
+        try:
+            read_cases(files, pairs)
+        except ScenarioError as error:
+            found = next(filter(None, map(CANNOT.fullmatch, error.args)), None)
+            if found is None:
+                raise
+            reasons[name] = found["why"]
+    return reasons
 
 
 def _settings(name: str) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The rows of an evaluation: one for each expectation, over all points of its scenario's sweep.
 
-They stand under the headings of RFC 9743 (BCP 133), which `criteria.toml` lists.
+They stand under the headings of RFC 9743 (BCP 133), which `criteria.toml` lists. Rows for senders
+with ECT(1) do not apply to a controller that cannot be one.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, Literal
 
+from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import variant
-from fairhaul.studies.expectations import WORST_FIRST, Expectation, Verdict, verdict_of
+from fairhaul.studies.expectations import WORST_FIRST, Expectation, Judged, Verdict, verdict_of
+from fairhaul.studies.expectations.cases import Case
 from fairhaul.studies.expectations.checking import Check, Checked, CheckedCase
 from fairhaul.studies.expectations.words import measured
 from fairhaul.text.phrases import value_text
 
-SOURCE = re.compile(r"RFC 9743, (\d+(?:\.\d+)+)")
+SOURCE = re.compile(r"RFC 9743, (\d+(?:\.\d+)+L?)")
+# What a row says of a controller that cannot be what it is about.
+DOES_NOT_APPLY: Literal["does not apply"] = "does not apply"
+RowVerdict = Verdict | Literal["does not apply"]
 # Margins are drawn up to this number.
 MOST_MARGIN = 4.0
 
@@ -47,11 +53,19 @@ HEADINGS = tuple(
 class Found:
     """What was found for a row and a controller, at the point of the sweep where it is worst."""
 
-    verdict: Verdict
+    verdict: RowVerdict
     points: int
-    worst: Checked
+    worst: Checked | None
+    """None where the row does not apply."""
     point: str
     """What the sweep set at the worst point; empty without a sweep."""
+    reason: str = ""
+    """Why the row does not apply; empty where it does."""
+
+    @property
+    def by(self) -> Mapping[Engine, Judged]:
+        """The results of each engine at the worst point; none where the row does not apply."""
+        return {} if self.worst is None else self.worst.by
 
     @property
     def margin(self) -> tuple[float, float, float] | None:
@@ -59,8 +73,8 @@ class Found:
 
         1 is the bound, and more than 1 is within it. None if there is no such number.
         """
-        judged = next(iter(self.worst.by.values()), None)
-        if judged is None or judged.estimate is None:
+        judged = next(iter(self.by.values()), None)
+        if self.worst is None or judged is None or judged.estimate is None:
             return None
         of, expectation = judged.estimate, self.worst.expectation
         ends = of.ends() or (of.mean, of.mean)
@@ -69,6 +83,8 @@ class Found:
 
     def text(self) -> str:
         """Write what was measured by each engine, and where."""
+        if self.worst is None:
+            return ""
         by, form = self.worst.by.items(), self.worst.expectation.form
         parts = [
             measured(judged, form) + (f" ({engine})" if len(by) > 1 else "")
@@ -85,7 +101,8 @@ class Found:
             "verdict": self.verdict,
             "points": self.points,
             "worst_point": self.point or None,
-            "results": self.worst.to_dict()["results"],
+            "reason": self.reason or None,
+            "results": {} if self.worst is None else self.worst.to_dict()["results"],
         }
 
 
@@ -100,7 +117,7 @@ class Row:
     title: str
     expectation: Expectation
     found: Mapping[str, Found]
-    """By controller or stack; missing for a stack to which the scenario does not apply."""
+    """By controller or stack."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the row as it is printed in JSON."""
@@ -121,14 +138,24 @@ def _margin(value: float, expectation: Expectation) -> float:
     return min(max(margin, 0.0), MOST_MARGIN)
 
 
-def rows_of(checks: Mapping[str, Check]) -> list[Row]:
-    """Give a row for each expectation of each file, in the order of the headings."""
+def rows_of(
+    checks: Mapping[str, Check], of_some: Sequence[Case], reasons: Mapping[str, str]
+) -> list[Row]:
+    """Give a row for each expectation of each file, in the order of the headings.
+
+    The rows of `of_some` do not apply to the controllers that `reasons` names.
+    """
     files_of = {name: by_file(check) for name, check in checks.items()}
-    found: list[tuple[str, CheckedCase, int, dict[str, Found]]] = []
-    for file, cases in next(iter(files_of.values())).items():
-        for place, expectation in enumerate(cases[0].case.expectations):
-            each = {name: found_at(files[file], place) for name, files in files_of.items()}
-            found.append((_section(file, expectation), cases[0], place, each))
+    every = [checked.case for check in checks.values() for checked in check.cases]
+    cases = {case.file: case for case in reversed([*every, *of_some])}
+    found: list[tuple[str, Case, int, dict[str, Found]]] = []
+    for file in sorted(cases):
+        for place, expectation in enumerate(cases[file].expectations):
+            each = {
+                name: found_at(files[file], place) if file in files else not_of(reasons[name])
+                for name, files in files_of.items()
+            }
+            found.append((_section(file, expectation), cases[file], place, each))
     order = [heading.section for heading in HEADINGS]
     found.sort(key=lambda row: order.index(row[0]))
     letters: defaultdict[str, Iterator[str]] = defaultdict(lambda: iter(ascii_lowercase))
@@ -136,13 +163,24 @@ def rows_of(checks: Mapping[str, Check]) -> list[Row]:
         Row(
             section=section,
             label=f"{section}{next(letters[section])}",
-            file=Path(checked.case.file).name,
-            title=checked.case.scenario.title,
-            expectation=checked.case.expectations[place],
+            file=Path(case.file).name,
+            title=case.scenario.title,
+            expectation=case.expectations[place],
             found=each,
         )
-        for section, checked, place, each in found
+        for section, case, place, each in found
     ]
+
+
+def not_of(reason: str) -> Found:
+    """Say that a row does not apply, and why."""
+    return Found(verdict=DOES_NOT_APPLY, points=0, worst=None, point="", reason=reason)
+
+
+def verdict_of_rows(verdicts: Sequence[RowVerdict]) -> RowVerdict | None:
+    """Judge a heading by the verdicts of its rows; None without rows."""
+    applied: list[Verdict] = [each for each in verdicts if each != DOES_NOT_APPLY]
+    return verdict_of(applied) or (DOES_NOT_APPLY if verdicts else None)
 
 
 def _section(file: str, expectation: Expectation) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairhaul.studies.evaluation.rows import Row, by_file, found_at, worst_of
+from fairhaul.studies.evaluation.rows import Row, by_file, found_at, not_of, worst_of
 from fairhaul.studies.expectations.bbr_cases import FLOW, bbr_setting, write_cases
 from fairhaul.studies.expectations.checking import Check, CheckedCase
 from fairhaul.studies.expectations.stack_cases import MINE, files_for, stack_setting
@@ -28,6 +28,7 @@ DOCUMENTS: Mapping[str, str] = {
     "BBRV3": "BBR version 3, the cases of the draft",
 }
 SOURCE = re.compile("|".join(DOCUMENTS))
+OF_ANOTHER = "the scenario is about another controller"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +69,8 @@ def plans_of(stack: str, folder: Path) -> Iterator[Plan]:
 
 
 def stack_rows(parts: Sequence[Part]) -> list[Row]:
-    """Give a row for each expectation of each file, in the order of the documents.
-
-    What is found is missing for a stack to which a file does not apply.
-    """
+    """Give a row for each expectation of each file, in the order of the documents."""
+    stacks = {part.plan.name: not_of(OF_ANOTHER) for part in parts}
     files: dict[str, dict[str, list[CheckedCase]]] = {}
     for part in parts:
         for file, cases in by_file(part.check).items():
@@ -80,7 +79,8 @@ def stack_rows(parts: Sequence[Part]) -> list[Row]:
     for name, by_stack in files.items():
         first = next(iter(by_stack.values()))[0].case
         for place, expectation in enumerate(first.expectations):
-            found = {stack: found_at(cases, place) for stack, cases in by_stack.items()}
+            judged = {stack: found_at(cases, place) for stack, cases in by_stack.items()}
+            found = stacks | judged
             section = _document(name, expectation.source)
             rows.append((section, name, first.scenario.title, expectation, found))
     order = list(DOCUMENTS)

@@ -11,7 +11,13 @@ from fairhaul.figures.figure import Figure
 from fairhaul.figures.words import reach
 from fairhaul.report.outcome import Outcome, Section
 from fairhaul.statistics.estimate import LEAST_RUNS, legend
-from fairhaul.studies.evaluation.rows import HEADINGS, MOST_MARGIN, Heading, Row
+from fairhaul.studies.evaluation.rows import (
+    DOES_NOT_APPLY,
+    HEADINGS,
+    MOST_MARGIN,
+    Heading,
+    Row,
+)
 from fairhaul.studies.evaluation.stacks import DOCUMENTS
 from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED, WORST_FIRST
 from fairhaul.studies.expectations.words import STATIONARY, few
@@ -22,7 +28,12 @@ if TYPE_CHECKING:
     from fairhaul.studies.evaluation import Evaluation
 
 NOT_EVIDENCED = "not evidenced"
-APPLIES_NOT = "does not apply"
+# How the headings are named on which all controllers have the same verdict.
+LEADS = (
+    ("Met", MET),
+    ("Not evidenced here", NOT_EVIDENCED),
+    ("Does not apply", DOES_NOT_APPLY),
+)
 PARTS = {
     "5.1": "Single algorithm",
     "5.2": "Mixed algorithms",
@@ -57,6 +68,8 @@ def answer(done: Evaluation) -> str:
         verdicts = [_verdict(done, heading, name) for heading in HEADINGS]
         kinds = (MET, NOT_MET, UNDECIDED, NOT_EVIDENCED)
         parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in kinds]
+        if DOES_NOT_APPLY in verdicts:
+            parts.append(f"{verdicts.count(DOES_NOT_APPLY)} that {DOES_NOT_APPLY}")
         counts.append(f"{name}: {', '.join(parts)}")
     text = f"{few(done.seeds)}Of {len(HEADINGS)} criteria: {'; '.join(counts)}."
     if done.stacks:
@@ -78,11 +91,13 @@ def _overview(done: Evaluation) -> Section:
     """
     verdicts = {of.section: [_verdict(done, of, n) for n in done.controllers] for of in HEADINGS}
     alike = {section: each[0] for section, each in verdicts.items() if len({*each}) == 1}
-    shown = [of for of in HEADINGS if alike.get(of.section) not in {MET, NOT_EVIDENCED}]
-    shown.sort(key=lambda of: min(map(WORST_FIRST.index, verdicts[of.section])))
+    named = {MET, NOT_EVIDENCED, DOES_NOT_APPLY}
+    shown = [of for of in HEADINGS if alike.get(of.section) not in named]
+    order = (*WORST_FIRST, DOES_NOT_APPLY)
+    shown.sort(key=lambda of: min(map(order.index, verdicts[of.section])))
     notes = [
         f"{lead}: {', '.join(sections)}."
-        for lead, verdict in (("Met", MET), ("Not evidenced here", NOT_EVIDENCED))
+        for lead, verdict in LEADS
         if (sections := [section for section, of in alike.items() if of == verdict])
     ]
     overview = Table(
@@ -93,7 +108,8 @@ def _overview(done: Evaluation) -> Section:
         prose=True,
         notes=notes,
     )
-    return Section(heading="", tables=[overview], points=_failing(done.rows, done.controllers))
+    points = [*_failing(done.rows, done.controllers), *_inapplicable(done)]
+    return Section(heading="", tables=[overview], points=points)
 
 
 def _failing(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
@@ -103,25 +119,21 @@ def _failing(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
         f"({row.expectation.bound()}). Measured: {row.found[name].text()}."
         for name in names
         for row in rows
-        if _row_verdict(row, name) == NOT_MET
+        if row.found[name].verdict == NOT_MET
     ]
     for name in names:
-        labels = [row.label for row in rows if _row_verdict(row, name) == UNDECIDED]
+        labels = [row.label for row in rows if row.found[name].verdict == UNDECIDED]
         if labels and len(labels) < len(rows):
             failing.append(f"Undecided for {name}: {', '.join(labels)}; --report has each.")
     return failing
 
 
-def _row_verdict(row: Row, name: str) -> str:
-    return row.found[name].verdict if name in row.found else APPLIES_NOT
-
-
 def _counted(rows: Sequence[Row], name: str) -> str:
     """Say how many rows have which verdict, of the verdicts that there are."""
-    verdicts = [_row_verdict(row, name) for row in rows]
+    verdicts = [row.found[name].verdict for row in rows]
     kinds = (MET, NOT_MET, UNDECIDED)
     counts = [f"{verdicts.count(of)} {of}" for of in kinds if of in verdicts]
-    if others := verdicts.count(APPLIES_NOT):
+    if others := verdicts.count(DOES_NOT_APPLY):
         counts.append("1 does not apply" if others == 1 else f"{others} do not apply")
     return ", ".join(counts)
 
@@ -164,6 +176,17 @@ def _documents(done: Evaluation) -> Section:
     )
     heading = "Scenarios for transport stacks, one by one"
     return Section(heading=heading, text=[text], tables=tables, commands=each, detailed=True)
+
+
+def _inapplicable(done: Evaluation) -> list[str]:
+    """Say for each controller which rows do not apply, and why."""
+    points = []
+    for name in done.controllers:
+        rows = [row for row in done.rows if row.found[name].verdict == DOES_NOT_APPLY]
+        if rows:
+            labels = ", ".join(row.label for row in rows)
+            points.append(f"Does not apply to {name}: {labels}. {rows[0].found[name].reason}.")
+    return points
 
 
 def _method(done: Evaluation) -> Section:
@@ -223,12 +246,18 @@ def _table(title: str, rows: Sequence[Row], names: Sequence[str]) -> Table:
 
 def _row(of: Row, controllers: Sequence[str]) -> list[str]:
     """Lay out a row: its bound, what is expected, and what was found for each controller."""
-    found = [
-        f"{of.found[name].verdict}: {of.found[name].text()}" if name in of.found else APPLIES_NOT
-        for name in controllers
-    ]
-    relative = " x cubic's" if of.expectation.relative_to else ""
+    each = [of.found[name] for name in controllers]
+    found = [": ".join(filter(None, [one.verdict, one.text()])) for one in each]
+    relative = _relative(of.expectation.relative_to)
     return [of.label, of.expectation.bound() + relative, of.expectation.what, *found, of.file]
+
+
+def _relative(setting: str) -> str:
+    """Say what a number was divided by."""
+    key, _, value = setting.partition("=")
+    if key.endswith("controller"):
+        return f" x {value}'s"
+    return f" x that with {key.rpartition('.')[2]} = {value}" if setting else ""
 
 
 def _margins(done: Evaluation, part: str, rows: list[Row]) -> Figure:

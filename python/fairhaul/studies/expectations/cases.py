@@ -75,9 +75,7 @@ def _cases_of(file: Path, overrides: Sequence[tuple[str, str]]) -> list[Case]:
     if not expectations:
         raise ScenarioError(f"{file}: the scenario has no [[expect]] to check")
     settings = dict.fromkeys(of.relative_to for of in expectations if of.relative_to)
-    others = {
-        setting: read_as_typed(file, [*overrides, _setting(file, setting)]) for setting in settings
-    }
+    others = {setting: _points(file, overrides, setting, len(scenarios)) for setting in settings}
     return [
         Case(
             file=str(file),
@@ -87,6 +85,22 @@ def _cases_of(file: Path, overrides: Sequence[tuple[str, str]]) -> list[Case]:
         )
         for index, scenario in enumerate(scenarios)
     ]
+
+
+def _points(
+    file: Path, overrides: Sequence[tuple[str, str]], setting: str, number: int
+) -> list[Scenario]:
+    """Give the scenario that each point of a sweep is relative to.
+
+    A setting of the only key of a sweep leaves one, which all points are relative to.
+    """
+    points = read_as_typed(file, [*overrides, _setting(file, setting)])
+    if len(points) not in (1, number):
+        raise ScenarioError(
+            f"{file}: relative_to = {setting!r}: sets one of several keys of the sweep, so that "
+            "its points have no counterparts"
+        )
+    return points if len(points) == number else points * number
 
 
 def _setting(file: Path, text: str) -> tuple[str, str]:

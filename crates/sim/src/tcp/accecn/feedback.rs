@@ -109,6 +109,7 @@ mod tests {
     }
 
     /// It begins with 5 and counts packets with CE modulo 8; bytes are those of the payload, 960 of a packet.
+    // Requirement: rfc9768-3.2-a, rfc9768-3.2.2-a, rfc9768-3.2.2.2-a, rfc9768-3.2.3.3-c
     #[test]
     fn marked_packets_and_the_bytes_of_each_codepoint_are_counted() {
         let mut feedback = AccEcnFeedback::new(AccEcnOption::Always, Middlebox::None);
@@ -123,6 +124,7 @@ mod tests {
         assert_eq!(said(&mut feedback).0, Some(2));
     }
 
+    // Requirement: rfc9768-3.2.2.5.1-a, rfc9768-3.2.2.5.1-b, rfc9768-3.2.2.5.1-c, rfc9768-3.2.2.5.1-f
     #[test]
     fn a_change_of_the_codepoint_and_every_second_mark_are_acknowledged_at_once() {
         let mut feedback = AccEcnFeedback::new(AccEcnOption::Always, Middlebox::None);
@@ -141,6 +143,7 @@ mod tests {
     }
 
     /// `minimum`: two options after a change, and one after 4 MiB.
+    // Requirement: rfc9768-3.2.3.3-c, rfc9768-3.2.3.3-e, rfc9768-3.2.3.3-f
     #[test]
     fn options_follow_changes_or_are_never_sent() {
         let mut least = AccEcnFeedback::new(AccEcnOption::Minimum, Middlebox::None);
@@ -157,6 +160,7 @@ mod tests {
         );
     }
 
+    // Requirement: rfc9768-3.2.3-d, rfc9768-3.2.3.2.1-b
     #[test]
     fn the_answer_to_a_request_has_the_option() {
         let of = |option, middlebox| {

@@ -169,6 +169,7 @@ mod tests {
     }
 
     /// Seven packets at most: the difference modulo 8. From 5: 6 is one, 4 is seven.
+    // Requirement: rfc9768-3.2.2-a
     #[test]
     fn up_to_seven_packets_the_three_bits_are_enough() {
         let mut reader = AccEcnReader::default();
@@ -180,6 +181,7 @@ mod tests {
     }
 
     /// 20 packets and a difference of 3: 3, 11 or 19 were marked. Without an option 19 are assumed.
+    // Requirement: rfc9768-3.2.2.5.2-a, rfc9768-3.2.3.2.5-a
     #[test]
     fn where_the_bits_may_have_wrapped_the_counters_decide() {
         let of = |marked_bytes| decide(3, 20, (20_000, marked_bytes), 1000, true, true);
@@ -194,6 +196,7 @@ mod tests {
     }
 
     /// Acknowledgements of 20 packets without an option: one may be the sum of several only if they are usually smaller.
+    // Requirement: rfc9768-3.2.2.5.2-a
     #[test]
     fn where_acknowledgements_usually_deliver_many_the_smaller_number_is_taken() {
         let mut reader = AccEcnReader::default();
@@ -204,6 +207,7 @@ mod tests {
     }
 
     /// From 20 packets on in which 0 to 20 full packets are marked, the counters give the number.
+    // Requirement: rfc9768-3.2.3-d, rfc9768-3.2.3.2.5-a
     #[test]
     fn with_counters_every_number_of_marks_is_found() {
         for marked in 0..=20u64 {
@@ -215,6 +219,7 @@ mod tests {
         }
     }
 
+    // Requirement: rfc9768-3.2.2.4-b
     #[test]
     fn a_first_acknowledgement_with_cleared_bits_is_mangled() {
         assert_eq!(AccEcnReader::default().read(&ack(0, None), 1, 1000, 1000, true), Reading::Mangled);
@@ -224,6 +229,7 @@ mod tests {
     }
 
     /// Zeroed fields in the first option, or none in 8 MB: options are not believed any more, and 19 of 20 are assumed.
+    // Requirement: rfc9768-3.2.3-e, rfc9768-3.2.3.2.3-a, rfc9768-3.2.3.2.4-a, rfc9768-3.2.3.2.4-b
     #[test]
     fn an_option_that_a_middlebox_has_changed_or_removed_is_ignored() {
         let wrapped =

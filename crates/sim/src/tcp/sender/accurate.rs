@@ -77,6 +77,7 @@ mod tests {
         Sender::new(SenderConfig { accecn, ecn: Ecn::CapableL4s, ..SenderConfig::for_tests() }, controller)
     }
 
+    // Requirement: rfc9768-3.1.4.1-a, rfc9768-3.1.5-e, rfc9768-3.1.5-f, rfc9768-3.2.2.3-a
     #[test]
     fn without_accurate_feedback_nothing_is_sent_with_ect_1() {
         let of = |middlebox| {

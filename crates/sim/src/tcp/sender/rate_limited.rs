@@ -73,3 +73,22 @@ impl<C: Controller + Clone> Sender<C> {
         most + (window.cwnd - most.max(1.0)).max(0.0) * most / event.packets
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// [RATE-LIMITED]: at any reduction maxFS becomes 0, and what is sent afterwards counts, also if it is less.
+    #[test]
+    fn a_reduction_forgets_what_was_in_flight_before_it() {
+        let mut limit = FlightLimit::new(10.0);
+        limit.sent(40.0, 30.0);
+        assert_eq!(limit.most, Some(30.0));
+        limit.look(20.0);
+        assert_eq!(limit.most, None);
+        limit.sent(20.0, 4.0);
+        assert_eq!(limit.most, Some(4.0));
+        limit.look(25.0);
+        assert_eq!(limit.most, Some(4.0), "growth is no reduction");
+    }
+}
