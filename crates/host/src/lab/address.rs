@@ -20,7 +20,7 @@ pub fn address(host: u8, connection: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(NETWORK | u32::from(host) << CONNECTION_BITS | connection)
 }
 
-/// The address that a queue discipline reads of the host of that number among those that flows name.
+/// The address that a queue discipline reads of a host that flows name, by its number.
 pub fn labelled_address(number: u32) -> Ipv4Addr {
     assert!(number >> (HOST_BITS + CONNECTION_BITS) == 0, "a scenario is bounded");
     Ipv4Addr::from_bits(NETWORK | number)
