@@ -46,8 +46,8 @@ SEEDS, QUICK = 20, 5
 # The flows that are judged.
 JUDGED = "mine*"
 OF_STACKS = (
-    "a transport stack sets the codepoint of its packets itself, so that no scenario can ask it for "
-    "ECT(1)"
+    "a transport stack sets the codepoint of its packets itself, so that no scenario can ask it "
+    "for ECT(1)"
 )
 # The scenarios in which they send ECT(1), for controllers that can be L4S senders. What the reader
 # says of these keys is why another one cannot.
