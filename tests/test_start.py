@@ -104,6 +104,8 @@ def test_rules_that_contradict_each_other_are_refused() -> None:
     both = {"flow.F.slow_start": "limited", "flow.F.startup": "rapid start"}
     with pytest.raises(ScenarioError, match="triples the window where slow_start"):
         read(APPLICATION, both)
-    why = r'slow_start: wanted .*, not \["search", "hystart\+\+"\]: one of them, because they exclude'
+    why = (
+        r'slow_start: wanted .*, not \["search", "hystart\+\+"\]: one of them, because they exclude'
+    )
     with pytest.raises(ScenarioError, match=why):
         read(APPLICATION, {"flow.F.slow_start": ["search", "hystart++"]})
