@@ -209,3 +209,12 @@ def test_an_aqm_has_the_queue_of_the_kernels_own(name: str) -> None:
     assert theirs == pytest.approx(ours, rel=0.03)
     ours, theirs = cell.means("queue_ms")
     assert theirs == pytest.approx(ours, rel=0.25)
+
+
+@needs_linux
+@pytest.mark.parametrize("name", ["cake, three tins", "cake, hosts"])
+def test_a_cake_of_the_kernel_knows_classes_and_hosts(name: str) -> None:
+    cell = beside(name, Running(), seeds=1)
+    for figure in cell.linux[0].keys() - {"queue_ms", "drops_%", "marks_%"}:
+        ours, theirs = cell.means(figure)
+        assert theirs == pytest.approx(ours, rel=0.05), figure

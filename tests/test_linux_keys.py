@@ -218,6 +218,7 @@ def test_a_queue_drops_at_departure_in_both_engines() -> None:
         ),
         (kernel("fqq"), 'queue.qdisc = "fqq": the kernel does not accept it; tc reports: Error: '),
         (kernel("netem delay 1ms"), "netem is no queue"),
+        (kernel("cake ack-filter"), "the packets that ack-filter removes"),
         ({"flow.near.host.qdisc": "pfifo limi 3"}, 'host.qdisc = "pfifo limi 3"'),
         (
             {"flow.near.host.sysctl": {"net.ipv4.tcp_rmen": "1 2 3"}},

@@ -26,13 +26,12 @@ _MARKED = {f"flow.{name}.ecn": True for name in ("near", "far", "reno")}
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A queue of ours, and the words of `tc` for the kernel's, at a place of a scenario."""
+    """A queue of ours, and the words of `tc` for the kernel's, in a scenario."""
 
     ours: Mapping[str, Any]
     qdisc: str
     file: Path = KERNEL / "queues-beside.toml"
     changes: Mapping[str, object] = field(default_factory=dict)
-    place: str = "queue"
     seeds: int = 5
 
 
@@ -61,12 +60,6 @@ CELLS: Mapping[str, Cell] = {
         ours=_cake(capacity="4 MB", sharing="flows"),
         qdisc="cake bandwidth 20mbit flows",
         file=SCENARIOS / "home.toml",
-    ),
-    "cake, ack_filter": Cell(
-        ours=_cake(bandwidth=0.5, tins="besteffort", sharing="flowblind", ack_filter="yes"),
-        qdisc="cake bandwidth 500kbit besteffort flowblind ack-filter",
-        file=KERNEL / "thin-acks.toml",
-        place="reverse_queue",
     ),
     "fq": Cell(ours={"kind": "fq", "capacity": "10000 packets"}, qdisc="fq"),
     "fq, ce_threshold": Cell(
@@ -136,26 +129,17 @@ def beside(name: str, running: Running, seeds: int | None = None) -> Beside:
 def _run(
     cell: Cell, queue: Mapping[str, Any], engine: Engine, seeds: int, running: Running
 ) -> list[dict[str, float]]:
-    one = read_one(cell.file, {**cell.changes, f"bottleneck.{cell.place}": queue})
-    jobs = jobs_of(one, seeds, engine, cell.place, build_of(forward))
-    return values(jobs, {"queue": forward, "reverse_queue": reverse}, running, engine=engine)
+    one = read_one(cell.file, {**cell.changes, "bottleneck.queue": queue})
+    jobs = jobs_of(one, seeds, engine, "figures of queues", build_of(figures))
+    return values(jobs, figures, running, engine=engine)
 
 
-def forward(_: Scenario, record: Record) -> dict[str, float]:
-    """Give the goodput of each kind of flows, Mbit/s, and what the queue of the data does."""
-    return _figures(record, "bottleneck")
-
-
-def reverse(_: Scenario, record: Record) -> dict[str, float]:
-    """Give the same, and what the queue of the acknowledgements does."""
-    return _figures(record, "bottleneck (reverse)")
-
-
-def _figures(record: Record, name: str) -> dict[str, float]:
-    figures: Any = measure(record)
-    (link,) = (link for link in figures["links"] if link["name"] == name)
+def figures(_: Scenario, record: Record) -> dict[str, float]:
+    """Give the goodput of each kind of flows, Mbit/s, and what the queue does."""
+    measured: Any = measure(record)
+    link = measured["links"][0]
     goodput: dict[str, float] = {}
-    for flow in figures["flows"]:
+    for flow in measured["flows"]:
         kind = flow["name"].partition("[")[0]
         goodput[kind] = goodput.get(kind, 0.0) + flow["goodput_bps"] / 1e6
     return {

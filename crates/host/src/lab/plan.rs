@@ -349,6 +349,9 @@ impl Refusals {
         if qdisc.starts_with("netem") {
             refuse("netem is no queue; use the delay, loss, jitter, reorder and duplicate of the link");
         }
+        if qdisc.split_whitespace().any(|word| word.starts_with("ack-filter")) {
+            refuse("the kernel does not report the packets that ack-filter removes; use cake without it");
+        }
         if link.schedule.rates.is_some() {
             refuse("the rate of a link with a queue of the kernel cannot change");
         }
