@@ -85,7 +85,7 @@ pub fn ack_at_link(serial: u32, flow: u32, ack: &Ack) -> LinkPacket {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Ecn;
+    use fairhaul_units::{AccurateEcn, Ecn};
 
     use super::*;
 
@@ -97,12 +97,6 @@ mod tests {
             assert_eq!(ack_at_link(0, 0, &ack).ecn, Ecn::NotCapable);
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fairhaul_units::AccurateEcn;
 
     /// The acknowledgement of a connection of everything before a packet, with something of its own.
     fn ack(serial: u32, next: u64, own: impl FnOnce(&mut Ack)) -> QueuedPacket {
