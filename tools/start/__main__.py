@@ -39,7 +39,7 @@ PACINGS: dict[str, Keys] = {
     "fq": {"flow.F.pacing": "fq"},
     "spread": {"flow.F.startup": "paced"},
 }
-TITLE = "Completion time, times that of the standard"
+TITLE = "Completion time, relative to the standard"
 # The duration of `sized`, the longest of all scenarios.
 LONGEST_RUN_S = 150.0
 # The flow is absent: what it sends then is nothing beside the others.
@@ -132,7 +132,9 @@ def _cross(name: str, runs: Runs) -> Iterator[str]:
     beside = {case: {rule: of[rule] for rule in of if rule != ABSENT} for case, of in runs.items()}
     yield from _transfers(name, beside)
     yield ""
-    yield from by_value(runs, 0, ABSENT, others, "others' goodput, times that without the flow")
+    yield from by_value(
+        runs, 0, ABSENT, others, "goodput of the others relative to runs without the flow"
+    )
     yield ""
     yield from sentences(ratios(runs, ABSENT, others), ABSENT, "goodput of the others")
 
@@ -155,7 +157,7 @@ def _application(name: str, runs: Runs) -> Iterator[str]:
     yield from by_value(runs, 0, STANDARD, goodput, "written at first")
     yield ""
     yield from ends(runs, DEPTH_BDP)
-    title = "Goodput from 4 to 6 s, times that of the standard"
+    title = "Goodput from 4 to 6 s, relative to the standard"
     write(name, dict(parts(runs, 0)), STANDARD, goodput, title)
 
 
@@ -173,7 +175,7 @@ def _depth(name: str, runs: Runs) -> Iterator[str]:
     yield "Beyond chance:"
     yield ""
     yield from losses(runs, STANDARD)
-    title = "Longest time in the queue, times that of the standard"
+    title = "Largest queueing delay, relative to the standard"
     write(name, dict(parts(runs, 1)), STANDARD, waiting, title)
 
 
@@ -184,7 +186,7 @@ def _windows(name: str, runs: Runs) -> Iterator[str]:
     yield from sentences(ratios(runs, base, completion), base, "completion time")
     yield ""
     yield from by_value(_over_ten(runs), 2, "10", completion, "initial window")
-    write(name, dict(parts(runs, 2)), base, completion, f"Completion time, times that of {base}")
+    write(name, dict(parts(runs, 2)), base, completion, f"Completion time, relative to {base}")
 
 
 def _over_ten(runs: Runs) -> Runs:

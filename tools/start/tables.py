@@ -30,10 +30,10 @@ def summary(
     found = ratios(runs, base, number)
     heads = [
         "rule",
-        f"{called}, times that of {base}",
+        f"{called}, relative to {base}",
         *ways,
         "lost packets",
-        "longest queue",
+        "largest queueing delay",
     ]
     rows = []
     for rule in next(iter(runs.values())):
