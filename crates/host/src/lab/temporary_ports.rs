@@ -223,10 +223,9 @@ fn of_word(port: &str, key: &str, value: f64) -> Option<&'static [(&'static str,
             HighspeedGrowth::Formula => Some(&[]),
             HighspeedGrowth::Table | HighspeedGrowth::Linux => None,
         },
-        ("prague", "classic_ecn_fallback") => match Word::from_value(value) {
-            ClassicEcnFallback::None => Some(&[]),
-            ClassicEcnFallback::Fallback | ClassicEcnFallback::Detection => None,
-        },
+        ("prague", "classic_ecn_fallback") => {
+            (ClassicEcnFallback::from_value(value) == ClassicEcnFallback::None).then_some(&[])
+        }
         ("scalable", "variant") => match Word::from_value(value) {
             ScalableVariant::Kelly => Some(&[]),
             ScalableVariant::Linux => None,
