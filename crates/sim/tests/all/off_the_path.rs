@@ -281,7 +281,7 @@ fn a_mark_leaves_cubic_0_85_of_its_window() {
     let mut pipe = Pipe::of(Sender::new(config, cubic), config, rtt, gap, |_, _| false);
     pipe.marks = Box::new(|data: &Data| data.number == 150);
     let (mut before, mut ms) = (100.0, 0);
-    while pipe.reductions() == 0 && ms < 2000 {
+    while pipe.sender.window().ssthresh == 100.0 && ms < 2000 {
         before = pipe.sender.window().cwnd;
         ms += 1;
         pipe.run(at(ms));
