@@ -12,7 +12,9 @@ from fairhaul.files import files
 from tools import ROOT
 from tools.start.compared import Number, Of, Ratio, Run, ratios
 
-TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
+# The room for the name of the largest value, as a part of that value.
+NAME = 1.25
 
 
 def write(
@@ -43,14 +45,15 @@ def draw(lanes: Mapping[str, Mapping[str, Ratio]], title: str, base: str) -> Spe
         for lane, found in lanes.items()
         for rule, of in found.items()
     ]
-    low, high = _ends([float(row["mean"]) for row in rows])
+    low, high = _ends([float(row[end] or row["mean"]) for row in rows for end in ("low", "high")])
     ticks = [tick for tick in TICKS if low <= tick <= high]
     x = Scale(title=title, low=low, high=high, log=True, ticks=ticks)
     return dots(looks, rows, list(lanes), x, marks=[(1, base)])
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
-    """Give the ends of the axis: ticks that hold all values and 1, as far as there are ticks."""
+    """Give the ends of the axis: ticks that hold 1 and all values with their names."""
     low = max((tick for tick in TICKS if tick <= min(*values, 1)), default=TICKS[0])
-    high = min((tick for tick in TICKS if tick >= max(*values, 1)), default=TICKS[-1])
-    return (low if low < 1 else 0.5), (high if high > 1 else 2)
+    most = NAME * max(*values, 1)
+    high = min((tick for tick in TICKS if tick >= most), default=TICKS[-1])
+    return (low if low < 1 else 0.5), high
