@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairhaul.measures.measures import measure
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.read import read_one
+from fairhaul.scenario.read import Source, read_one
 from fairhaul.statistics.estimate import AT_LEAST_0, estimate
 from fairhaul.statistics.estimate import text as estimate_text
 from fairhaul.text.digits import Significant
+
+if TYPE_CHECKING:
+    from fairhaul.record.record import Record
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).parent.parent.parent
 SCENARIOS = ROOT / "scenarios" / "l4s"
@@ -43,41 +48,29 @@ OTHERS = (("cubic", True), ("cubic", False), ("reno", True), ("reno", False))
 SPREAD = 1.5
 
 
-def is_within(measured: float, published: float) -> bool:
-    """Whether a measured figure counts as the same as the published one."""
-    return 1 / SPREAD <= measured / published <= SPREAD
-
-
-def beside(what: str, published: float | None, values: Sequence[float]) -> str:
-    """Write in a line a published figure and the mean of ours, with several seeds its interval."""
-    theirs = "-" if published is None else f"{published:.4g}"
-    ours = estimate_text(estimate(values, AT_LEAST_0), Significant(digits=3))
-    is_far = published is not None and not is_within(fmean(values), published)
-    return f"{what:66} {theirs:>8} {ours:>20}{'  beyond' if is_far else ''}"
-
-
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """Two flows through a queue: what was published of their ratio, and what we measured."""
+class Figure:
+    """A number of a run, one for each seed, beside the published one, if there is one."""
 
     what: str
-    published: float
-    ratios: Sequence[float]
-    """One of each seed."""
+    published: float | None
+    values: Sequence[float]
 
     @property
-    def measured(self) -> float:
-        """The mean ratio."""
-        return fmean(self.ratios)
+    def mean(self) -> float:
+        """The mean over the seeds."""
+        return fmean(self.values)
 
     @property
     def is_within(self) -> bool:
-        """Whether the measured ratio is within the spread of the published one."""
-        return is_within(self.measured, self.published)
+        """Whether the mean is within the spread of the published one, if there is one."""
+        return self.published is None or 1 / SPREAD <= self.mean / self.published <= SPREAD
 
     def text(self) -> str:
-        """Write it in a line."""
-        return beside(self.what, self.published, self.ratios)
+        """Write it in a line, with several seeds the interval of the mean."""
+        theirs = "-" if self.published is None else f"{self.published:.4g}"
+        ours = estimate_text(estimate(self.values, AT_LEAST_0), Significant(digits=3))
+        return f"{self.what:66} {theirs:>8} {ours:>20}{'' if self.is_within else '  beyond'}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,20 +122,29 @@ def _flows(pair: Mapping[str, Any]) -> dict[str, object]:
 
 def cells(
     runs: Sequence[Run], short: Mapping[str, object] | None = None, seeds: int = 1
-) -> list[Cell]:
+) -> list[Figure]:
     """Run scenarios of the tables; `short`: further overrides, such as a shorter duration."""
-    scenarios = [
-        read_one(SCENARIOS / run.file, {**run.overrides, "seed": seed, **(short or {})})
-        for run in runs
-        for seed in range(1, seeds + 1)
-    ]
 
-    def ratio(_: int, record: Any) -> float:
+    def ratio(record: Record) -> float:
         first, second = (flow["goodput_bps"] for flow in measure(record)["flows"])
         return float(first / max(second, 1.0))
 
-    ratios = iter(for_each(scenarios, ratio))
+    cases = [(SCENARIOS / run.file, {**run.overrides, **(short or {})}) for run in runs]
+    found = by_seed(cases, seeds, ratio)
     return [
-        Cell(what=run.what, published=run.published, ratios=[next(ratios) for _ in range(seeds)])
-        for run in runs
+        Figure(what=run.what, published=run.published, values=ratios)
+        for run, ratios in zip(runs, found, strict=True)
     ]
+
+
+def by_seed(
+    cases: Sequence[tuple[Source, Mapping[str, object]]], seeds: int, read: Callable[[Record], T]
+) -> list[list[T]]:
+    """Run each scenario with its overrides, and give what is read of its records, one a seed."""
+    scenarios = [
+        read_one(source, {**overrides, "seed": seed})
+        for source, overrides in cases
+        for seed in range(1, seeds + 1)
+    ]
+    found = iter(for_each(scenarios, lambda _, record: read(record)))
+    return [[next(found) for _ in range(seeds)] for _ in cases]

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fairhaul.measures.measures import measure
-from fairhaul.runs.runs import for_each
-from fairhaul.scenario.read import Source, read_one
-from tools.l4s import SCENARIOS, beside, is_within, published
+from fairhaul.scenario.read import Source
+from tools.l4s import SCENARIOS, Figure, by_seed, published
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
@@ -35,29 +34,6 @@ class Case:
     published: Sequence[float | None]
     source: Source
     overrides: Mapping[str, object]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """A number of a run, one for each seed, beside the published one, if there is one."""
-
-    what: str
-    published: float | None
-    values: Sequence[float]
-
-    @property
-    def mean(self) -> float:
-        """The mean over the seeds."""
-        return sum(self.values) / len(self.values)
-
-    @property
-    def is_within(self) -> bool:
-        """Whether it is within the spread of the published one, if there is one."""
-        return self.published is None or is_within(self.mean, self.published)
-
-    def text(self) -> str:
-        """Write it in a line."""
-        return beside(self.what, self.published, self.values)
 
 
 def _sender(name: str, flow: str, prague: Any) -> dict[str, object]:
@@ -156,16 +132,11 @@ def figures(
     """Run the cases of a fault whose names are wanted; `short`: further overrides."""
     plan, read = FAULTS[name]
     cases = [case for case in plan() if wanted(case.what[0])]
-    scenarios = [
-        read_one(case.source, {**case.overrides, **(short or {}), "seed": seed})
-        for case in cases
-        for seed in range(1, seeds + 1)
+    found = by_seed(
+        [(case.source, {**case.overrides, **(short or {})}) for case in cases], seeds, read
+    )
+    return [
+        Figure(what=what, published=theirs, values=[run[index] for run in runs])
+        for case, runs in zip(cases, found, strict=True)
+        for index, (what, theirs) in enumerate(zip(case.what, case.published, strict=True))
     ]
-    numbers = iter(for_each(scenarios, lambda _, record: read(record)))
-    found = []
-    for case in cases:
-        runs = [next(numbers) for _ in range(seeds)]
-        for index, (what, theirs) in enumerate(zip(case.what, case.published, strict=True)):
-            values = [run[index] for run in runs]
-            found.append(Figure(what=what, published=theirs, values=values))
-    return found

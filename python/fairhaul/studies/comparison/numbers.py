@@ -10,7 +10,14 @@ from fairhaul.measures.long_term import ENOUGH_CYCLES, MARGIN
 from fairhaul.measures.types import ControllerRow
 from fairhaul.results.summary import summary
 from fairhaul.scenario.transport import STANDARD
-from fairhaul.studies.comparison.plan import Case, Done, is_long_enough, least_cycles, least_s
+from fairhaul.studies.comparison.plan import (
+    Case,
+    Done,
+    is_long_enough,
+    least,
+    least_cycles,
+    least_s,
+)
 from fairhaul.studies.comparison.question import Question
 
 # Differs from [WARE 2019]: there the reference is the goodput of the competing flows without any
@@ -125,19 +132,13 @@ def _harm(question: Question, run: Run, usual: Run, done: Done) -> dict[str, Any
     Harm is stationary only if the run beside standard TCP is stationary, too.
     """
     others, own = _goodput(run, "background"), _goodput(run, "measured")
-    cycles = _least([least_cycles(run), least_cycles(usual)])
+    cycles = least([least_cycles(run), least_cycles(usual)])
     return {
         **settled(question, cycles, done),
         "share": own / (own + others) if own + others > 0 else None,
         "others_goodput_bps": others,
         "harm": harm(_goodput(usual, "background"), others),
     }
-
-
-def _least(cycles: Sequence[float | None]) -> float | None:
-    """Give the smallest number of cycles; None if one is not known."""
-    known = [number for number in cycles if number is not None]
-    return min(known) if len(known) == len(cycles) else None
 
 
 def _goodput(run: Run, role: str) -> float:
@@ -147,7 +148,7 @@ def _goodput(run: Run, role: str) -> float:
 def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
     """The figures of one run, or the means over several; round-trip times are not averaged."""
     figures = dict(runs[0]) if len(runs) == 1 else summary(runs)
-    figures["least_cycles"] = _least([run["least_cycles"] for run in runs])
+    figures["least_cycles"] = least([run["least_cycles"] for run in runs])
     figures["stationary_share"] = sum(run["stationary"] for run in runs) / len(runs)
     short = [run["wanted_duration_s"] for run in runs if not run["stationary"]]
     figures["wanted_duration_s"] = max(short) if short and None not in short else None

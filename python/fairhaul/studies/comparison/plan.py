@@ -110,6 +110,7 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
         return values(plan, figures, running, engine=engine)
 
     def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
+        cycles = least(map(least_cycles, results))
         return Done(
             measures={
                 case: results[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)
@@ -118,8 +119,7 @@ def run_cases(question: Question, running: Running, *, seeds: int, engine: Engin
             warmup_s=WARMUP * duration_s,
             packets=sum(int(run["packets"]) for run in cost),
             cpu_s=sum(run["cpu_s"] or 0.0 for run in cost),
-            stationary=is_long_enough(question, _known_cycles(results), duration_s)
-            and all(least_cycles(run) is not None for run in results),
+            stationary=cycles is not None and is_long_enough(question, cycles, duration_s),
             engine=engine,
         )
 
@@ -176,8 +176,14 @@ def least_cycles(run: Mapping[str, Any]) -> float | None:
 
     A transport stack that shows no window reports no loss events.
     """
-    each = [flow["cycles"] for flow in run["flows"]]
-    return None if None in each else min(float(cycles) for cycles in each)
+    return least(flow["cycles"] for flow in run["flows"])
+
+
+def least(numbers: Iterable[float | None]) -> float | None:
+    """Give the smallest of some numbers of cycles; None if one is not known."""
+    each = list(numbers)
+    known = [float(cycles) for cycles in each if cycles is not None]
+    return min(known) if len(known) == len(each) else None
 
 
 def _known_cycles(runs: Iterable[Mapping[str, Any]]) -> float:

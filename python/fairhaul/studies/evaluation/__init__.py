@@ -194,11 +194,11 @@ def evaluate_by_rfc9743(
     with own.named(controllers) as names, TemporaryDirectory() as spare:
         kinds = [str(read_transport(name).controller["kind"]) for name in names]
         known = own.options(kinds)
-        settings = [_settings(name) for name in names]
-        settings += [[stack_setting(stack, JUDGED)] for stack in stacks]
+        of_names = [_settings(name) for name in names]
+        settings = [*of_names, *([stack_setting(stack, JUDGED)] for stack in stacks)]
         judged = [*names, *stacks]
         senders = [file for file in files if file.name.startswith(SENDERS)]
-        reasons = _no_senders(senders, dict(zip(names, settings, strict=False)))
+        reasons = _no_senders(senders, dict(zip(names, of_names, strict=True)))
         reasons |= dict.fromkeys(stacks, OF_STACKS)
         others = [file for file in files if file not in senders]
         plans = [
