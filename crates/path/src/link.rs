@@ -278,6 +278,7 @@ impl Link {
             Discipline::DropTail(_) => unreachable!("it looks at less"),
             Discipline::Red(red) => red.decide(&arrival),
             Discipline::Pie(pie) => pie.decide(&arrival),
+            Discipline::KernelPie(pie) => pie.decide(&arrival),
             Discipline::Sred(sred) => sred.decide(&arrival),
         }
     }

@@ -94,11 +94,15 @@ impl Connection {
         let spacings = Spacings::of(flow, route, &scenario.links);
         let accurate = sender.accurate_feedback();
         let exact = sender.exact_echo() && accurate.is_none();
-        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, exact)
+        let mut receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, exact)
             .with_accurate_ecn(accurate)
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
             .with_window(ReceiveWindow::of(flow));
+        let share = Share::of(flow, transfer);
+        if share.is_none() {
+            receiver.set_end(sender.config().packets());
+        }
         let datagrams = matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default);
         let stack = stack::pair(flow, serial, scenario.seed, transfer.start, records);
         Connection {
@@ -116,7 +120,7 @@ impl Connection {
             card: Card::of(flow, serial, scenario.seed, spacings.at_receiver()).map(Box::new),
             application: Source::of(scenario, transfer.flow, transfer.start)
                 .map(|source| Box::new(Application::new(source))),
-            share: Share::of(flow, transfer),
+            share,
             is_tcp: datagrams.is_none() && stack.is_none(),
             datagrams,
             stack,

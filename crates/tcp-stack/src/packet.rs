@@ -12,6 +12,8 @@ const AGAIN: u8 = 2;
 const CWR: u8 = 4;
 const ECE: u8 = 8;
 const BLOCKS_FROM: u32 = 4;
+/// A bit of data packets, which have no blocks: the data end with this packet.
+const FIN: u8 = 16;
 /// Bytes of a time (280 s in picoseconds), of a number, and of a window or an offset.
 const TIME: usize = 6;
 const NUMBER: usize = 4;
@@ -50,20 +52,21 @@ fn flag(is_set: bool, bit: u8) -> u8 {
     if is_set { bit } else { 0 }
 }
 
-/// Writes the headers of a data packet; its payload stays what it was.
-pub fn put_data(data: &Data, into: &mut [u8]) {
+/// Writes the headers of a data packet, with which the data end if `is_last`; its payload stays what it was.
+pub fn put_data(data: &Data, is_last: bool, into: &mut [u8]) {
     let flags = flag(data.opens(), OPENS) | flag(data.retransmitted(), AGAIN) | flag(data.cwr, CWR);
+    let flags = flags | flag(is_last, FIN);
     let mut writer = Writer(&mut into[..ROOM]);
     writer.put(flags.into(), 1);
     writer.put(data.number, NUMBER);
     writer.put(data.stamped.as_ps(), TIME);
 }
 
-/// The data packet of these bytes, which has arrived with these ECN bits.
-pub fn data_of(bytes: &[u8], ecn: Ecn) -> Data {
+/// The data packet of these bytes, which has arrived with these ECN bits; and whether the data end with it.
+pub fn data_of(bytes: &[u8], ecn: Ecn) -> (Data, bool) {
     let mut reader = Reader(bytes);
     let flags = reader.take(1) as u8;
-    Data {
+    let data = Data {
         number: reader.take(NUMBER),
         stamped: reader.time(),
         size: bytes.len() as u32,
@@ -72,7 +75,8 @@ pub fn data_of(bytes: &[u8], ecn: Ecn) -> Data {
         ecn,
         cwr: flags & CWR != 0,
         congestion: None,
-    }
+    };
+    (data, flags & FIN != 0)
 }
 
 /// Writes an acknowledgement: how many bytes it has.
@@ -119,8 +123,10 @@ mod tests {
         let data =
             Data { number, stamped, size: 1064, packets: 1, sending, ecn, cwr: true, congestion: None };
         let mut bytes = [7; 1064];
-        put_data(&data, &mut bytes);
-        assert_eq!(data_of(&bytes, ecn), data);
+        for is_last in [false, true] {
+            put_data(&data, is_last, &mut bytes);
+            assert_eq!(data_of(&bytes, ecn), (data, is_last));
+        }
 
         let mut ack = Ack { next: 9, echo: stamped, arrived: stamped, ece: true, ..Ack::default() };
         ack.window = NonZeroU32::new(70_000);

@@ -30,7 +30,10 @@ impl ReceiverEnd {
 
     /// A data packet arrives.
     pub fn receive(&mut self, now: Time, bytes: &[u8], ecn: Ecn) {
-        let data = data_of(bytes, ecn);
+        let (data, is_last) = data_of(bytes, ecn);
+        if is_last {
+            self.receiver.set_end(data.number + u64::from(data.packets));
+        }
         if !data.opens() && data.payload() < self.payload {
             self.short = Some((data.number, self.payload - data.payload()));
         }

@@ -7,8 +7,8 @@ use fairhaul_units::{Bytes, Chance, Gauge, Parameter, Settings, Time};
 
 use super::{
     AckFilter, Cake, CakeChoice, Capacity, Codel, CodelRule, DropTail, DualPi2, DualPi2Rule, FlowLabel, Fq,
-    FqCodel, FqCodelRule, FqRule, Kernel, Pie, Red, Refusal, Site, Sred, Xcp, XcpRule, XcpTcp,
-    XcpTcpParameters, XcpTcpRule, cake, codel, dualpi2, red, xcp_tcp,
+    FqCodel, FqCodelRule, FqRule, Kernel, KernelPie, Pie, PieParameters, Red, Refusal, Site, Sred, Xcp,
+    XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, cake, codel, dualpi2, pie, red, xcp_tcp,
 };
 use Built::{AtDeparture, OnArrival};
 
@@ -151,6 +151,7 @@ pub enum Discipline {
     DropTail(DropTail),
     Red(Box<Red>),
     Pie(Box<Pie>),
+    KernelPie(Box<KernelPie>),
     Sred(Box<Sred>),
 }
 
@@ -162,6 +163,7 @@ impl Discipline {
             Discipline::DropTail(_) => {}
             Discipline::Red(red) => shown.extend(red.gauges()),
             Discipline::Pie(pie) => shown.extend(pie.gauges(at, busy_until)),
+            Discipline::KernelPie(pie) => shown.extend(pie.gauges(at)),
             Discipline::Sred(sred) => shown.extend(sred.gauges(at)),
         }
     }
@@ -216,7 +218,11 @@ static ENTRIES: [QueueEntry; 12] = [
         OnArrival(Discipline::Red(Red::new(settings.into(), site, chance).into()))
     }),
     entry!("pie", Pie, Pie::resolve, |settings, site, chance| {
-        OnArrival(Discipline::Pie(Pie::new(settings.into(), site, chance).into()))
+        let given = PieParameters::from(settings);
+        OnArrival(match given.variant {
+            pie::Variant::Rfc => Discipline::Pie(Pie::new(given, site, chance).into()),
+            pie::Variant::Linux => Discipline::KernelPie(KernelPie::new(given, site, chance).into()),
+        })
     }),
     entry!("sred", Sred, Sred::resolve, |settings, site, chance| {
         OnArrival(Discipline::Sred(Sred::new(settings.into(), site, chance).into()))

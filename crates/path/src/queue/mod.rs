@@ -29,7 +29,7 @@ pub use dualpi2::{DualPi2, DualPi2Rule};
 pub use fq::{Fq, FqRule};
 pub use fq_codel::{FqCodel, FqCodelRule};
 pub use kernel::Kernel;
-pub use pie::{Pie, PieParameters};
+pub use pie::{KernelPie, Pie, PieParameters};
 pub use red::{Red, RedParameters, ThresholdUnit};
 pub use site::{Refusal, Site};
 pub use sred::{Sred, SredLaw, SredParameters};

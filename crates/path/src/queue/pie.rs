@@ -2,10 +2,25 @@
 //!
 //! Every 15 ms the probability moves with the distance of the delay from its target and with its
 //! trend. Nothing happens between arrivals, so updates are caught up when a packet arrives.
+//! The variant `rfc` is here, and `linux`, the kernel's, in `kernel` [LINUX].
 
-use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real};
+mod kernel;
+
+use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real, words};
 
 use super::{Arrival, Capacity, QueueDecision, Refusal, Site};
+
+pub use kernel::KernelPie;
+
+words! {
+    /// Whose rules.
+    pub enum Variant {
+        /// Those of [RFC 8033].
+        Rfc = "rfc",
+        /// The kernel's [LINUX].
+        Linux = "linux",
+    }
+}
 
 /// The arrival law of PIE.
 // Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived at the
@@ -28,6 +43,8 @@ pub struct Pie {
 parameters! {
     /// The parameters of PIE.
     pub struct PieParameters {
+        variant: Word(Variant) = Variant::Rfc,
+            "whose rules: rfc (the delay of a packet that arrives [RFC 8033]) or linux (that of the last packet that left [LINUX])";
         target: Milliseconds(0.001..=10_000.0) = 15.0, "target queueing delay [RFC 8033]";
         update: Milliseconds(0.1..=10_000.0) = 15.0, "update interval of the drop probability [RFC 8033]";
         alpha: Number(0.0..=100.0, "/s") = 0.125,
@@ -178,25 +195,34 @@ impl Pie {
     fn early(&mut self, arrival: &Arrival) -> QueueDecision {
         let PieState { p, delay_s, target_s, .. } = self.state;
         let short = arrival.waiting_bytes.0 as f64 <= 2.0 * self.given.mean_packet;
-        if !self.burst.is_zero() || short || (delay_s < target_s / 2.0 && p < 0.2) || !self.due(p) {
+        if !self.burst.is_zero() || short || (delay_s < target_s / 2.0 && p < 0.2) {
+            return QueueDecision::Enqueue;
+        }
+        if struck(&mut self.accumulated, p, &mut self.chance).is_none() {
             return QueueDecision::Enqueue;
         }
         self.accumulated = 0.0;
-        match arrival.ecn {
-            Ecn::Capable | Ecn::CapableL4s if p <= self.given.mark_ecnth => QueueDecision::Mark,
-            Ecn::Marked if p <= self.given.mark_ecnth => QueueDecision::Enqueue,
-            _ => QueueDecision::Drop,
-        }
+        verdict(arrival.ecn, p <= self.given.mark_ecnth)
     }
+}
 
-    /// Whether chance strikes, neither soon after the last time nor much later [RFC 8033, 5.4].
-    fn due(&mut self, p: f64) -> bool {
-        self.accumulated = if p == 0.0 { 0.0 } else { self.accumulated + p };
-        match self.accumulated {
-            sum if sum < 0.85 => false,
-            sum if sum >= 8.5 => true,
-            _ => self.chance.hits(p),
-        }
+/// Whether chance strikes, neither soon after the last time nor much later, as a sum of probabilities says [RFC 8033, 5.4];
+/// and whether it was chance, not the sum alone.
+fn struck(sum: &mut f64, p: f64, chance: &mut Chance) -> Option<bool> {
+    *sum = if p == 0.0 { 0.0 } else { *sum + p };
+    match *sum {
+        sum if sum < 0.85 => None,
+        sum if sum >= 8.5 => Some(false),
+        _ => chance.hits(p).then_some(true),
+    }
+}
+
+/// What becomes of a packet that is struck.
+fn verdict(ecn: Ecn, marks: bool) -> QueueDecision {
+    match ecn {
+        Ecn::Capable | Ecn::CapableL4s if marks => QueueDecision::Mark,
+        Ecn::Marked if marks => QueueDecision::Enqueue,
+        _ => QueueDecision::Drop,
     }
 }
 

@@ -37,7 +37,10 @@ impl Connection {
         }
     }
 
-    /// The sender lets a packet go: a new one is no longer left to the others.
+    /// The sender lets a packet go: a new one is no longer left to the others. The last of them ends the data.
+    //
+    // A connection to which the others have left nothing ends its data later, when it finds that out; its last acknowledgement
+    // may be held until then, which the end of the transfer does not wait for.
     #[inline(never)]
     pub(super) fn claim_share(&mut self, data: &Data, network: &mut Network) {
         if let Some(share) = &mut self.share
@@ -46,7 +49,11 @@ impl Connection {
         {
             let payload = data.payload();
             share.claimed += payload;
-            network.unclaimed[share.lead as usize] -= payload;
+            let left = &mut network.unclaimed[share.lead as usize];
+            *left -= payload;
+            if *left == 0 {
+                self.receiver.set_end(data.number + u64::from(data.packets));
+            }
         }
     }
 

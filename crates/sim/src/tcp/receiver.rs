@@ -3,6 +3,7 @@
 
 mod accurate;
 mod kernel;
+mod reports;
 
 use std::num::NonZeroU32;
 
@@ -20,6 +21,8 @@ use super::time_stamps;
 pub struct Receiver {
     /// The first packet that has not arrived.
     next: u64,
+    /// The number behind the last packet of the transfer, which carries the end of the data (FIN); `u64::MAX`: not known.
+    end: u64,
     out_of_order: Runs,
     /// The runs reported last, the latest first; `from` and `to` are packet numbers.
     recent: Vec<(u64, u64)>,
@@ -77,6 +80,7 @@ impl Receiver {
         };
         Receiver {
             next: 0,
+            end: u64::MAX,
             out_of_order: Runs::default(),
             recent: Vec::new(),
             reports,
@@ -114,6 +118,12 @@ impl Receiver {
     /// The same that offers what `window` says.
     pub fn with_window(self, window: Option<Box<ReceiveWindow>>) -> Receiver {
         Receiver { is_plain: window.is_none() && self.is_plain, window, ..self }
+    }
+
+    /// The packet before the number `end` carries the end of the data (FIN): once all have arrived, the acknowledgement leaves
+    /// at once, whatever else would hold it [RFC 9293, 3.10.7.4].
+    pub fn set_end(&mut self, end: u64) {
+        self.end = end;
     }
 
     /// Whether more follows in the same interrupt: the application reads all of it together, and what it has not read
@@ -164,19 +174,6 @@ impl Receiver {
     pub fn must_ack_before(&self, data: &Data) -> bool {
         self.exact && self.delayed.is_some() && self.echoes != (data.ecn == Ecn::Marked)
             || self.is_special && !self.is_old(data) && self.is_third_run(data)
-    }
-
-    /// Whether `data` makes or touches another run than the two that a held acknowledgement reports
-    /// first, and so could push out of the next what was not reported yet [LINUX,
-    /// TCP_SACK_BLOCKS_EXPECTED].
-    #[cold]
-    fn is_third_run(&self, data: &Data) -> bool {
-        let live = || self.recent.iter().filter(|run| run.0 > self.next);
-        let touched = |run: &&(u64, u64)| data.number + 1 >= run.0 && data.number <= run.1;
-        self.delayed.is_some()
-            && data.number > self.next
-            && live().count() > 1
-            && !live().take(2).any(|run| touched(&run))
     }
 
     /// Whether a packet is mistaken for one of long ago: it was sent before a packet that has arrived in order [RFC 7323, 5.3].
@@ -273,7 +270,9 @@ impl Receiver {
         if self.is_special && (self.adaptive.is_some() || !fresh) {
             return (count, self.answer(data, (in_order, filled, fresh), news, now));
         }
-        if let (true, false, false, Some((most, packets))) = (in_order, filled, news, self.hold) {
+        if let (true, false, false, Some((most, packets))) =
+            (in_order, filled, news || self.is_at_end(), self.hold)
+        {
             let first = DelayedAck { stamped: data.stamped, arrived: now, until: now + most, packets: 0 };
             let held = self.delayed.get_or_insert(first);
             held.packets += 1;
@@ -285,6 +284,12 @@ impl Receiver {
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (count, Some(self.acknowledge(waited.0, waited.1)))
+    }
+
+    /// Whether all data have arrived.
+    #[inline(always)]
+    fn is_at_end(&self) -> bool {
+        self.next == self.end
     }
 
     /// Adds what routers have answered in a packet.
@@ -338,18 +343,6 @@ impl Receiver {
         Ack { opens: true, ..self.acknowledge(data.stamped, now) }
     }
 
-    /// Puts the run that now holds `count` numbers from `number` on first among the recent ones.
-    #[inline(never)]
-    fn remember(&mut self, number: u64, count: u64) {
-        let run = self.out_of_order.insert_all(number, count);
-        if !self.reports {
-            return;
-        }
-        self.recent.retain(|r| r.1 > self.next && (r.1 < run.0 || r.0 > run.1));
-        self.recent.insert(0, run);
-        self.recent.truncate(SACK_BLOCKS + 1);
-    }
-
     #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
         self.is_due = false;
@@ -375,16 +368,6 @@ impl Receiver {
             self.report(&mut ack);
         }
         ack
-    }
-
-    /// Writes the latest runs beyond a gap on an acknowledgement.
-    #[inline(never)]
-    fn report(&self, ack: &mut Ack) {
-        let live = self.recent.iter().filter(|run| run.0 > self.next);
-        for (block, run) in ack.sack.iter_mut().zip(live) {
-            *block = SackBlock { from: (run.0 - self.next) as u32, to: (run.1 - self.next) as u32 };
-            ack.blocks += 1;
-        }
     }
 }
 
@@ -482,6 +465,20 @@ mod tests {
         assert_eq!(receiver.deadline(), at(43));
         assert_eq!(receiver.release(at(43)).map(|a| a.next), Some(3));
         assert_eq!(receiver.deadline(), Time::NEVER);
+    }
+
+    /// Packets 0 to 2 are all; 2 would wait for another one, in both kinds of hosts.
+    #[test]
+    fn the_end_of_the_data_is_acknowledged_at_once() {
+        for hold in [Hold::of_second(Span::from_ms(40)), Hold::Adaptive { quick: 0 }] {
+            let answers = [u64::MAX, 3].map(|end| {
+                let mut receiver = Receiver::new(true, Some(hold), false);
+                receiver.set_end(end);
+                [0, 1, 2].map(|n| receiver.receive(&data(n), at(n)).1.map(|ack| ack.next))
+            });
+            assert_eq!(answers[0][2], None, "{hold:?}");
+            assert_eq!(answers[1], [answers[0][0], answers[0][1], Some(3)], "{hold:?}");
+        }
     }
 
     // Requirement: rfc5681-3.2-a, rfc5681-3.2-b, rfc5681-4.2-f, rfc5681-4.2-g, rfc5681-4.2-h

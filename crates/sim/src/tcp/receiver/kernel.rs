@@ -123,7 +123,8 @@ impl Receiver {
         let is_before_gap = !self.out_of_order.is_empty() && self.next == end;
         let kind = arrival_kind(arrival, is_before_gap);
         let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(kind, urgent, now));
-        let decision = decision.unwrap_or(AckDecision::Send);
+        // In Linux the program closes its socket at the end, which sends a FIN with the acknowledgement.
+        let decision = decision.filter(|_| !self.is_at_end()).unwrap_or(AckDecision::Send);
         if let AckDecision::Delay(_) = decision {
             // More than one segment is acknowledged at once, and by its reader the last of a burst [LINUX,
             // __tcp_ack_snd_check, tcp_cleanup_rbuf].

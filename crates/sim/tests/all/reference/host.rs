@@ -71,10 +71,14 @@ impl Host {
         let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(config(flow, transfer), flow.controller.build())
             .with_whole_bursts(scenario.grain == Grain::Auto);
-        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
+        let mut receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
             .with_window(ReceiveWindow::of(flow));
+        let lead = flow.lead.filter(|_| transfer.size.is_some());
+        if lead.is_none() {
+            receiver.set_end(sender.config().packets());
+        }
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -93,7 +97,7 @@ impl Host {
             size: transfer.size.map(|size| size.0),
             in_order: 0,
             short: Vec::new(),
-            lead: flow.lead.filter(|_| transfer.size.is_some()),
+            lead,
             claimed: 0,
             source: Source::of(scenario, transfer.flow, transfer.start)
                 .filter(|_| !matches!(flow.traffic, Traffic::Limited { .. })),
@@ -398,7 +402,11 @@ impl Host {
         if let (Some(lead), false) = (self.lead, data.opens() || data.retransmitted()) {
             let payload = data.payload();
             self.claimed += payload;
-            *shared.unclaimed.get_mut(&lead).expect("it was there at the start") -= payload;
+            let left = shared.unclaimed.get_mut(&lead).expect("it was there at the start");
+            *left -= payload;
+            if *left == 0 {
+                self.receiver.set_end(data.number + u64::from(data.packets));
+            }
         }
     }
 
