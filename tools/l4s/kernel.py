@@ -66,12 +66,16 @@ CELLS: Mapping[str, Cell] = {
         ours={"kind": "fq", "capacity": "10000 packets", "ce_threshold": 20},
         qdisc="fq ce_threshold 20ms",
         changes=_MARKED,
+        seeds=15,
     ),
-    "fq_codel": Cell(ours={"kind": "fq_codel", "capacity": "10240 packets"}, qdisc="fq_codel"),
+    "fq_codel": Cell(
+        ours={"kind": "fq_codel", "capacity": "10240 packets"}, qdisc="fq_codel", seeds=15
+    ),
     "fq_codel, ce_threshold": Cell(
         ours={"kind": "fq_codel", "capacity": "10240 packets", "ce_threshold": 3},
         qdisc="fq_codel ecn ce_threshold 3ms",
         changes=_MARKED,
+        seeds=15,
     ),
     "codel": Cell(
         ours={"kind": "codel", "capacity": "1000 packets"}, qdisc="codel limit 1000", seeds=15
@@ -82,7 +86,11 @@ CELLS: Mapping[str, Cell] = {
         changes=_MARKED,
         seeds=15,
     ),
-    "pie": Cell(ours={"kind": "pie", "capacity": "1000 packets"}, qdisc="pie limit 1000", seeds=20),
+    "pie": Cell(
+        ours={"kind": "pie", "capacity": "1000 packets", "variant": "linux"},
+        qdisc="pie limit 1000",
+        seeds=20,
+    ),
 }
 
 

@@ -131,7 +131,11 @@ impl<T: Packet> BufferedLink<T> {
             }
             Queue::FqCodel(rule, fair) => {
                 self.bytes += size;
-                fair.push(rule, flow, queued);
+                if fair.is_empty() {
+                    fair.push_direct(queued);
+                } else {
+                    fair.push(rule, flow, queued);
+                }
                 loop {
                     let (packets, bytes) = beside(fair.len(), self.bytes, self.sending, now);
                     if self.capacity.holds(packets, bytes) {
@@ -171,7 +175,11 @@ impl<T: Packet> BufferedLink<T> {
                     return dropped.push(queued);
                 }
                 self.bytes += size;
-                fq.push(flow, queued);
+                if fq.is_calm() {
+                    fq.push_direct(queued);
+                } else {
+                    fq.push(flow, queued);
+                }
             }
             Queue::Cake(cake) => {
                 let from = dropped.len();
@@ -253,9 +261,8 @@ impl<T: Packet> BufferedLink<T> {
             return None;
         }
         match &mut self.queue {
-            Queue::DropTail(_) | Queue::AckFilter(_) => {}
+            Queue::DropTail(_) | Queue::AckFilter(_) | Queue::FqCodel(..) => {}
             Queue::Codel(_, codel) => codel.on_empty(),
-            Queue::FqCodel(rule, fair) => fair.bypass(rule, flow, queued.size),
             Queue::Xcp(_) | Queue::DualPi2(_) | Queue::Fq(_) | Queue::Cake(_) => {
                 unreachable!("they take every packet")
             }

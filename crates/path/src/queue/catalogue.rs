@@ -8,7 +8,7 @@ use fairhaul_units::{Bytes, Chance, Gauge, Parameter, Settings, Time};
 use super::{
     AckFilter, Cake, CakeChoice, Capacity, Codel, CodelRule, DropTail, DualPi2, DualPi2Rule, FlowLabel, Fq,
     FqCodel, FqCodelRule, FqRule, Kernel, KernelPie, Pie, PieParameters, Red, Refusal, Site, Sred, Xcp,
-    XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, cake, codel, dualpi2, pie, red, xcp_tcp,
+    XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, cake, codel, dualpi2, fq, fq_codel, pie, red, xcp_tcp,
 };
 use Built::{AtDeparture, OnArrival};
 
@@ -244,7 +244,7 @@ static ENTRIES: [QueueEntry; 12] = [
     entry!(
         "fq_codel",
         FqCodel,
-        codel::resolve,
+        fq_codel::resolve,
         |settings, _, _| AtDeparture(DepartureRule::FqCodel(settings.into())),
         at_departure
     ),
@@ -258,7 +258,7 @@ static ENTRIES: [QueueEntry; 12] = [
     entry!(
         "fq",
         Fq,
-        |_, _, _| Ok(()),
+        fq::resolve,
         |settings, _, _| AtDeparture(DepartureRule::Fq(settings.into())),
         at_departure
     ),

@@ -142,14 +142,18 @@ impl DualPi2<()> {
     pub const PARAMETERS: &'static [Parameter] = DualPi2Rule::LIST;
     pub(super) const GAUGES: [Gauge; 5] = [
         Gauge { name: "base_p", unit: "", help: "base probability p'" },
-        Gauge { name: "classic_p", unit: "", help: "probability of a drop or mark in the other queue, p'^2" },
+        Gauge {
+            name: "classic_p",
+            unit: "",
+            help: "probability of a drop or mark in the classic queue, p'^2",
+        },
         Gauge {
             name: "coupled_p",
             unit: "",
             help: "probability of a mark in the L4S queue by the coupling, k p'",
         },
         Gauge { name: "l4s_packets", unit: "packets", help: "waiting in the L4S queue" },
-        Gauge { name: "classic_packets", unit: "packets", help: "waiting in the other queue" },
+        Gauge { name: "classic_packets", unit: "packets", help: "waiting in the classic queue" },
     ];
 }
 

@@ -2,20 +2,21 @@
 //
 // Differs from [LINUX]: at a link there are no times at which packets are due, because a router does not know the rates of
 // senders; and all packets are of one band. A sender with `host.qdisc = "fq"` has its times.
-// Differs from [LINUX]: there is no fast path, in which few packets of new connections leave in the order of their arrival.
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Ecn, Gauge, Parameter, Span, Time, parameters};
+use fairhaul_units::{Bytes, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real};
 
-use super::Queued;
 use super::fq_codel::bucket_of;
+use super::{Queued, Refusal, Site};
 
 parameters! {
     /// The parameters of fq.
     pub struct FqRule {
-        quantum: Whole(1..=64_000) = 3028, "bytes that a connection may send per round [LINUX]";
-        initial_quantum: Whole(1..=1_000_000) = 15_140, "bytes that a new connection may send in its first round [LINUX]";
+        quantum: Whole(0..=128_000) = 0,
+            "bytes that a connection may send per round; 0: two of the largest packets of the scenario [LINUX]";
+        initial_quantum: Whole(0..=1_000_000) = 0,
+            "bytes that a new connection may send in its first round; 0: ten of the largest packets [LINUX]";
         flow_limit: Whole(1..=1_000_000) = 100, "packets of a connection that may wait [LINUX]";
         refill_delay: Milliseconds(0.0..=10_000.0) = 40.0,
             "silence after which a connection has a whole quantum again [LINUX]";
@@ -26,6 +27,9 @@ parameters! {
     }
 }
 
+/// Packets that may leave in the order of their arrival while no connection is in a list.
+const MOST_DIRECT: usize = 8;
+
 /// Deficit round robin over connections.
 #[derive(Clone, Debug)]
 pub struct Fq<T> {
@@ -34,6 +38,8 @@ pub struct Fq<T> {
     /// Connections that had nothing to send, and connections that have had a turn; each in order.
     fresh: VecDeque<u32>,
     standing: VecDeque<u32>,
+    /// Packets that came when no connection was in a list: they leave first, in the order of their arrival.
+    direct: VecDeque<Queued<T>>,
     packets: usize,
 }
 
@@ -61,13 +67,27 @@ impl Fq<()> {
     }];
 }
 
+/// Quanta are largest packets. In Linux those have the header of the link, as its default quanta have; here neither has.
+pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Result<(), Refusal> {
+    settings.set_automatic("quantum", real(2 * largest.0));
+    settings.set_automatic("initial_quantum", real(10 * largest.0));
+    Ok(())
+}
+
 impl<T> Fq<T> {
     /// Empty buckets.
     pub fn new(rule: &FqRule) -> Fq<T> {
         let credit = rule.initial_quantum as i64;
         let bucket = || Bucket { queued: VecDeque::new(), credit, listed: false, silent: None };
         let buckets = (0..rule.buckets).map(|_| bucket()).collect();
-        Fq { rule: *rule, buckets, fresh: VecDeque::new(), standing: VecDeque::new(), packets: 0 }
+        Fq {
+            rule: *rule,
+            buckets,
+            fresh: VecDeque::new(),
+            standing: VecDeque::new(),
+            direct: VecDeque::new(),
+            packets: 0,
+        }
     }
 
     /// How many wait in all.
@@ -82,7 +102,7 @@ impl<T> Fq<T> {
 
     /// The packets that wait, bucket by bucket.
     pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
-        self.buckets.iter().flat_map(|bucket| bucket.queued.iter())
+        self.direct.iter().chain(self.buckets.iter().flat_map(|bucket| bucket.queued.iter()))
     }
 
     /// What its gauge shows. A bucket in which a packet waits is in one of the lists.
@@ -97,8 +117,20 @@ impl<T> Fq<T> {
         (self.buckets[index as usize].queued.len() as u64) < self.rule.flow_limit
     }
 
+    /// Whether a packet may leave in the order of its arrival [LINUX, fq_fastpath_check].
+    pub fn is_calm(&self) -> bool {
+        self.fresh.is_empty() && self.standing.is_empty() && self.direct.len() < MOST_DIRECT
+    }
+
+    /// Takes a packet while it is so: it leaves before those of all buckets, and is neither counted nor marked.
+    pub fn push_direct(&mut self, queued: Queued<T>) {
+        self.packets += 1;
+        self.direct.push_back(queued);
+    }
+
     /// Puts a packet of connection `flow` behind the others of its bucket.
     pub fn push(&mut self, flow: u32, queued: Queued<T>) {
+        self.packets += 1;
         let index = bucket_of(flow, self.rule.buckets);
         let bucket = &mut self.buckets[index as usize];
         if !bucket.listed {
@@ -111,11 +143,14 @@ impl<T> Fq<T> {
             self.fresh.push_back(index);
         }
         bucket.queued.push_back(queued);
-        self.packets += 1;
     }
 
     /// The packet that is to be sent at `now`, and whether it was marked.
     pub fn next(&mut self, now: Time) -> Option<(Queued<T>, bool)> {
+        if let Some(direct) = self.direct.pop_front() {
+            self.packets -= 1;
+            return Some((direct, false));
+        }
         loop {
             let is_fresh = !self.fresh.is_empty();
             let list = if is_fresh { &mut self.fresh } else { &mut self.standing };
@@ -159,6 +194,16 @@ impl<T> Fq<T> {
 mod tests {
     use super::*;
 
+    /// As it is for packets of 1514 B.
+    const RULE: FqRule = FqRule {
+        quantum: 3028,
+        initial_quantum: 15_140,
+        flow_limit: 100,
+        refill_delay: Span::from_ms(40),
+        ce_threshold: Span::ZERO,
+        buckets: 1024,
+    };
+
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
     }
@@ -174,7 +219,7 @@ mod tests {
     /// A new connection sends ten packets, 15 140 B, then all take turns of two; one that begins later goes first.
     #[test]
     fn a_new_connection_sends_its_first_quantum_before_the_turns() {
-        let mut fq = Fq::new(&FqRule::default());
+        let mut fq = Fq::new(&RULE);
         for flow in [1, 2] {
             (0..40).for_each(|_| fq.push(flow, queued(flow, 0)));
         }
@@ -189,7 +234,7 @@ mod tests {
     /// more. After 40 ms it has a whole quantum, which is three.
     #[test]
     fn a_connection_that_was_silent_has_a_quantum_again() {
-        let rule = FqRule { quantum: 1514, initial_quantum: 1, ..FqRule::default() };
+        let rule = FqRule { quantum: 1514, initial_quantum: 1, ..RULE };
         for (ms, wanted) in [(20, 2), (60, 3)] {
             let mut fq = Fq::new(&rule);
             let push = |fq: &mut Fq<u32>, flow, ms| fq.push(flow, Queued { size: 700, ..queued(flow, ms) });
@@ -204,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_connection_has_a_limit_and_old_packets_are_marked() {
-        let rule = FqRule { flow_limit: 3, ce_threshold: Span::from_ms(2), ..FqRule::default() };
+        let rule = FqRule { flow_limit: 3, ce_threshold: Span::from_ms(2), ..RULE };
         let mut fq = Fq::new(&rule);
         let admitted = (0..5).filter(|_| {
             let admits = fq.admits(1);
@@ -217,5 +262,26 @@ mod tests {
         assert!(fq.admits(2));
         let marks = [2, 3, 4].map(|ms| fq.next(at(ms)).expect("three wait").1);
         assert_eq!((marks, fq.len()), ([false, true, true], 0));
+    }
+
+    /// Eight packets of a connection leave before those of its bucket; while that is in a list, none does again.
+    #[test]
+    fn few_packets_leave_in_the_order_of_their_arrival() {
+        let mut fq = Fq::new(&RULE);
+        let push = |fq: &mut Fq<u32>, flow| {
+            let calm = fq.is_calm();
+            if calm {
+                fq.push_direct(queued(flow, 0))
+            } else {
+                fq.push(flow, queued(flow, 0))
+            }
+            calm
+        };
+        assert_eq!((0..10).map(|n| push(&mut fq, n)).filter(|calm| *calm).count(), 8);
+        assert_eq!((fq.len(), fq.gauges()), (10, [2.0]));
+        assert_eq!(sends(&mut fq, 1, 5), [0, 1, 2, 3, 4]);
+        assert!(!push(&mut fq, 5));
+        assert_eq!(sends(&mut fq, 1, 6), [5, 6, 7, 8, 9, 5]);
+        assert!(fq.next(at(1)).is_none() && fq.is_calm());
     }
 }

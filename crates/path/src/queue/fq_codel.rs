@@ -4,17 +4,18 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use fairhaul_units::{Gauge, Parameter, Time, parameters};
+use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Time, parameters, real};
 
-use super::codel::{Codel, CodelRule, Queued};
+use super::codel::{self, Codel, CodelRule, Queued};
+use super::{Refusal, Site};
 use crate::steps::count_step;
 
 parameters! {
     /// The parameters of FQ-CoDel.
     pub struct FqCodelRule {
         codel: Parameters(CodelRule), "those of the CoDel of each bucket";
-        quantum: Whole(1..=64_000) = 1514,
-            "quantum: bytes that a bucket may send per round of the scheduler [RFC 8290]";
+        quantum: Whole(0..=64_000) = 0,
+            "bytes that a bucket may send per round of the scheduler; 0: the largest packet of the scenario [RFC 8290]";
         buckets as "flows": Whole(1..=65_536) = 1024,
             "number of buckets among which connections are distributed [RFC 8290]";
     }
@@ -27,6 +28,9 @@ pub struct FqCodel<T> {
     /// Buckets that had been empty, and buckets that have had a turn; each in order.
     fresh: VecDeque<u32>,
     standing: VecDeque<u32>,
+    /// The packet that came when none waited.
+    direct: Option<Queued<T>>,
+    /// With it.
     packets: u64,
     /// Which bucket holds most bytes, once that was asked with many buckets in the lists.
     fattest: Option<Fattest>,
@@ -107,6 +111,14 @@ impl FqCodel<()> {
     ];
 }
 
+/// A quantum is a largest packet, so that it is used up by one.
+// Differs from [RFC 8290, 5.2.4]: the default of 1514 bytes there is a packet of 1500 bytes with its Ethernet header, which
+// no packet has here.
+pub(super) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
+    settings.set_automatic("quantum", real(largest.0));
+    codel::resolve(settings, site, largest)
+}
+
 impl<T> FqCodel<T> {
     /// Empty buckets.
     pub fn new(rule: &FqCodelRule) -> FqCodel<T> {
@@ -115,6 +127,7 @@ impl<T> FqCodel<T> {
             buckets: (0..rule.buckets).map(|_| bucket()).collect(),
             fresh: VecDeque::new(),
             standing: VecDeque::new(),
+            direct: None,
             packets: 0,
             fattest: None,
         }
@@ -132,7 +145,7 @@ impl<T> FqCodel<T> {
 
     /// The packets that wait, bucket by bucket.
     pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
-        self.buckets.iter().flat_map(|bucket| bucket.queue.iter())
+        self.direct.iter().chain(self.buckets.iter().flat_map(|bucket| bucket.queue.iter()))
     }
 
     /// What its gauges show.
@@ -143,6 +156,14 @@ impl<T> FqCodel<T> {
         let backlogged: Vec<bool> =
             listed.filter(|queue| !queue.is_empty()).map(|queue| queue.is_dropping()).collect();
         [backlogged.len() as f64, backlogged.iter().filter(|dropping| **dropping).count() as f64]
+    }
+
+    /// Takes a packet that finds none waiting: it leaves next, whatever its bucket has sent.
+    // Differs from [RFC 8290, 4.1]: a packet that finds none waiting is put into no bucket, and takes no credit, as in Linux
+    // (TCQ_F_CAN_BYPASS).
+    #[inline(always)]
+    pub fn push_direct(&mut self, queued: Queued<T>) {
+        (self.direct, self.packets) = (Some(queued), 1);
     }
 
     /// Puts a packet of connection `flow` behind the others of its bucket.
@@ -161,16 +182,6 @@ impl<T> FqCodel<T> {
         }
     }
 
-    /// A packet of connection `flow` finds nothing waiting, and has its turn at once.
-    #[inline(always)]
-    pub fn bypass(&mut self, rule: &FqCodelRule, flow: u32, size: u32) {
-        let index = bucket_of(flow, rule.buckets);
-        let bucket = &mut self.buckets[index as usize];
-        bucket.queue.on_empty();
-        (bucket.listed, bucket.credit) = (true, rule.quantum as i64 - i64::from(size));
-        self.fresh.push_back(index);
-    }
-
     /// The first packet of the bucket that holds most bytes; of equals the first bucket.
     // Differs from [LINUX]: one packet is dropped at a time; Linux drops up to 64, to search for the bucket
     // less often.
@@ -184,17 +195,27 @@ impl<T> FqCodel<T> {
                     count_step();
                     self.buckets[index as usize].queue.bytes()
                 };
-                listed.max_by_key(|&index| (bytes_of(index), Reverse(index)))?
+                let Some(most) = listed.max_by_key(|&index| (bytes_of(index), Reverse(index))) else {
+                    return self.pop_direct();
+                };
+                most
             }
             _ => self.fattest.get_or_insert_with(|| Fattest::of(&self.buckets)).bucket() as u32,
         };
         let queue = &mut self.buckets[index as usize].queue;
-        let queued = queue.pop()?;
+        let Some(queued) = queue.pop() else { return self.pop_direct() };
         if let Some(fattest) = &mut self.fattest {
             fattest.set(index, queue.bytes().0);
         }
         self.packets -= 1;
         Some(queued)
+    }
+
+    #[inline(always)]
+    fn pop_direct(&mut self) -> Option<Queued<T>> {
+        let direct = self.direct.take()?;
+        self.packets -= 1;
+        Some(direct)
     }
 
     /// All buckets are empty: each has had its turns, and is in no list.
@@ -219,6 +240,9 @@ impl<T> FqCodel<T> {
         if self.packets == 0 {
             self.on_empty();
             return None;
+        }
+        if let Some(direct) = self.pop_direct() {
+            return Some((direct, false));
         }
         // How many buckets in a row have had no credit.
         let mut passed = 0;
@@ -297,7 +321,7 @@ mod tests {
 
     fn fair() -> (FqCodelRule, FqCodel<u32>) {
         let codel = CodelRule { max_packet: 1500.0, ..CodelRule::default() };
-        let rule = FqCodelRule { codel, ..FqCodelRule::default() };
+        let rule = FqCodelRule { codel, quantum: 1514, ..FqCodelRule::default() };
         (rule, FqCodel::new(&rule))
     }
 

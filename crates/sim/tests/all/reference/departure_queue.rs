@@ -22,6 +22,8 @@ pub struct DepartureQueue {
     drops_tail: bool,
     xcp: Option<Xcp>,
     quantum: i64,
+    /// In FQ-CoDel: the packet that came when none waited.
+    direct: Option<Packet>,
     buckets: Vec<Bucket>,
     new: Vec<usize>,
     old: Vec<usize>,
@@ -80,6 +82,7 @@ impl DepartureQueue {
             drops_tail: false,
             xcp: None,
             quantum: buckets.map_or(0, |rule| rule.quantum as i64),
+            direct: None,
             buckets: vec![Bucket::default(); buckets.map_or(1, |rule| rule.buckets as usize)],
             new: Vec::new(),
             old: Vec::new(),
@@ -116,6 +119,7 @@ impl DepartureQueue {
             drops_tail: false,
             xcp: None,
             quantum: 0,
+            direct: None,
             buckets: vec![Bucket::default()],
             new: Vec::new(),
             old: Vec::new(),
@@ -124,7 +128,9 @@ impl DepartureQueue {
 
     /// The waiting packets.
     pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
-        self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, packet)| packet))
+        let in_buckets =
+            self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, packet)| packet));
+        self.direct.iter().chain(in_buckets)
     }
 
     /// A packet arrives while `sending` is on the wire, which carries `bps`; the packets that do not fit.
@@ -151,6 +157,14 @@ impl DepartureQueue {
             self.buckets[0].packets.push((now, packet));
             return Vec::new();
         }
+        if self.waiting().count() == 0 {
+            self.direct = Some(packet);
+            return if self.overflows(sending, None) {
+                self.direct.take().into_iter().collect()
+            } else {
+                Vec::new()
+            };
+        }
         let spread = u64::from(packet.serial.wrapping_mul(2_654_435_769));
         let index = (spread * self.buckets.len() as u64 / (1 << 32)) as usize;
         self.buckets[index].packets.push((now, packet));
@@ -166,7 +180,9 @@ impl DepartureQueue {
                     fattest = index;
                 }
             }
-            dropped.push(self.buckets[fattest].packets.remove(0).1);
+            let bucket = &mut self.buckets[fattest].packets;
+            let first = if bucket.is_empty() { None } else { Some(bucket.remove(0).1) };
+            dropped.extend(first.or_else(|| self.direct.take()));
         }
         dropped
     }
@@ -194,23 +210,7 @@ impl DepartureQueue {
             return (Some((packet, false)), dropped);
         }
         if self.drops_tail {
-            loop {
-                let bucket = &mut self.buckets[0];
-                if bucket.packets.is_empty() {
-                    return (None, dropped);
-                }
-                let packet = bucket.packets.remove(0).1;
-                let behind = bucket.packets.len() as u64;
-                let is_full = match self.capacity {
-                    Capacity::Unlimited => false,
-                    Capacity::Packets(most) => behind >= most,
-                    Capacity::Bytes(most) => behind > 0 && bucket.bytes() >= most.0,
-                };
-                if !is_full {
-                    return (Some((packet, false)), dropped);
-                }
-                dropped.push(packet);
-            }
+            return (self.next_of_tail(&mut dropped), dropped);
         }
         if self.replaced.is_some() {
             let waiting = &mut self.buckets[0].packets;
@@ -218,6 +218,9 @@ impl DepartureQueue {
         }
         if !self.fair {
             return (self.dequeue(0, now, &mut dropped), dropped);
+        }
+        if let Some(packet) = self.direct.take() {
+            return (Some((packet, false)), dropped);
         }
         loop {
             let from_new = !self.new.is_empty();
@@ -238,6 +241,26 @@ impl DepartureQueue {
             if from_new {
                 self.old.push(index);
             }
+        }
+    }
+
+    fn next_of_tail(&mut self, dropped: &mut Vec<Packet>) -> Option<(Packet, bool)> {
+        loop {
+            let bucket = &mut self.buckets[0];
+            if bucket.packets.is_empty() {
+                return None;
+            }
+            let packet = bucket.packets.remove(0).1;
+            let behind = bucket.packets.len() as u64;
+            let is_full = match self.capacity {
+                Capacity::Unlimited => false,
+                Capacity::Packets(most) => behind >= most,
+                Capacity::Bytes(most) => behind > 0 && bucket.bytes() >= most.0,
+            };
+            if !is_full {
+                return Some((packet, false));
+            }
+            dropped.push(packet);
         }
     }
 
