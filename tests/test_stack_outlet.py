@@ -97,6 +97,16 @@ def test_a_stack_in_c_gives_keys_and_a_log_when_its_flow_is_traced(
     assert content in capture
     write(record, "mine", "qlog", tmp_path / "mine.qlog")
     assert (tmp_path / "mine.sender.sqlog").read_bytes() == b"{}\n"
+    # Without these texts the log has the datagrams; what the answers acknowledge is not known.
+    (tmp_path / "plain").mkdir()
+    plain = traced(made / "first.toml", {"duration": "2 s", "warmup": "1 s"}, "mine")
+    write(plain, "mine", "qlog", tmp_path / "plain" / "mine.qlog")
+    events = json.loads((tmp_path / "plain" / "mine.qlog").read_text())["traces"][0]["events"]
+    answers = [of["data"] for of in events if of["name"] == "transport:packet_received"]
+    assert answers
+    assert all(answer["frames"] == [] for answer in answers)
+    (note,) = explain(tmp_path / "plain" / "mine.qlog").notes
+    assert "has sent no data of streams" in note
     # The other flow is no stack.
     other = traced(scenario, {"duration": "2 s", "warmup": "1 s"}, "other").outlet
     assert other is not None
@@ -272,6 +282,54 @@ def test_what_is_not_met_leaves_a_reduced_scenario_with_keys_and_logs(
     assert (folder / "run" / "mine.pcapng").stat().st_size == (
         folder / "packets.pcapng"
     ).stat().st_size
+
+
+LATE = """
+title    = "A loss at the start"
+duration = "6 s"
+warmup   = "1 s"
+
+[bottleneck]
+rate  = "20 Mbit/s"
+delay = "5 ms"
+queue = { kind = "droptail", capacity = "1 bdp" }
+loss  = { at = ["0.3 s"], flows = ["mine"] }
+
+[[flow]]
+name  = "mine"
+rtt   = "40 ms"
+stack = "quinn"
+
+[[flow]]
+name       = "other"
+rtt        = "40 ms"
+controller = "cubic"
+
+[[expect]]
+what     = "the stack gets more than the other flow, and leaves it some"
+number   = "flows.mine.link_share"
+at_least = 0.6
+at_most  = 0.8
+source   = "none"
+"""
+
+
+def test_a_reduced_scenario_has_its_event_and_is_not_met_on_the_same_side(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the other flow the stack gets too little; alone it would get too much."""
+    monkeypatch.chdir(tmp_path)
+    Path("late.toml").write_text(LATE)
+    library = next(made.glob("*.so"))
+    assert cli.status_of(["check", "late.toml", "--stack", str(library)]) == 1
+    folder = tmp_path / "not-met" / "late"
+    (reduced,) = read_as_typed(folder / "scenario.toml", [])
+    assert [flow["name"] for flow in reduced.described["flows"]] == ["mine", "other"]
+    assert "0.3 s" in (folder / "scenario.toml").read_text()
+    for line in (folder / "not-met.txt").read_text().splitlines():
+        if "link_share is" in line:
+            values = line.partition(" is ")[2].partition(";")[0].split(", ")
+            assert max(map(float, values)) < 0.6
 
 
 def event(time_ms: float, name: str, number: int | None = None, **data: float) -> dict[str, object]:

@@ -9,9 +9,9 @@ use fairhaul_units::{Ecn, Time};
 /// What both ends of a connection are made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackSetup {
-    /// The largest packet of the path, with the headers that the network adds.
+    /// The largest packet of the path, with the headers that the network adds; larger ones are dropped, without an error.
     pub packet: u32,
-    /// All chance of the connection follows from it.
+    /// All chance of the connection follows from it; the same for both ends, and another one for each connection.
     pub seed: u64,
     /// When it begins.
     pub now: Time,
@@ -59,10 +59,12 @@ pub trait StackEnd: Send {
     /// The time of [`StackState::timer`] has come.
     fn on_timer(&mut self, now: Time);
 
-    /// The application writes: how many of the bytes the stack takes. `fin`: the stream ends behind them.
+    /// The application writes: how many of the bytes the stack takes. `fin`: the stream ends behind them; the
+    /// engine says so in a call without bytes.
     fn write(&mut self, now: Time, stream: u32, bytes: &[u8], fin: bool) -> usize;
 
-    /// The application reads: how many bytes the stack has written to `into`; none if it has none.
+    /// The application reads: how many bytes the stack has written to `into`; none if it has none. What does not fit
+    /// is kept for the next call.
     fn read(&mut self, now: Time, stream: u32, into: &mut [u8]) -> usize;
 
     /// What it shows of itself.

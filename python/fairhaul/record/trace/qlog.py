@@ -2,10 +2,11 @@
 
 qlog was made for QUIC; TCP's data packets become its 1-RTT packets with one stream frame, and
 acknowledgements become packets with an ACK frame. Datagrams become 1-RTT packets with one DATAGRAM
-frame [RFC 9221], and are not acknowledged. A dropped packet is logged as lost at the time of its
-drop, which a real sender learns only later. Only the first connection of the flow is logged,
-because a qlog trace has one vantage point and one connection. The window and the round-trip time
-are in the log where the trace has them.
+frame [RFC 9221], and are not acknowledged: what the answers of a transport stack acknowledge is
+not known, so they have no frames. A dropped packet is logged as lost at the time of its drop, which
+a real sender learns only later. Only the first connection of the flow is logged, because a qlog
+trace has one vantage point and one connection. The window and the round-trip time are in the log
+where the trace has them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def _events(row: Mapping[str, Any], traced: Traced) -> list[dict[str, Any]]:
                 metrics["congestion_window"] = round(row["cwnd_packets"] * traced.payload)
             if row["srtt_s"] is not None:
                 metrics["smoothed_rtt"] = row["srtt_s"] * 1000
-            received = _event(row, "transport:packet_received", _packet(row, [_acknowledged(row)]))
+            frames = [] if traced.datagrams else [_acknowledged(row)]
+            received = _event(row, "transport:packet_received", _packet(row, frames))
             changed = _event(row, "recovery:metrics_updated", metrics)
             return [received, changed] if metrics else [received]
         case _:

@@ -6,6 +6,9 @@
  * Time is an argument of every call, in picoseconds since the start of the run. A stack reads no clock, and draws random numbers
  * from `seed` alone; two ends that are made with the same values and called in the same way give the same datagrams.
  *
+ * Both ends are made at the start of the connection, with the same `packet`, `seed` and `now`; they share nothing else. The end
+ * that sends is called at once, the end that receives from the first datagram on.
+ *
  * After every call of `receive`, `on_timer` and `write` the engine calls `transmit` until it gives 0, and then `state`.
  * One thread calls the functions of one end; several runs may have ends in several threads.
  */
@@ -43,8 +46,8 @@ struct fairhaul_setting {
 
 struct fairhaul_setup {
 	uint32_t role;   /* 0: the end that opens the connection and sends; 1: the end that receives */
-	uint32_t packet; /* the largest packet of the path in bytes, `headers` included; larger ones are dropped */
-	uint64_t seed;
+	uint32_t packet; /* the largest packet of the path in bytes, `headers` included; larger ones are dropped, without an error */
+	uint64_t seed;   /* another one for each connection */
 	uint64_t now;
 	const struct fairhaul_setting *settings;
 	size_t setting_count;
@@ -62,7 +65,7 @@ struct fairhaul_state {
 	uint64_t timer;      /* when `on_timer` is to be called, or FAIRHAUL_NEVER */
 	uint32_t closed;     /* 0: open; 1: the connection was closed; 2: the stack cannot go on, and the run ends with `reason` */
 	int32_t finished;    /* whether all that was written is acknowledged: 0, 1, or -1 if that is not known */
-	double cwnd;         /* bytes; NAN if that is not known */
+	double cwnd;         /* bytes, shown in packets of `packet` - 40; NAN if that is not known */
 	double ssthresh;     /* bytes; INFINITY in the first slow start; NAN if that is not known */
 	uint64_t reductions; /* how often the window was reduced; UINT64_MAX if that is not known */
 };
@@ -82,9 +85,11 @@ struct fairhaul_stack {
 	int (*transmit)(void *end, uint64_t now, uint8_t *bytes, size_t room, struct fairhaul_datagram *datagram);
 	/* The time of `timer` has come. */
 	void (*on_timer)(void *end, uint64_t now);
-	/* The application writes: how many bytes the stack takes. With `fin` the stream ends behind them. */
+	/* The application writes: how many bytes the stack takes. With `fin` the stream ends behind them; the engine says so in a
+	 * call without bytes. */
 	size_t (*write)(void *end, uint64_t now, uint32_t stream, const uint8_t *bytes, size_t size, int fin);
-	/* The application reads: how many bytes were written to `bytes`; 0 if none has arrived in order. */
+	/* The application reads: how many bytes were written to `bytes`; 0 if none has arrived in order. What does not fit is kept
+	 * for the next call. */
 	size_t (*read)(void *end, uint64_t now, uint32_t stream, uint8_t *bytes, size_t room);
 	void (*state)(void *end, struct fairhaul_state *state);
 	/* Writes why the connection was closed, a text of at most `room` bytes with its zero. */

@@ -1,6 +1,8 @@
 """A smaller scenario in which the same is not met: fewer flows, a shorter run, fewer keys.
 
-Each change is kept if every expectation that was not met still is not, over all seeds.
+Each change is kept if every expectation that was not met still is not, over all seeds and on the
+same side of its bounds. Losses and changes of the network at given times are never removed, because
+without them the expectations would judge another event.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from fairhaul.jobs.values import Running
 from fairhaul.scenario.read import ScenarioError, value_of, written
 from fairhaul.studies.expectations import NOT_MET
 from fairhaul.studies.expectations.cases import read_cases
-from fairhaul.studies.expectations.checking import CheckedCase, check_scenarios
+from fairhaul.studies.expectations.checking import Checked, CheckedCase, check_scenarios
 
 # Scenarios that are tried at most, each with all seeds.
 MOST_TRIALS = 16
@@ -65,6 +67,7 @@ def reduce(
     kept, settings = _with(given, overrides)
     if (checked := _fails(kept, settings, seeds, file)) is None:
         return None
+    sides = _sides(checked)
     changes: list[str] = []
     trials = 1
     for change in _changes(kept, flow, checked):
@@ -76,7 +79,7 @@ def reduce(
         except (RunError, ScenarioError):
             continue
         trials += 1
-        if found is not None:
+        if found is not None and _sides(found) == sides:
             kept, checked = smaller, found
             changes.append(change.words)
     replace(file, written(kept).encode())
@@ -110,6 +113,18 @@ def _fails(
     done = check_scenarios(read_cases([file], overrides), ("sim",), Running(), seeds=seeds)
     (case,) = done.cases
     return case if set(case.verdicts) == {NOT_MET} else None
+
+
+def _sides(case: CheckedCase) -> list[str]:
+    """On which side of its bounds the mean of each expectation is."""
+
+    def side(of: Checked) -> str:
+        estimate, bound = of.by["sim"].estimate, of.expectation.at_least
+        if estimate is None:
+            return "no number"
+        return "below" if bound is not None and estimate.mean < bound else "above"
+
+    return [side(of) for of in case.expectations]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,12 +167,19 @@ def _changes(scenario: Scenario, flow: str, checked: CheckedCase) -> Iterator[_C
     yield from _shorter(scenario, checked)
     for key in [key for key in scenario if key not in {*KEPT, "expect"}]:
         yield _Change(words=f"without {key}", path=(key,))
-    for key in scenario.get("bottleneck", {}):
+    bottleneck = scenario.get("bottleneck", {})
+    for key in [key for key in bottleneck if not _is_at_times(bottleneck[key])]:
         yield _Change(words=f"without bottleneck.{key}", path=("bottleneck", key))
     for of in scenario["flow"]:
         for key in [key for key in of if "name" in of and key not in KEPT_OF_FLOWS]:
             words = f"without flow.{of['name']}.{key}"
             yield _Change(words=words, path=("flow", of["name"], key))
+
+
+def _is_at_times(value: object) -> bool:
+    """Whether it is a schedule, or losses at given times."""
+    tables = value if isinstance(value, list) else [value]
+    return any(isinstance(of, Mapping) and "at" in of for of in tables)
 
 
 def _shorter(scenario: Scenario, checked: CheckedCase) -> Iterator[_Change]:

@@ -210,7 +210,7 @@ def _explained(
 def _of_qlog(text: str, file: FilePath) -> tuple[list[Explained], Sequence[str]]:
     trace = trace_of(text, file)
     if trace is None:
-        return [], [f"{file}: the end that wrote this log has sent no data."]
+        return [], [f"{file}: the end that wrote this log has sent no data of streams."]
     (group,) = groups_of([trace])
     return [replace(of, source="qlog", ports=None) for of in of_group(group, {})], []
 
