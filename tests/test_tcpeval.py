@@ -197,7 +197,6 @@ def camps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("camps")
 
 
-@pytest.mark.usefixtures("short")
 def test_the_command_writes_a_page_prints_tables_and_goes_on_where_it_was(
     camps: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
