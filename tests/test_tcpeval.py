@@ -242,7 +242,6 @@ def test_a_written_scenario_repeats_the_run_of_a_table(tmp_path: Path) -> None:
     assert number.mean == figures["dropped_packets"]
 
 
-@pytest.mark.usefixtures("short")
 def test_gain_and_loss_are_relative_to_two_camps_of_standard_tcp(camps: Path) -> None:
     done = evaluate(["aimd"], suite="tcpeval", quick=True, only=["impact"], out=camps)
     for row in done.rows["impact"]:
