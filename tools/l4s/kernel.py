@@ -69,19 +69,28 @@ CELLS: Mapping[str, Cell] = {
         seeds=15,
     ),
     "fq_codel": Cell(
-        ours={"kind": "fq_codel", "capacity": "10240 packets"}, qdisc="fq_codel", seeds=15
+        ours={"kind": "fq_codel", "variant": "linux", "capacity": "10240 packets"},
+        qdisc="fq_codel",
+        seeds=15,
     ),
     "fq_codel, ce_threshold": Cell(
-        ours={"kind": "fq_codel", "capacity": "10240 packets", "ce_threshold": 3},
+        ours={
+            "kind": "fq_codel",
+            "variant": "linux",
+            "capacity": "10240 packets",
+            "ce_threshold": 3,
+        },
         qdisc="fq_codel ecn ce_threshold 3ms",
         changes=_MARKED,
         seeds=15,
     ),
     "codel": Cell(
-        ours={"kind": "codel", "capacity": "1000 packets"}, qdisc="codel limit 1000", seeds=15
+        ours={"kind": "codel", "variant": "linux", "capacity": "1000 packets"},
+        qdisc="codel limit 1000",
+        seeds=15,
     ),
     "codel, ce_threshold": Cell(
-        ours={"kind": "codel", "capacity": "1000 packets", "ce_threshold": 3},
+        ours={"kind": "codel", "variant": "linux", "capacity": "1000 packets", "ce_threshold": 3},
         qdisc="codel limit 1000 ecn ce_threshold 3ms",
         changes=_MARKED,
         seeds=15,

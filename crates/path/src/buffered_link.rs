@@ -298,7 +298,7 @@ impl<T: Packet> BufferedLink<T> {
         match &mut self.queue {
             Queue::DropTail(tail) => tail.next(self.capacity, dropped).map(|queued| (queued, false)),
             Queue::AckFilter(filter) => filter.pop(ack_of).map(|queued| (queued, false)),
-            Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
+            Queue::Codel(rule, codel) => codel.next(rule, Bytes(0), now, dropped),
             Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
             Queue::DualPi2(dual) => dual.next(now, dropped),
             Queue::Fq(fq) => fq.next(now),

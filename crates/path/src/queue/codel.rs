@@ -3,9 +3,19 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Bytes, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real};
+use fairhaul_units::{Bytes, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real, words};
 
 use super::{Refusal, Site};
+
+words! {
+    /// Whose rules.
+    pub enum Variant {
+        /// Those of [RFC 8289].
+        Rfc = "rfc",
+        /// The kernel's [LINUX].
+        Linux = "linux",
+    }
+}
 
 /// A packet that waits.
 #[derive(Clone, Debug)]
@@ -23,6 +33,8 @@ pub struct Queued<T> {
 parameters! {
     /// The parameters of CoDel.
     pub struct CodelRule {
+        variant: Word(Variant) = Variant::Rfc,
+            "whose rules: rfc [RFC 8289], or linux, whose third drop comes earlier and whose fq_codel has one backlog for all buckets [LINUX]";
         target: Milliseconds(0.001..=10_000.0) = 5.0, "acceptable standing queueing delay [RFC 8289]";
         interval: Milliseconds(0.01..=100_000.0) = 100.0,
             "time that the delay may stay above the target, and first interval between drops; about the longest round-trip time [RFC 8289]";
@@ -53,15 +65,35 @@ struct CodelState {
     drop_next: Time,
     count: u64,
     last_count: u64,
+    /// In Linux: about 1 / sqrt(count), as a multiple of 2^-16.
+    inverse_root: u64,
+}
+
+/// One, as a fraction of 16 bits of the kernel.
+const WHOLE: u64 = (1 << 16) - 1;
+
+impl CodelState {
+    /// One more drop. Linux has one step of Newton's method for each, x (3 - n x^2) / 2, whose result is a third less than
+    /// 1 / sqrt(n) for the second drop, and soon right [LINUX, codel_Newton_step].
+    fn set_count(&mut self, count: u64) {
+        self.count = count;
+        let root = self.inverse_root << 16;
+        let square = (root * root) >> 32;
+        let factor = (3_u64 << 32).saturating_sub(count * square) >> 2;
+        self.inverse_root = (factor * root) >> 31 >> 16;
+    }
+
+    /// When the next drop is due, if the last was due at `time`.
+    fn after(&self, rule: &CodelRule, time: Time) -> Time {
+        let ps = match rule.variant {
+            Variant::Rfc => rule.interval.as_ps() as f64 / libm::sqrt(self.count as f64),
+            Variant::Linux => rule.interval.as_ps() as f64 * self.inverse_root as f64 / 65_536.0,
+        };
+        time + Span::from_ps(ps as u64)
+    }
 }
 
 impl CodelRule {
-    /// When the drop after number `count` is due, if that was due at `time`.
-    fn after(&self, time: Time, count: u64) -> Time {
-        let ps = self.interval.as_ps() as f64 / libm::sqrt(count as f64);
-        time + Span::from_ps(ps as u64)
-    }
-
     /// Marks a packet that leaves at `now` if it has waited longer than the second threshold [LINUX, codel_dequeue];
     /// `marked`: CoDel has just marked it. Whether it has been marked here, by either.
     fn mark_late<T>(&self, queued: &mut Queued<T>, marked: bool, now: Time) -> bool {
@@ -82,8 +114,9 @@ pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Resu
 
 impl<T> Default for Codel<T> {
     fn default() -> Codel<T> {
+        let (first_above, dropping, drop_next) = (None, false, Time::ZERO);
         let state =
-            CodelState { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
+            CodelState { first_above, dropping, drop_next, count: 0, last_count: 0, inverse_root: WHOLE };
         Codel { queued: VecDeque::new(), bytes: Bytes(0), state }
     }
 }
@@ -158,15 +191,16 @@ impl<T> Codel<T> {
     }
 
     /// The packet that is to be sent at `now`, and whether it was marked instead of dropped; the packets
-    /// dropped before it go to `dropped`.
+    /// dropped before it go to `dropped`. Beside its own there is the backlog `others`.
     #[inline(always)]
     pub fn next(
         &mut self,
         rule: &CodelRule,
+        others: Bytes,
         now: Time,
         dropped: &mut Vec<Queued<T>>,
     ) -> Option<(Queued<T>, bool)> {
-        let (mut queued, marked) = self.next_by_law(rule, now, dropped)?;
+        let (mut queued, marked) = self.next_by_law(rule, others, now, dropped)?;
         let marked = rule.mark_late(&mut queued, marked, now);
         Some((queued, marked))
     }
@@ -174,10 +208,11 @@ impl<T> Codel<T> {
     fn next_by_law(
         &mut self,
         rule: &CodelRule,
+        others: Bytes,
         now: Time,
         dropped: &mut Vec<Queued<T>>,
     ) -> Option<(Queued<T>, bool)> {
-        let Some((mut queued, mut stands)) = self.take(rule, now) else {
+        let Some((mut queued, mut stands)) = self.take(rule, others, now) else {
             self.state.dropping = false;
             return None;
         };
@@ -191,24 +226,24 @@ impl<T> Codel<T> {
             }
             dropped.push(queued);
             // What comes next was not asked of the law again [RFC 8289, 5.5].
-            return self.take(rule, now).map(|(queued, _)| (queued, false));
+            return self.take(rule, others, now).map(|(queued, _)| (queued, false));
         }
         self.state.dropping = stands;
         while self.state.dropping && self.state.drop_next <= now {
-            self.state.count += 1;
+            self.state.set_count(self.state.count + 1);
             if let Some(newly) = mark(&mut queued) {
-                self.state.drop_next = rule.after(self.state.drop_next, self.state.count);
+                self.state.drop_next = self.state.after(rule, self.state.drop_next);
                 return Some((queued, newly));
             }
             dropped.push(queued);
-            let Some(next) = self.take(rule, now) else {
+            let Some(next) = self.take(rule, others, now) else {
                 self.state.dropping = false;
                 return None;
             };
             (queued, stands) = next;
             self.state.dropping = stands;
             if stands {
-                self.state.drop_next = rule.after(self.state.drop_next, self.state.count);
+                self.state.drop_next = self.state.after(rule, self.state.drop_next);
             }
         }
         Some((queued, false))
@@ -219,20 +254,24 @@ impl<T> Codel<T> {
         let CodelState { count, last_count, drop_next, .. } = self.state;
         let gained = count.saturating_sub(last_count);
         let recent = now.since(drop_next) < rule.interval * 16;
-        let count = if gained > 1 && recent { gained } else { 1 };
         self.state.dropping = true;
-        (self.state.count, self.state.last_count) = (count, count);
-        self.state.drop_next = rule.after(now, count);
+        if gained > 1 && recent {
+            self.state.set_count(gained);
+        } else {
+            (self.state.count, self.state.inverse_root) = (1, WHOLE);
+        }
+        self.state.last_count = self.state.count;
+        self.state.drop_next = self.state.after(rule, now);
     }
 
     /// The first packet, and whether the delay has stood above the target.
     #[inline(always)]
-    fn take(&mut self, rule: &CodelRule, now: Time) -> Option<(Queued<T>, bool)> {
+    fn take(&mut self, rule: &CodelRule, others: Bytes, now: Time) -> Option<(Queued<T>, bool)> {
         let Some(queued) = self.pop() else {
             self.state.first_above = None;
             return None;
         };
-        if now.since(queued.arrived) < rule.target || real(self.bytes.0) <= rule.max_packet {
+        if now.since(queued.arrived) < rule.target || real((self.bytes + others).0) <= rule.max_packet {
             self.state.first_above = None;
             return Some((queued, false));
         }
@@ -256,6 +295,7 @@ mod tests {
     use super::*;
 
     const RULE: CodelRule = CodelRule {
+        variant: Variant::Rfc,
         target: Span::from_ms(5),
         interval: Span::from_ms(100),
         max_packet: 1000.0,
@@ -273,13 +313,13 @@ mod tests {
 
     /// A standing queue of 100 packets from which one leaves each millisecond and one comes: when how
     /// many were dropped, and when one was marked, in milliseconds.
-    fn standing(until_ms: u64, ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
+    fn standing(rule: &CodelRule, until_ms: u64, ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
         let mut codel = Codel::default();
         (0..100).for_each(|number| codel.push(queued(number, at(0), ecn)));
         let (mut drops, mut marks, mut gone) = (Vec::new(), Vec::new(), Vec::new());
         for ms in 0..until_ms {
             codel.push(queued(0, at(ms), ecn));
-            let (_, marked) = codel.next(&RULE, at(ms), &mut gone).expect("the queue stands");
+            let (_, marked) = codel.next(rule, Bytes(0), at(ms), &mut gone).expect("the queue stands");
             marks.extend(marked.then_some(ms));
             for _ in gone.drain(..) {
                 drops.push(ms);
@@ -293,7 +333,32 @@ mod tests {
     fn a_standing_queue_is_dropped_from_after_an_interval_and_then_by_its_square_roots() {
         // The delay reaches 5 ms at 5 ms. From 105 ms on it has stood: the first drop, then gaps of 100 / sqrt(1),
         // 100 / sqrt(2), ...: due at 205, 275.7, 333.4, 383.4, 428.1, each in the millisecond after.
-        assert_eq!(standing(430, Ecn::NotCapable).0, [105, 205, 276, 334, 384, 429]);
+        assert_eq!(standing(&RULE, 430, Ecn::NotCapable).0, [105, 205, 276, 334, 384, 429]);
+    }
+
+    /// 1 / sqrt(n) is 1/2 for n = 2, 0.5625, 0.4878 and 0.4415: due at 205, 255, 311.25, 360 and 404.2 ms.
+    #[test]
+    fn in_linux_the_third_drop_comes_half_an_interval_after_the_second() {
+        let rule = CodelRule { variant: Variant::Linux, ..RULE };
+        assert_eq!(standing(&rule, 430, Ecn::NotCapable).0, [105, 205, 255, 312, 361, 405]);
+        let mut state = Codel::<u32>::default().state;
+        for count in 2..=1000 {
+            state.set_count(count);
+            let exact = 65_536.0 / libm::sqrt(count as f64);
+            assert!(count < 8 || (state.inverse_root as f64 - exact).abs() < 1.0 + 0.01 * exact, "{count}");
+        }
+    }
+
+    /// A packet that has waited 10 ms, alone and beside others.
+    #[test]
+    fn a_packet_alone_is_no_standing_queue_unless_others_count() {
+        let stands = |others| {
+            let mut codel = Codel::default();
+            codel.push(queued(0, at(0), Ecn::NotCapable));
+            codel.next(&RULE, others, at(10), &mut Vec::new());
+            codel.state.first_above
+        };
+        assert_eq!((stands(Bytes(0)), stands(Bytes(5000))), (None, Some(at(110))));
     }
 
     #[test]
@@ -303,7 +368,7 @@ mod tests {
         (0..400).for_each(|number| codel.push(queued(number, at(0), Ecn::NotCapable)));
         let mut shown = |codel: &mut Codel<u32>, ms: std::ops::Range<u64>| {
             for ms in ms {
-                codel.next(&RULE, at(ms), &mut gone);
+                codel.next(&RULE, Bytes(0), at(ms), &mut gone);
             }
             codel.gauges()
         };
@@ -316,7 +381,7 @@ mod tests {
 
     #[test]
     fn what_can_be_marked_is_marked_at_the_same_times() {
-        let (drops, marks) = standing(430, Ecn::Capable);
+        let (drops, marks) = standing(&RULE, 430, Ecn::Capable);
         assert!(drops.is_empty());
         assert_eq!(marks, [105, 205, 276, 334, 384, 429]);
     }
@@ -331,7 +396,7 @@ mod tests {
             [9_000, 8_500]
                 .into_iter()
                 .for_each(|us| codel.push(queued(0, Time::ZERO + Span::from_us(us), ecn)));
-            [0; 2].map(|_| codel.next(&rule, at(10), &mut Vec::new()).expect("two wait").1)
+            [0; 2].map(|_| codel.next(&rule, Bytes(0), at(10), &mut Vec::new()).expect("two wait").1)
         };
         assert_eq!(marked(Ecn::Capable, false), [false, true]);
         assert_eq!(marked(Ecn::CapableL4s, true), [false, true]);
@@ -347,16 +412,22 @@ mod tests {
         // Two packets at a time, 50 ms old each time: with one left behind nothing is too long.
         for ms in (0..1000).step_by(50) {
             (0..2).for_each(|number| codel.push(queued(number, at(ms), Ecn::NotCapable)));
-            codel.next(&RULE, at(ms + 50), &mut gone);
-            codel.next(&RULE, at(ms + 50), &mut gone);
+            codel.next(&RULE, Bytes(0), at(ms + 50), &mut gone);
+            codel.next(&RULE, Bytes(0), at(ms + 50), &mut gone);
         }
-        assert!(gone.is_empty() && codel.next(&RULE, at(2000), &mut gone).is_none());
+        assert!(gone.is_empty() && codel.next(&RULE, Bytes(0), at(2000), &mut gone).is_none());
     }
 
     #[test]
     fn dropping_that_resumes_soon_continues_at_about_the_same_rate() {
-        let state =
-            CodelState { first_above: None, dropping: false, drop_next: at(1000), count: 9, last_count: 2 };
+        let state = CodelState {
+            first_above: None,
+            dropping: false,
+            drop_next: at(1000),
+            count: 9,
+            last_count: 2,
+            inverse_root: WHOLE,
+        };
         let begun = |state: CodelState, ms| {
             let mut codel: Codel<u32> = Codel { state, ..Codel::default() };
             codel.begin(&RULE, at(ms));

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Time, parameters, real};
 
-use super::codel::{self, Codel, CodelRule, Queued};
+use super::codel::{self, Codel, CodelRule, Queued, Variant};
 use super::{Refusal, Site};
 use crate::steps::count_step;
 
@@ -32,6 +32,8 @@ pub struct FqCodel<T> {
     direct: Option<Queued<T>>,
     /// With it.
     packets: u64,
+    /// Of the buckets.
+    bytes: Bytes,
     /// Which bucket holds most bytes, once that was asked with many buckets in the lists.
     fattest: Option<Fattest>,
 }
@@ -129,6 +131,7 @@ impl<T> FqCodel<T> {
             standing: VecDeque::new(),
             direct: None,
             packets: 0,
+            bytes: Bytes(0),
             fattest: None,
         }
     }
@@ -171,6 +174,7 @@ impl<T> FqCodel<T> {
     pub fn push(&mut self, rule: &FqCodelRule, flow: u32, queued: Queued<T>) {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
+        self.bytes += Bytes(queued.size.into());
         bucket.queue.push(queued);
         if let Some(fattest) = &mut self.fattest {
             fattest.set(index, bucket.queue.bytes().0);
@@ -208,6 +212,7 @@ impl<T> FqCodel<T> {
             fattest.set(index, queue.bytes().0);
         }
         self.packets -= 1;
+        self.bytes = self.bytes - Bytes(queued.size.into());
         Some(queued)
     }
 
@@ -266,9 +271,14 @@ impl<T> FqCodel<T> {
                 continue;
             }
             passed = 0;
-            let before = bucket.queue.len();
-            let next = bucket.queue.next(&rule.codel, now, dropped);
-            self.packets -= (before - bucket.queue.len()) as u64;
+            let before = (bucket.queue.len(), bucket.queue.bytes());
+            let others = match rule.codel.variant {
+                Variant::Rfc => Bytes(0),
+                Variant::Linux => self.bytes - before.1,
+            };
+            let next = bucket.queue.next(&rule.codel, others, now, dropped);
+            self.packets -= (before.0 - bucket.queue.len()) as u64;
+            self.bytes = self.bytes - (before.1 - bucket.queue.bytes());
             if let Some(fattest) = &mut self.fattest {
                 fattest.set(index, bucket.queue.bytes().0);
             }
