@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from pathlib import Path
 
+import polars
 import pytest
 
 import fairhaul
-from fairhaul import ScenarioError
+from fairhaul import ScenarioError, _core
 from fairhaul.scenario.read import read_one
 from fairhaul.studies.expectations.bbr_cases import scaled
 from tools.stacks import bbr
@@ -43,6 +45,28 @@ def test_runs_of_every_stack_and_controller_repeat() -> None:
         for number in (1, 2)
     ]
     assert not differences(cases)
+
+
+def test_a_run_is_the_same_in_every_thread(scenario: Path) -> None:
+    """noq's `bbr3` draws from the generator of its thread, which draws when it is used first."""
+    stack: dict[str, str | float] = {
+        "flow.stack.stack": "noq",
+        "flow.stack.stack.controller": "bbr3",
+    }
+    read = read_one(scenario, PATH | stack)
+    times: list[list[float]] = []
+
+    def run_twice() -> None:
+        for _ in range(2):
+            trace = _core.Run(read, 0).run().trace
+            assert trace is not None, "a trace was requested"
+            times.append(polars.DataFrame(trace)["t_s"].to_list())
+
+    thread = threading.Thread(target=run_twice)
+    thread.start()
+    thread.join()
+    first, second = times
+    assert first == second
 
 
 # Of the times, directions and sizes of all packets of one drawn scenario, with a transfer of 2 MB.

@@ -65,8 +65,7 @@ impl QuicEnd {
         };
         // Both ends draw from sequences of their own.
         let own_seed = mix(setup.common.seed ^ mix(setup.role as u64 + 1));
-        chance::seed(own_seed);
-        reseed_thread();
+        seed_thread(own_seed);
         let mut transport = transport(&mut setup.settings, datagram.min(u16::MAX.into()) as u16)?;
         let base = Instant::now();
         let (keys, log) = (Text::default(), Text::default());
@@ -145,9 +144,13 @@ impl QuicEnd {
     }
 }
 
-/// The generator of this thread follows from the seed of the end.
-fn reseed_thread() {
-    let _ = rand::rng().reseed(); // the back end of `chance` cannot fail
+/// The random numbers of the system and of the generator of this thread follow from the seed of the end. The first use of
+/// the generator draws, too, so it comes before the seed: an end has the same numbers whether or not it is the first of its
+/// thread.
+fn seed_thread(seed: u64) {
+    let mut generator = rand::rng();
+    chance::seed(seed);
+    let _ = generator.reseed(); // the back end of `chance` cannot fail
 }
 
 /// Of the seconds that tokens name.

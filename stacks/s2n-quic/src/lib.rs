@@ -80,9 +80,10 @@ impl Exported for S2nEnd {
                 "packet = {packet} B: QUIC needs packets of at least {least} B (RFC 9000, 14)"
             ));
         }
-        // Both ends draw from sequences of their own.
+        // Both ends draw from sequences of their own. The first use of the generator of a thread draws, too.
+        let mut generator = rand::rng();
         chance::seed(mix(setup.common.seed ^ mix(setup.role as u64 + 1)));
-        let _ = rand::rng().reseed(); // the back end of `chance` cannot fail
+        let _ = generator.reseed(); // the back end of `chance` cannot fail
         let window = setup.settings.number("initial_window", 1..=u32::MAX)?;
         match setup.settings.word("controller", &["cubic", "bbr"])? {
             "bbr" => {

@@ -124,7 +124,9 @@ def _failing(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     for name in names:
         labels = [row.label for row in rows if row.found[name].verdict == UNDECIDED]
         if labels and len(labels) < len(rows):
-            failing.append(f"Undecided for {name}: {', '.join(labels)}; --report has each.")
+            failing.append(
+                f"Undecided for {name}: {', '.join(labels)}; the report (--report) has each."
+            )
     return failing
 
 
@@ -185,7 +187,9 @@ def _inapplicable(done: Evaluation) -> list[str]:
         rows = [row for row in done.rows if row.found[name].verdict == DOES_NOT_APPLY]
         if rows:
             labels = ", ".join(row.label for row in rows)
-            points.append(f"Does not apply to {name}: {labels}. {rows[0].found[name].reason}.")
+            points.append(
+                f"Does not apply to {name}: {labels}, because {rows[0].found[name].reason}."
+            )
     return points
 
 
