@@ -12,7 +12,10 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError, _core
 from fairhaul.scenario.read import read_one
+from fairhaul.studies.expectations import MET, NOT_MET
 from fairhaul.studies.expectations.bbr_cases import scaled
+from fairhaul.studies.expectations.checking import check
+from fairhaul.studies.expectations.stack_cases import FOLDER
 from tools.stacks import bbr
 from tools.stacks.faults import rows
 from tools.stacks.repeat import BASE, STACKS, Case, differences, drawn, packets
@@ -135,11 +138,40 @@ def test_the_verdict_on_a_known_fault_flips_with_the_release_that_repaired_it() 
     assert not any(row.has_flipped() for row in found)
 
 
-@pytest.mark.parametrize("fault", ["ignores marks", "threshold twice", "leaves it unused"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "ignores marks",
+        "no bytes",
+        "threshold twice",
+        "last maximum by 0.53",
+        "at every acknowledgement",
+        "leaves it unused",
+    ],
+)
 def test_faults_of_present_releases_are_still_found(fault: str) -> None:
     found = list(rows(fault))
     assert found
     assert not any(row.has_flipped() for row in found)
+
+
+@pytest.mark.parametrize("stack", ["quinn", "noq"])
+@pytest.mark.parametrize(
+    ("scenario", "setting"),
+    [
+        ("time-threshold", {"time_threshold": 10.0}),
+        ("reordering-time", {"time_threshold": 1.0}),
+        ("mtu", {"mtu_discovery": False}),
+    ],
+)
+def test_a_setting_that_differs_from_the_document_is_found(
+    stack: str, scenario: str, setting: dict[str, object]
+) -> None:
+    """The time threshold of RFC 9002 is 9/8: one of 1 is too early, and one of 10 too late."""
+    file = FOLDER / f"{scenario}.toml"
+    own = {f"flow.mine.stack.{key}": value for key, value in setting.items()}
+    found = [check(file, {"flow.mine.stack": stack} | more).cases[0] for more in ({}, own)]
+    assert [case.verdicts for case in found] == [[MET], [NOT_MET]]
 
 
 def test_a_case_of_bbr_has_the_same_numbers_of_packets_in_larger_packets() -> None:

@@ -30,7 +30,14 @@ from fairhaul.studies.evaluation import stacks as stack_part
 from fairhaul.studies.expectations import MET, NOT_MET
 from fairhaul.studies.expectations.bbr_cases import CASES, bbr_setting, write_cases
 from fairhaul.studies.expectations.checking import check
-from fairhaul.studies.expectations.stack_cases import FOLDER, OF_CUBIC, files_for, unfit_for
+from fairhaul.studies.expectations.stack_cases import (
+    FOLDER,
+    OF_CUBIC,
+    OF_QUIC,
+    OF_REDUCTIONS,
+    files_for,
+    unfit_for,
+)
 from fairhaul.studies.scoring.cases import run_cases
 from fairhaul.studies.scoring.parts import parts_of
 from fairhaul.studies.scoring.paths import drawn
@@ -304,12 +311,56 @@ def test_an_evaluation_of_a_stack_leaves_folders_and_junit(
     assert "has no verdicts" in capsys.readouterr().err
 
 
-def test_scenarios_of_cubic_do_not_apply_to_another_controller() -> None:
+def test_scenarios_of_another_controller_or_protocol_do_not_apply() -> None:
     every = {file.name for file in files_for("quinn")}
-    assert every - {file.name for file in files_for("quinn:controller=bbr")} == {*OF_CUBIC}
-    assert {file.name for file in files_for("noq:controller=cubic")} == every
+
+    def left(stack: str) -> set[str]:
+        return every - {file.name for file in files_for(stack)}
+
+    assert every >= OF_CUBIC | OF_QUIC | OF_REDUCTIONS
+    assert left("quinn:controller=bbr") == OF_CUBIC | OF_REDUCTIONS
+    assert left("noq:controller=newreno") == OF_CUBIC
+    assert left("noq:controller=cubic") == set()
+    assert left("smoltcp:controller=cubic") == OF_QUIC
     overrides = [("flow.mine.stack.controller", "newreno")]
-    assert unfit_for("quinn", overrides) == ["cubic-beta.toml", "slow-start.toml"]
+    assert unfit_for("quinn", overrides) == {"the controller is not CUBIC": sorted(OF_CUBIC)}
+
+
+SENDER: dict[str, object] = {
+    "flow.mine.controller": "cubic",
+    "flow.mine.profile": "plain",
+    "flow.mine.initial_window": 10,
+}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "own", "verdicts"),
+    [
+        ("growth-long", {}, [MET, MET]),
+        ("growth-long", {"controller": "reno"}, [NOT_MET, NOT_MET]),
+        ("growth-long", {"controller.c": 2}, [MET, NOT_MET]),
+        ("growth-short", {}, [MET, MET]),
+        ("growth-short", {"controller.variant": "linux"}, [MET, NOT_MET]),
+        ("growth-short", {"controller.variant": "2005"}, [NOT_MET, NOT_MET]),
+        ("marks-all", {"ecn": True}, [MET, MET]),
+        ("marks-all", {"ecn": True, "controller": "bbr"}, [NOT_MET, MET]),
+        ("mtu", {"packet": "1500 B"}, [MET]),
+        ("mtu", {"packet": "1228 B"}, [NOT_MET]),
+        ("pacing", {"pacing": "quic"}, [MET, MET]),
+        ("pacing", {}, [MET, NOT_MET]),
+        ("pacing", {"offload": "64 packets"}, [NOT_MET, NOT_MET]),
+        ("rtt-falls", {}, [MET]),
+        ("pause", {"recovery": "rack", "on_timeout": "probe"}, [MET]),
+        ("pause", {}, [NOT_MET]),
+    ],
+)
+def test_the_bounds_for_stacks_tell_a_right_sender_from_a_wrong_one(
+    scenario: str, own: dict[str, object], verdicts: list[str]
+) -> None:
+    """BBR, here the first one, reads no marks; `plain` starts over after a timeout."""
+    settings = SENDER | {f"flow.mine.{key}": value for key, value in own.items()}
+    (case,) = check(FOLDER / f"{scenario}.toml", settings).cases
+    assert case.verdicts == verdicts
 
 
 def test_every_expectation_for_stacks_names_a_document() -> None:

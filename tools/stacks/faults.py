@@ -178,6 +178,36 @@ FAULTS = (
         },
     ),
     Fault(
+        "CUBIC grows above the last maximum by 0.53 packets in a round trip, and not by one",
+        "found here; the same in microsoft/msquic 2265",
+        FOLDER / "growth-short.toml",
+        1,
+        {
+            "quinn": NOT_MET,
+            "noq": NOT_MET,
+            "quinn:controller=newreno": MET,
+            "noq:controller=newreno": MET,
+        },
+    ),
+    Fault(
+        "CUBIC adds the distance to Reno's window at every acknowledgement",
+        "found here",
+        FOLDER / "rtt-falls.toml",
+        0,
+        {"noq": NOT_MET, "noq:controller=newreno": MET, "quinn": MET},
+    ),
+    Fault(
+        "BBRv3 counts a mark as a loss of no bytes",
+        "found here",
+        FOLDER / "marks-all.toml",
+        0,
+        {
+            "noq:controller=bbr3": NOT_MET,
+            "noq:controller=fairhaul-bbr3": MET,
+            "noq": MET,
+        },
+    ),
+    Fault(
         "BBRv3 forgets its rate after two rounds between probes",
         "found here; the same in aws/s2n-quic 1698",
         OWN / "bbr-alone.toml",

@@ -77,8 +77,8 @@ def check(  # noqa: PLR0913, PLR0917
     from fairhaul.studies.expectations.stack_cases import stack_cases, unfit_for
 
     if stack is not None:
-        if not files and (unfit := unfit_for(stack, overrides)):
-            say(f"{', '.join(unfit)} does not apply: the controller is not CUBIC")
+        for reason, names in unfit_for(stack, overrides).items() if not files else ():
+            say(f"{', '.join(names)}: not judged, because {reason}")
         files, overrides = stack_cases(stack, files, overrides)
     elif not files:
         raise click.UsageError("Missing argument 'FILE|FOLDER...'.")

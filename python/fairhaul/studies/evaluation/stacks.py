@@ -28,7 +28,7 @@ DOCUMENTS: Mapping[str, str] = {
     "BBRV3": "BBR version 3, the cases of the draft",
 }
 SOURCE = re.compile("|".join(DOCUMENTS))
-OF_ANOTHER = "the scenario is about another controller"
+OF_ANOTHER = "the scenario is about another controller or protocol"
 
 
 @dataclass(frozen=True, kw_only=True)

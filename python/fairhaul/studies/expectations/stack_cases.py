@@ -12,8 +12,24 @@ from fairhaul.studies.expectations.cases import files_of
 FOLDER = Path(__file__).parent / "stacks"
 MINE = "mine"
 # What RFC 9438 asks of CUBIC, and no document of other controllers.
-OF_CUBIC = frozenset({"cubic-beta.toml", "slow-start.toml"})
+OF_CUBIC = frozenset(
+    {
+        "cubic-beta.toml",
+        "growth-long.toml",
+        "growth-short.toml",
+        "rtt-falls.toml",
+        "slow-start.toml",
+    }
+)
 CUBIC = "cubic"
+# What counts reductions. The window of a BBR falls at any time, without a loss or a mark.
+OF_REDUCTIONS = frozenset(
+    {"one-reduction.toml", "pause.toml", "reordering.toml", "reordering-time.toml"}
+)
+BBR = "bbr"
+# What RFC 9000 and RFC 9002 ask of QUIC, and no document of TCP.
+OF_QUIC = frozenset({"mtu.toml", "pause.toml", "reordering-time.toml", "time-threshold.toml"})
+OF_TCP = frozenset({"smoltcp"})
 
 
 def stack_cases(
@@ -26,17 +42,23 @@ def stack_cases(
 
 def files_for(stack: str, overrides: Sequence[tuple[str, str]] = ()) -> list[Path]:
     """Give the scenarios for stacks that apply to one."""
-    unfit = unfit_for(stack, overrides)
+    unfit = {name for names in unfit_for(stack, overrides).values() for name in names}
     return [file for file in files_of([FOLDER]) if file.name not in unfit]
 
 
-def unfit_for(stack: str, overrides: Sequence[tuple[str, str]] = ()) -> list[str]:
-    """Give the scenarios that do not apply to a stack: of CUBIC, if it has another controller.
+def unfit_for(stack: str, overrides: Sequence[tuple[str, str]] = ()) -> dict[str, list[str]]:
+    """Give the scenarios that do not apply to a stack, by the reason.
 
-    A stack whose controller is not named is judged by all: its own may be CUBIC.
+    A stack whose controller is not named is judged by all: its own may be CUBIC. So is a library,
+    whose protocol is not known.
     """
     named = controller_of(stack, overrides)
-    return sorted(OF_CUBIC) if named and CUBIC not in named else []
+    reasons = {
+        "the controller is not CUBIC": OF_CUBIC if named and CUBIC not in named else frozenset(),
+        "the window of a BBR falls without losses": OF_REDUCTIONS if BBR in named else frozenset(),
+        "the stack is TCP": OF_QUIC if read_stack(stack).kind in OF_TCP else frozenset(),
+    }
+    return {reason: sorted(names) for reason, names in reasons.items() if names}
 
 
 def controller_of(stack: str, overrides: Sequence[tuple[str, str]] = ()) -> str:
