@@ -14,7 +14,18 @@ from fairhaul.jobs.values import Running
 from fairhaul.measures.measures import measure
 from fairhaul.runs.runs import for_each
 from tests.linux_program import needs_linux
-from tools.l4s import SCENARIOS, accurate, cells, dual_queue, fallback, ns3, plan, published
+from tools.l4s import (
+    SCENARIOS,
+    Run,
+    accurate,
+    cells,
+    changed,
+    dual_queue,
+    fallback,
+    ns3,
+    plan,
+    published,
+)
 from tools.l4s.kernel import beside
 
 SHORT = {"duration": "60 s", "warmup": "20 s"}
@@ -28,6 +39,34 @@ def test_ratios_through_a_dual_queue_are_those_that_were_published() -> None:
     found = cells(runs, SHORT)
     assert len(found) == 2
     assert all(cell.is_within for cell in found), found
+
+
+def named(what: str) -> Run:
+    (run,) = [run for run in plan() if run.what == what]
+    return run
+
+
+def test_the_bucket_of_the_tests_gives_their_ratio_of_two_prague_flows() -> None:
+    run = named("dualpi2: prague 80, prague 20 ms")
+    without, with_bucket = cells([run, changed(run, ["htb"])], SHORT)
+    assert not without.is_within, without
+    assert with_bucket.is_within, with_bucket
+
+
+def test_a_change_of_the_set_up_leaves_everything_else_as_it_is() -> None:
+    run = named("slow dualpi2: cubic 80, prague 20 ms")
+    processing = {f"flow.{name}.overhead" for name in ("first", "second")}
+    for changes, keys, most in (
+        (["htb"], {"bottleneck.rate", "bottleneck.shaper", *processing}, "1200 us"),
+        (["prompt hosts"], processing, "20 us"),
+    ):
+        overrides = changed(run, changes).overrides
+        assert {key for key in overrides if overrides[key] != run.overrides.get(key)} == keys
+        assert overrides["flow.first.overhead"] == f"uniform 0 s..{most}"
+    with pytest.raises(ValueError, match="known are the kernel's queues of fifo, fq_codel"):
+        changed(run, ["kernel queue"])
+    fifo = changed(named("fifo: cubic 160, prague 10 ms"), ["kernel queue"])
+    assert fifo.overrides["bottleneck.queue"] == {"kind": "kernel", "qdisc": "pfifo limit 1000"}
 
 
 def test_prague_takes_nearly_all_of_one_queue_that_marks() -> None:

@@ -8,7 +8,19 @@ from fairhaul.cli.options import jobs_option
 from fairhaul.cli.progress import progress
 from fairhaul.jobs.values import Running
 from fairhaul.linux.run import chosen, using
-from tools.l4s import ROOT, accurate, cells, dual_queue, fallback, faults, ns3, plan
+from fairhaul.scenario.engines import Engine
+from tools.l4s import (
+    CHANGES,
+    ROOT,
+    accurate,
+    cells,
+    changed,
+    dual_queue,
+    fallback,
+    faults,
+    ns3,
+    plan,
+)
 from tools.l4s.kernel import CELLS, beside
 
 
@@ -20,12 +32,22 @@ def main() -> None:
 @main.command()
 @click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--only", metavar="TEXT", help="Cells alone whose name has this text: '160'.")
-def published(seeds: int, only: str | None) -> None:
-    """Print every cell of the public L4S tests: the published ratio of both flows, and ours."""
+@click.option("--change", "changes", type=click.Choice(CHANGES), multiple=True, help="Set-up.")
+@click.option("--engine", type=click.Choice(["sim", "linux"]), default="sim", show_default=True)
+def published(seeds: int, only: str | None, changes: tuple[str, ...], engine: Engine) -> None:
+    """Print every cell of the public L4S tests: the published ratio of both flows, and ours.
+
+    Changes of the set-up: the token bucket of HTB as the link, as in the tests; hosts that take up
+    to 20 us for a packet; and, with the engine linux, the kernel's own queue.
+    """
     runs = [run for run in plan() if only is None or only in run.what]
     if not runs:
         raise click.UsageError(f"no cell has {only!r} in its name")
-    found = cells(runs, seeds=seeds)
+    try:
+        runs = [changed(run, changes) for run in runs]
+    except ValueError as mistake:
+        raise click.UsageError(str(mistake)) from None
+    found = cells(runs, seeds=seeds, engine=engine)
     for cell in found:
         click.echo(cell.text())
     click.echo(f"{sum(cell.is_within for cell in found)} of {len(found)} within the spread")
