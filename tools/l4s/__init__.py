@@ -39,7 +39,11 @@ _DUAL: Mapping[str, Any] = {**_TODAY, "min_qlen_step": 2}
 COLUMNS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "dualpi2": ("dualpi2", "50 Mbit/s", _DUAL),
     "fifo": ("fifo", "50 Mbit/s", {"kind": "droptail", "capacity": "1000 packets"}),
-    "fq_codel": ("fq_codel", "50 Mbit/s", {"kind": "fq_codel", "capacity": "10240 packets"}),
+    "fq_codel": (
+        "fq_codel",
+        "50 Mbit/s",
+        {"kind": "fq_codel", "variant": "linux", "capacity": "10240 packets"},
+    ),
     "slow dualpi2": ("slow", "10 Mbit/s", _DUAL),
     "slow dualpi2, today's": ("slow", "10 Mbit/s", _TODAY),
 }
