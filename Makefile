@@ -86,7 +86,7 @@ demo: $(VENV)/.extension ## build the engine, and judge two claims of a paper by
 # The builds for users, whose last step uses one processor, run beside those of the tests: cargo locks the folder of a
 # profile, and these have others.
 test: tools $(VENV)/.packages ## everything that has to pass before a commit
-	@echo 'make test: formats and lints, builds all tests, then runs those of Rust and Python beside those of the lab and the kernel: about 55 minutes from a fresh clone on two quiet cores, and 36 once all is built'
+	@echo 'make test: formats and lints, builds all tests, then runs those of Rust and Python beside those of the lab and the kernel: about 50 minutes from a fresh clone on two quiet cores, and 20 once all is built'
 	cargo fmt --all --check
 	@$(MAKE) --no-print-directory $(VENV)/.extension host & for_users=$$!; \
 	trap 'kill $$for_users 2>/dev/null || true' EXIT; \

@@ -7,8 +7,8 @@ use fairhaul_units::{Bytes, Chance, Gauge, Parameter, Settings, Time};
 
 use super::{
     AckFilter, Cake, CakeChoice, Capacity, Codel, CodelRule, DropTail, DualPi2, DualPi2Rule, FlowLabel, Fq,
-    FqCodel, FqCodelRule, FqRule, Kernel, KernelPie, Pie, PieParameters, Red, Refusal, Site, Sred, Xcp,
-    XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, cake, codel, dualpi2, fq, fq_codel, pie, red, xcp_tcp,
+    FqCodel, FqCodelRule, FqRule, Kernel, KernelPie, Pie, PieParameters, Red, Refusal, Site, Sred, Variant,
+    Xcp, XcpRule, XcpTcp, XcpTcpParameters, XcpTcpRule, cake, codel, dualpi2, fq, fq_codel, red, xcp_tcp,
 };
 use Built::{AtDeparture, OnArrival};
 
@@ -220,8 +220,8 @@ static ENTRIES: [QueueEntry; 12] = [
     entry!("pie", Pie, Pie::resolve, |settings, site, chance| {
         let given = PieParameters::from(settings);
         OnArrival(match given.variant {
-            pie::Variant::Rfc => Discipline::Pie(Pie::new(given, site, chance).into()),
-            pie::Variant::Linux => Discipline::KernelPie(KernelPie::new(given, site, chance).into()),
+            Variant::Rfc => Discipline::Pie(Pie::new(given, site, chance).into()),
+            Variant::Linux => Discipline::KernelPie(KernelPie::new(given, site, chance).into()),
         })
     }),
     entry!("sred", Sred, Sred::resolve, |settings, site, chance| {

@@ -3,19 +3,9 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Bytes, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real, words};
+use fairhaul_units::{Bytes, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real};
 
-use super::{Refusal, Site};
-
-words! {
-    /// Whose rules.
-    pub enum Variant {
-        /// Those of [RFC 8289].
-        Rfc = "rfc",
-        /// The kernel's [LINUX].
-        Linux = "linux",
-    }
-}
+use super::{Refusal, Site, Variant};
 
 /// A packet that waits.
 #[derive(Clone, Debug)]

@@ -10,18 +10,10 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real, words};
 
-use super::{Queued, Refusal, Site};
+use super::{Queued, Refusal, Site, Variant};
 use pi2::Pi2;
 
 words! {
-    /// Whose rules.
-    pub enum Variant {
-        /// The pseudocode of [RFC 9332].
-        Rfc = "rfc",
-        /// The kernel's [LINUX].
-        Linux = "linux",
-    }
-
     /// What happens where the L4S queue would be marked always, in `linux`.
     pub enum Overload {
         /// Packets of both queues are dropped by the square.

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Time, parameters, real};
 
-use super::codel::{self, Codel, CodelRule, Queued, Variant};
-use super::{Refusal, Site};
+use super::codel::{self, Codel, CodelRule, Queued};
+use super::{Refusal, Site, Variant};
 use crate::steps::count_step;
 
 parameters! {

@@ -14,6 +14,7 @@ mod pie;
 mod red;
 mod site;
 mod sred;
+mod variant;
 mod xcp;
 mod xcp_tcp;
 
@@ -33,6 +34,7 @@ pub use pie::{KernelPie, Pie, PieParameters};
 pub use red::{Red, RedParameters, ThresholdUnit};
 pub use site::{Refusal, Site};
 pub use sred::{Sred, SredLaw, SredParameters};
+pub use variant::Variant;
 pub use xcp::{DropLaw, FlowCounter, Xcp, XcpRule, XcpTcpParameters, XcpTcpRule};
 pub use xcp_tcp::XcpTcp;
 

@@ -6,21 +6,11 @@
 
 mod kernel;
 
-use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real, words};
+use fairhaul_units::{Bytes, Chance, Ecn, Gauge, Parameter, Settings, Span, Time, parameters, real};
 
-use super::{Arrival, Capacity, QueueDecision, Refusal, Site};
+use super::{Arrival, Capacity, QueueDecision, Refusal, Site, Variant};
 
 pub use kernel::KernelPie;
-
-words! {
-    /// Whose rules.
-    pub enum Variant {
-        /// Those of [RFC 8033].
-        Rfc = "rfc",
-        /// The kernel's [LINUX].
-        Linux = "linux",
-    }
-}
 
 /// The arrival law of PIE.
 // Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived at the
