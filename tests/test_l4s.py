@@ -70,9 +70,7 @@ def test_a_change_of_the_set_up_leaves_everything_else_as_it_is() -> None:
 
 
 def test_prague_takes_nearly_all_of_one_queue_that_marks() -> None:
-    what = "fq_codel, 1 queue: prague, cubic with ECN"
-    (run,) = [run for run in plan() if run.what == what]
-    (cell,) = cells([run], SHORT)
+    (cell,) = cells([named("fq_codel, 1 queue: prague, cubic with ECN")], SHORT)
     assert cell.mean > 5, cell
 
 

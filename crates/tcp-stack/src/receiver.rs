@@ -32,7 +32,7 @@ impl ReceiverEnd {
     pub fn receive(&mut self, now: Time, bytes: &[u8], ecn: Ecn) {
         let (data, is_last) = data_of(bytes, ecn);
         if is_last {
-            self.receiver.set_end(data.number + u64::from(data.packets));
+            self.receiver.set_end(data.end());
         }
         if !data.opens() && data.payload() < self.payload {
             self.short = Some((data.number, self.payload - data.payload()));

@@ -56,8 +56,8 @@ impl SenderEnd {
             Poll::Send(data) => {
                 self.sender.hand_over(&data, now, &mut []);
                 self.sender.launched(data.packets, data.stamped);
-                let end = data.number + u64::from(data.packets);
-                put_data(&data, !data.opens() && end == self.sender.config().packets(), into);
+                let is_last = !data.opens() && data.end() == self.sender.config().packets();
+                put_data(&data, is_last, into);
                 let (size, not_before) = (data.size as usize, now);
                 let (retransmits, opens) = (data.retransmitted(), data.opens());
                 Some(Transmit { size, ecn: data.ecn, not_before, retransmits, opens })

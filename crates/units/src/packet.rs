@@ -143,6 +143,12 @@ impl Data {
         self.packets == 0
     }
 
+    /// The number behind its last packet.
+    #[inline(always)]
+    pub fn end(&self) -> u64 {
+        self.number + u64::from(self.packets)
+    }
+
     /// What it carries, bytes.
     pub fn payload(&self) -> u64 {
         let congestion = if self.congestion.is_some() { CONGESTION_HEADER } else { Bytes(0) };

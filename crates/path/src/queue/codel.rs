@@ -410,14 +410,8 @@ mod tests {
 
     #[test]
     fn dropping_that_resumes_soon_continues_at_about_the_same_rate() {
-        let state = CodelState {
-            first_above: None,
-            dropping: false,
-            drop_next: at(1000),
-            count: 9,
-            last_count: 2,
-            inverse_root: WHOLE,
-        };
+        let new = Codel::<u32>::default().state;
+        let state = CodelState { drop_next: at(1000), count: 9, last_count: 2, ..new };
         let begun = |state: CodelState, ms| {
             let mut codel: Codel<u32> = Codel { state, ..Codel::default() };
             codel.begin(&RULE, at(ms));

@@ -30,9 +30,9 @@ pub struct FqCodel<T> {
     standing: VecDeque<u32>,
     /// The packet that came when none waited.
     direct: Option<Queued<T>>,
-    /// With it.
+    /// How many wait, that one included.
     packets: u64,
-    /// Of the buckets.
+    /// What waits in the buckets.
     bytes: Bytes,
     /// Which bucket holds most bytes, once that was asked with many buckets in the lists.
     fattest: Option<Fattest>,

@@ -62,10 +62,7 @@ struct PieState {
 
 impl PieState {
     fn update(&mut self, delay_s: f64) {
-        let drift = self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.delay_s);
-        let step = drift / damping(self.p);
-        // A probability that is large already rises by two hundredths at most [RFC 8033, 5.5].
-        self.p += if self.p >= 0.1 { step.min(0.02) } else { step };
+        self.p += step(self.p, self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.delay_s));
         if delay_s == 0.0 && self.delay_s == 0.0 {
             self.p *= 0.98;
         }
@@ -77,6 +74,13 @@ impl PieState {
     fn is_calm(&self) -> bool {
         self.p == 0.0 && self.delay_s < self.target_s / 2.0
     }
+}
+
+/// By how much a probability moves where the delay has drifted by that much.
+fn step(p: f64, drift: f64) -> f64 {
+    let step = drift / damping(p);
+    // A probability that is large already rises by two hundredths at most [RFC 8033, 5.5].
+    if p >= 0.1 { step.min(0.02) } else { step }
 }
 
 /// A small probability moves in small steps [RFC 8033, 4.2].

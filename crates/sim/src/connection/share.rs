@@ -52,7 +52,7 @@ impl Connection {
             let left = &mut network.unclaimed[share.lead as usize];
             *left -= payload;
             if *left == 0 {
-                self.receiver.set_end(data.number + u64::from(data.packets));
+                self.receiver.set_end(data.end());
             }
         }
     }

@@ -187,7 +187,7 @@ impl Poll {
 /// before them, and these do not end with the end of a burst [LINUX, tcp_gro_receive].
 fn follows(merged: &Data, data: &Data) -> bool {
     let (before, packets) = (u32::from(merged.packets), u32::from(data.packets));
-    let is_next = data.number == merged.number + u64::from(merged.packets);
+    let is_next = data.number == merged.end();
     let is_plain =
         !data.opens() && !merged.opens() && merged.congestion.is_none() && data.congestion.is_none();
     is_next

@@ -116,7 +116,7 @@ proptest! {
         prop_assert!(handed.iter().all(|data| data.packets == 1 || data.size <= 65_536));
         let packets = handed.iter().map(|data| u64::from(data.packets)).sum::<u64>();
         prop_assert_eq!(packets, arrived.len() as u64);
-        let numbers = handed.iter().flat_map(|data| data.number..data.number + u64::from(data.packets));
+        let numbers = handed.iter().flat_map(|data| data.number..data.end());
         prop_assert!(numbers.eq(arrived.iter().map(|packet| packet.0)));
         let bytes = |sizes: &mut dyn Iterator<Item = u32>| sizes.map(u64::from).sum::<u64>();
         prop_assert_eq!(

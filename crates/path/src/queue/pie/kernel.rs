@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Chance, Span, Time};
 
-use super::{PieParameters, damping, struck};
+use super::{PieParameters, step, struck, verdict};
 use crate::queue::{Arrival, Capacity, QueueDecision, Site};
 
 /// The delay above which the probability rises by more, and by how much.
@@ -90,7 +90,7 @@ impl KernelPie {
         if by_chance {
             self.accumulated = 0.0; // and not where the sum alone decides, unless the packet is dropped
         }
-        super::verdict(arrival.ecn, self.p <= mark_ecnth)
+        verdict(arrival.ecn, self.p <= mark_ecnth)
     }
 
     /// Lets the packets leave that have left by `now`, and makes the updates that were due by then.
@@ -127,9 +127,7 @@ impl KernelPie {
         let (target_s, before_s) = (self.given.target.as_secs(), self.delay_before.as_secs());
         let delay_s = self.delay.as_secs();
         let drift = self.given.alpha * (delay_s - target_s) + self.given.beta * (delay_s - before_s);
-        let step = drift / damping(self.p);
-        let step = if self.p >= 0.1 { step.min(0.02) } else { step };
-        let moved = self.p + step + if self.delay > HIGH { HIGH_STEP } else { 0.0 };
+        let moved = self.p + step(self.p, drift) + if self.delay > HIGH { HIGH_STEP } else { 0.0 };
         self.p = moved.clamp(0.0, 1.0);
         if self.delay.is_zero() && self.delay_before.is_zero() && self.waiting.is_empty() {
             self.p -= self.p / 64.0;

@@ -28,7 +28,7 @@ impl Receiver {
             return (0, self.refuse(data, now));
         }
         self.heed_mark(data);
-        let end = data.number + u64::from(data.packets);
+        let end = data.end();
         let in_order = (data.number..end).contains(&self.next);
         self.heed_stamp(data, in_order);
         let (mut fresh, mut filled, mut number) = (0, false, data.number.max(self.next));
@@ -71,7 +71,7 @@ impl Receiver {
         let unread = self.next - self.read_below;
         let arrival = Arrival {
             packets: data.packets,
-            end: data.number + u64::from(data.packets),
+            end: data.end(),
             is_full: window.is_full(data),
             stamped: data.stamped,
             now,
@@ -119,7 +119,7 @@ impl Receiver {
     ) -> Option<Ack> {
         let (_, filled, fresh) = arrival;
         let urgent = if self.exact || self.accurate.is_some() { news } else { data.cwr }; // [LINUX, tcp_ecn_accept_cwr]
-        let end = data.number + u64::from(data.packets);
+        let end = data.end();
         let is_before_gap = !self.out_of_order.is_empty() && self.next == end;
         let kind = arrival_kind(arrival, is_before_gap);
         let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(kind, urgent, now));

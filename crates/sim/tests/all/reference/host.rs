@@ -405,7 +405,7 @@ impl Host {
             let left = shared.unclaimed.get_mut(&lead).expect("it was there at the start");
             *left -= payload;
             if *left == 0 {
-                self.receiver.set_end(data.number + u64::from(data.packets));
+                self.receiver.set_end(data.end());
             }
         }
     }
