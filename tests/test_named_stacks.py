@@ -12,7 +12,7 @@ import pytest
 import fairhaul
 from fairhaul import ScenarioError, _core
 from fairhaul.scenario.read import read_one
-from fairhaul.studies.expectations import MET, NOT_MET
+from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
 from fairhaul.studies.expectations.bbr_cases import scaled
 from fairhaul.studies.expectations.checking import check
 from fairhaul.studies.expectations.stack_cases import FOLDER
@@ -172,6 +172,49 @@ def test_a_setting_that_differs_from_the_document_is_found(
     own = {f"flow.mine.stack.{key}": value for key, value in setting.items()}
     found = [check(file, {"flow.mine.stack": stack} | more).cases[0] for more in ({}, own)]
     assert [case.verdicts for case in found] == [[MET], [NOT_MET]]
+
+
+@pytest.mark.parametrize("stack", ["quinn", "noq"])
+def test_a_lost_probe_of_the_mtu_is_no_congestion_and_another_lost_packet_is(stack: str) -> None:
+    file = FOLDER / "mtu-probe.toml"
+    own: dict[str, str | float] = {"flow.mine.stack": stack}
+    lost = own | {"bottleneck.mtu": "1500 B", "bottleneck.loss.every": 2000}
+    found = [check(file, each).cases[0].verdicts for each in (own, lost)]
+    assert found == [[MET, MET], [NOT_MET, MET]]
+
+
+def test_where_the_mtu_falls_quic_sends_smaller_packets_and_smoltcp_does_not() -> None:
+    file = FOLDER / "mtu-falls.toml"
+    found = {
+        stack: check(file, {"flow.mine.stack": stack}).cases[0].verdicts
+        for stack in ("quinn", "noq", "smoltcp")
+    }
+    assert found == {"quinn": [MET], "noq": [MET], "smoltcp": [NOT_MET]}
+
+
+REPEATS = """
+[[expect]]
+what     = "packets are late, and none is lost: all that is repeated is needless"
+number   = "count(events.stack.spurious) / flows.stack.retransmits"
+at_least = 0.99
+at_most  = 1
+"""
+
+
+def test_packets_of_tcp_show_what_was_repeated_needlessly(scenario: Path) -> None:
+    scenario.write_text(BASE + REPEATS)
+    late: dict[str, str | float] = {
+        **PATH,
+        "bottleneck.queue.capacity": "unlimited",
+        "bottleneck.reorder.probability": 0.01,
+        "bottleneck.reorder.delay": "8 ms",
+    }
+    verdicts = [
+        check(scenario, late | {"flow.stack.stack": stack}).cases[0].verdicts
+        for stack in ("smoltcp", "quinn")
+    ]
+    # Packets of QUIC do not show what they carry.
+    assert verdicts == [[MET], [UNDECIDED]]
 
 
 def test_a_case_of_bbr_has_the_same_numbers_of_packets_in_larger_packets() -> None:

@@ -336,6 +336,8 @@ SENDER: dict[str, object] = {
 @pytest.mark.parametrize(
     ("scenario", "own", "verdicts"),
     [
+        ("ecn-cleared", {"ecn": False, "middlebox": "none"}, [MET, MET]),
+        ("ecn-cleared", {"ecn": True, "accecn": True}, [NOT_MET, MET]),
         ("growth-long", {}, [MET, MET]),
         ("growth-long", {"controller": "reno"}, [NOT_MET, NOT_MET]),
         ("growth-long", {"controller.c": 2}, [MET, NOT_MET]),

@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 /// The engines.
 const ENGINES: [&str; 3] = ["sim", "linux", "lab"];
 /// What can happen to a flow.
-const KINDS: [&str; 7] = ["reduction", "marked", "timeout", "recovered", "undone", "mode", "closed"];
+const KINDS: [&str; 8] =
+    ["reduction", "marked", "timeout", "recovered", "undone", "mode", "closed", "spurious"];
 
 pub(crate) fn engine<'a, D: Deserializer<'a>>(from: D) -> Result<&'static str, D::Error> {
     word(&ENGINES, from)

@@ -1,4 +1,4 @@
-//! The port of a link, where a packet enters it: a policer, the queue, and behind the queue losses and impairments.
+//! The port of a link, where a packet enters it: its largest packet, a policer, the queue, and behind the queue losses and impairments.
 //! What happens there is recorded in a [`LinkLedger`].
 
 use std::num::NonZeroU8;
@@ -75,7 +75,7 @@ impl<T: Packet> LinkPort<T> {
     /// Offers a packet at `now`, which must not run backwards. Gauges that were due have been read.
     #[inline(always)]
     pub fn offer(&mut self, packet: LinkPacket, now: Time, ledger: &mut impl LinkLedger) -> Admission {
-        if self.does_more && self.may_lose(packet.kind) && !self.admits(packet.size, now) {
+        if self.does_more && !self.admits(&packet, now) {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         }
@@ -247,9 +247,10 @@ impl<T: Packet> LinkPort<T> {
         }
     }
 
-    /// Whether a policer lets a packet in.
-    fn admits(&mut self, size: u32, now: Time) -> bool {
-        self.impaired.as_mut().is_none_or(|impaired| impaired.admits(size, now))
+    /// Whether a packet gets to the queue: it is not too large, and a policer lets it in.
+    fn admits(&mut self, packet: &LinkPacket, now: Time) -> bool {
+        let policed = self.may_lose(packet.kind);
+        self.impaired.as_mut().is_none_or(|impaired| impaired.admits(packet.size, policed, now))
     }
 
     /// Records what the queue has done at `now`: it has dropped packets, and the next one begins to leave.
@@ -481,6 +482,19 @@ mod tests {
         assert_eq!(offer(DATA), Admission::Dropped);
         assert!(matches!(offer(PacketKind::Ack), Admission::Sent(_)));
         assert_eq!((ledger.refused, ledger.departed, port.balances()), (1, 2, true));
+    }
+
+    #[test]
+    fn a_packet_above_the_mtu_is_refused_whatever_it_carries() {
+        let impair = Impairments { mtu: vec![(Time::ZERO, 1300)], ..Impairments::default() };
+        let mut port: LinkPort<LinkPacket> = LinkPort::new(&spec("droptail", None, impair), 0, 1, false);
+        let mut ledger = Counts::default();
+        for kind in [DATA, PacketKind::Ack, PacketKind::Control] {
+            assert_eq!(port.offer(packet(1301, kind), Time::ZERO, &mut ledger), Admission::Dropped);
+            let passes = port.offer(packet(1300, kind), Time::ZERO, &mut ledger);
+            assert!(matches!(passes, Admission::Sent(_)));
+        }
+        assert_eq!((ledger.refused, ledger.departed, port.balances()), (3, 3, true));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! A transport stack of others as both ends of a connection: what the engine keeps of it.
 
+mod segments;
+
 use std::collections::VecDeque;
 
 use fairhaul_cc::{Fault, StackEnd, StackMaker, StackSetup, StackState, StackText, Transmit};
-use fairhaul_units::Time;
+use fairhaul_units::{Data, Ecn, Sending, Time};
+
+use segments::Segments;
 
 /// The largest datagram that a stack may give.
 pub const MOST_DATAGRAM: usize = u16::MAX as usize;
@@ -29,6 +33,10 @@ pub struct StackPair {
     pub newest: (Time, Time),
     /// Reductions of the window that are recorded.
     pub reductions: u64,
+    /// What its packets show, where they are those of IP.
+    segments: Option<Segments>,
+    /// Whether a middlebox makes its data Not-ECT behind all links.
+    pub clears_ecn: bool,
     /// Whether the sender has closed the connection before its end.
     pub is_closed: bool,
     /// Whether the packets of the flow are traced.
@@ -64,9 +72,28 @@ impl StackPair {
             is_ended: false,
             newest: (setup.now, setup.now),
             reductions: 0,
+            segments: (maker.headers() == 0).then(Segments::default),
+            clears_ecn: false,
             is_closed: false,
             records: setup.records,
         }
+    }
+
+    /// Whether the bytes of a datagram of the sender, which leaves, show that all of them have left before.
+    pub fn repeats(&mut self, number: u64) -> bool {
+        let bytes = self.sender.under_way.get(number);
+        self.segments.as_mut().is_some_and(|segments| segments.leaves(bytes))
+    }
+
+    /// The receiver takes a datagram: whether it was a retransmission of bytes that had all arrived.
+    pub fn receive(&mut self, data: &Data, now: Time) -> bool {
+        let bytes = self.sender.under_way.get(data.number);
+        let had_arrived = self.segments.as_mut().is_some_and(|segments| segments.arrives(bytes));
+        let ecn = if self.clears_ecn { Ecn::NotCapable } else { data.ecn };
+        self.receiver.end.receive(now, bytes, ecn);
+        self.sender.under_way.release(data.number);
+        self.newest = (data.stamped, now);
+        had_arrived && data.sending == Sending::Again
     }
 
     /// The application has `ready` bytes ready, the written included, and `size` in all: it writes what the sender takes.

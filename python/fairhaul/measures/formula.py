@@ -181,11 +181,11 @@ def _value(node: ast.expr, figures: Mapping[str, Any]) -> Number | list[float]:
             return _joined(OPERATORS[type(node.op)].of, left, right)
         case ast.Call(func=ast.Name(id=name)):
             values = _value(node.args[0], figures)
-            values = values if isinstance(values, list) else [] if values is None else [values]
-            if values:
-                return FUNCTIONS[name].of(values)
-            nothing = any(table in RECORDS for table, _, _ in _figures(node))
-            return OF_NOTHING.get(name) if nothing else None
+            if isinstance(values, list):
+                of_lists = any(table in RECORDS for table, _, _ in _figures(node))
+                nothing = OF_NOTHING.get(name) if of_lists else None
+                return FUNCTIONS[name].of(values) if values else nothing
+            return None if values is None else FUNCTIONS[name].of([values])
     return _figure(*_path(node), figures)
 
 
@@ -193,7 +193,8 @@ def _figure(what: str, name: str, figure: str, figures: Mapping[str, Any]) -> Nu
     """Look a figure up: in a table, or of one or several flows, groups or links."""
     rows = [figures[what]] if not name else _named(figures.get(what, ()), name)
     if what in RECORDS:
-        return [float(value) for row in rows for value in row[figure]]
+        known = [row[figure] for row in rows if row[figure] is not None]
+        return [float(value) for values in known for value in values] if known else None
     values = [float(row[figure]) for row in rows if row.get(figure) is not None]
     if "*" in name:
         return values

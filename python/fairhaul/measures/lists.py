@@ -26,7 +26,7 @@ MODES: Mapping[str, tuple[str, ...]] = {
 REPORTED_BY_PORT = frozenset({"bbr3"})
 # A mode is a byte.
 MOST_MODES = 256
-EVENTS = ("reduction", "marked", "timeout", "recovered", "undone", "mode", "closed")
+EVENTS = ("reduction", "marked", "timeout", "recovered", "undone", "mode", "closed", "spurious")
 
 WINDOW = "cwnd_packets"
 
@@ -120,6 +120,10 @@ def _events(record: Record) -> Rows:
     for t_s, kind, flow, value in events:
         if scenario["warmup_s"] <= t_s < scenario["duration_s"]:
             by_name[flow][kind].append(value)
+    again = series(record.raw("flow_series"), len(rows), scenario).total("retransmitted")
+    for row, flow, repeated in zip(rows, scenario["flows"], again, strict=True):
+        # Only a stack whose packets show what it repeats shows what it repeats needlessly.
+        row["spurious"] = row["spurious"] if repeated and "stack" in flow else None
     return rows
 
 

@@ -122,6 +122,9 @@ table! {
     reverse_queue: QueueKeys = in_words("one like `queue`"), "The queue of the reverse direction.";
     loss: LossSpec = in_words("none"),
         "Loss of data packets after the queue, in the forward direction only (in a graph: from `from` to `to`).";
+    mtu: PacketSize = in_words("no limit"),
+        "Largest packet that the link carries, in each direction; larger ones are dropped before the queue, and nothing reports it to \
+         the sender. Packets of Fairhaul's senders have one size and have to pass; a `stack` or a `program` may discover it.";
     policer: BucketKeys = in_words("none"),
         "Drops data packets that exceed a rate, before the queue; in the direction of `loss`.";
     shaper: BucketKeys = in_words("none"),
@@ -144,10 +147,10 @@ table! {
         "Random extra delay of every packet after the queue, in the reverse direction.";
     reverse_reorder: ReorderKeys = in_words("none"),
         "Packets that are delayed after the queue so that others overtake them, in the reverse direction.";
-    schedule: Vec<ChangeKeys> = in_words("no changes"), "Changes of rate, delay or loss during the run.";
+    schedule: Vec<ChangeKeys> = in_words("no changes"), "Changes of rate, delay, loss or MTU during the run.";
     schedule_repeat: Time<1, RUN> = in_words("once"),
-        "Period after which the schedule begins again, with the rate, the delay and the losses of the link as at the start \
-         of the run; longer than the last `at`.";
+        "Period after which the schedule begins again, with the rate, the delay, the losses and the MTU of the link as at the \
+         start of the run; longer than the last `at`.";
 }
 
 table! {
@@ -212,7 +215,8 @@ table! {
     accecn_option: AccEcnOption = default("\"always\""),
         "When the receiver sends the option of AccECN, which counts bytes.";
     middlebox: Middlebox = default("\"none\""),
-        "What a middlebox between the hosts does to marks and to their feedback; needs `accecn`.";
+        "What a middlebox between the hosts does to marks and to their feedback; needs `accecn`. Of a `stack` it can be \
+         \"clears ecn\".";
     source_host: Name = in_words("a host of its own"),
         "Host of the sender, for the queue `cake`, which shares by hosts: flows with the same name have the same host.";
     destination_host: Name = in_words("a host of its own"), "Host of the receiver, likewise.";

@@ -29,8 +29,8 @@ const ETHERNET: Bytes = Bytes(1500);
 /// A `[[flow]]` with its route: `count` flows of the same values.
 pub(super) struct FlowSpec<'a> {
     pub(super) keys: &'a FlowKeys,
-    name: &'a str,
-    packet: Bytes,
+    pub(super) name: &'a str,
+    pub(super) packet: Bytes,
     pub(super) route: LinkRoute,
     /// Of each flow.
     pub(super) rtts: Vec<Span>,
@@ -86,6 +86,11 @@ impl<'a> FlowSpec<'a> {
     pub(super) fn asks_routers(&self) -> bool {
         let asks = |choice: &ControllerChoice| choice.entry.header > Bytes(0);
         has_controller(self.keys) && self.keys.controller.value.as_ref().is_some_and(asks)
+    }
+
+    /// Whether its packets have the size that the scenario says, and not what an end of others discovers.
+    pub(super) fn has_one_size(&self) -> bool {
+        !(self.keys.stack.key.given || self.keys.program.key.given)
     }
 
     /// The transfers that it is expected to make.

@@ -2,16 +2,18 @@
 
 use fairhaul_path::BucketRule;
 use fairhaul_path::impair::{AggregateRule, Impairments, ReorderRule};
-use fairhaul_units::{Bytes, Time};
+use fairhaul_units::{Bytes, Span, Time};
 
 use super::fields::{AggregateKeys, BucketKeys, Direction, LinkKeys, ReorderKeys};
+use super::link_schedule::mtus;
 use super::mistake::Notes;
 
-/// The impairments of a direction of a link's table. Wrong ones have been noted, and are omitted.
+/// The impairments of a direction of a link's table, for flows with packets of up to `largest` in a run up to `end`. Wrong
+/// ones have been noted, and are omitted.
 pub(super) fn impairments(
     link: &LinkKeys,
     direction: Direction,
-    largest: Bytes,
+    (largest, end): (Bytes, Span),
     notes: &mut Notes,
 ) -> Impairments {
     let (policing, jitter, late) = match direction {
@@ -21,6 +23,7 @@ pub(super) fn impairments(
     let shaper = link.shaper.value.as_ref().filter(|_| direction == Direction::Forward);
     policing.value.iter().chain(shaper).for_each(|keys| holds_packets(keys, largest, notes));
     let both = Impairments {
+        mtu: mtus(link, end, notes),
         policer: policing.value.as_ref().and_then(bucket),
         jitter: jitter.value.filter(|rule| !rule.most.is_zero()),
         reorder: late.value.as_ref().and_then(reorder).filter(|rule| rule.probability > 0.0),

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::{Rates, Schedule};
-use fairhaul_units::{Rate, Span, Time};
+use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use super::capacity_trace::{CapacityTrace, Traces};
 use super::fields::{ChangeKeys, Direction, FlowKeys, LinkKeys, RateSpec, TraceKeys};
 use super::laps::{MOST_CHANGES, repeated};
 use super::loss_rules::loss_rule;
 use super::mistake::Notes;
-use super::reader::{Key, KeyedOption};
+use super::reader::{Key, Keyed, KeyedOption};
 
 /// The rate of a link now and later, and its delays; what it loses depends on the flows.
 pub(super) struct LinkSchedule {
@@ -102,6 +102,18 @@ pub(super) fn losses(
     in_run(&losses, (period, link.schedule_repeat.key), end, notes).unwrap_or_default()
 }
 
+/// From when on which packets are too large for a link in a run up to `end`.
+pub(super) fn mtus(link: &LinkKeys, end: Span, notes: &mut Notes) -> Vec<(Time, u32)> {
+    let later = changes(link).filter_map(|(at, change)| Some((at, change.mtu.value?)));
+    let mut mtus: Vec<(Span, Bytes)> = later.collect();
+    let period = link.schedule_repeat.value.filter(|_| !mtus.is_empty());
+    // A lap that repeats begins without a limit, if the link has none.
+    let first = link.mtu.value.or_else(|| period.map(|_| Bytes(u32::MAX.into())));
+    mtus.splice(0..0, first.map(|first| (Span::ZERO, first)));
+    let all = in_run(&mtus, (period, link.schedule_repeat.key), end, notes).unwrap_or_default();
+    all.into_iter().map(|(at, most)| (at, most.0 as u32)).collect()
+}
+
 /// The changes of a run, of those of a lap of that period, which a key says.
 fn in_run<T: Clone>(
     lap: &[(Span, T)],
@@ -112,12 +124,19 @@ fn in_run<T: Clone>(
     let all = repeated(lap, period, end);
     if all.is_none() {
         let text = format!(
-            "more than {MOST_CHANGES} changes of the delay or the loss in the run of {end}; choose a longer period or a \
+            "more than {MOST_CHANGES} changes of the delay, the loss or the MTU in the run of {end}; choose a longer period or a \
              shorter run"
         );
         key.note(text, notes);
     }
     all
+}
+
+impl LinkKeys {
+    /// Its largest packets, now and later.
+    pub(super) fn mtus(&self) -> impl Iterator<Item = Keyed<Bytes>> {
+        self.mtu.present().into_iter().chain(changes(self).filter_map(|(_, change)| change.mtu.present()))
+    }
 }
 
 /// The entries of a schedule whose time could be read.
@@ -133,10 +152,9 @@ fn check(changes: &[(Span, &ChangeKeys)], notes: &mut Notes) {
         pair[1].1.at.key.note(text, notes);
     }
     for (_, change) in changes {
-        let keys = [change.rate.key, change.delay.key, change.loss.key, change.reverse_loss.key];
-        if !keys.iter().any(|key| key.given) {
-            let text =
-                "schedule: this entry changes nothing; set \"rate\", \"delay\", \"loss\" or \"reverse_loss\"";
+        let ChangeKeys { rate, delay, loss, reverse_loss, mtu, .. } = change;
+        if ![rate.key, delay.key, loss.key, reverse_loss.key, mtu.key].iter().any(|key| key.given) {
+            let text = "schedule: this entry changes nothing; set \"rate\", \"delay\", \"loss\", \"reverse_loss\" or \"mtu\"";
             notes.note(change.origin, text);
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn programs(keys: &FlowKeys) -> Option<ProgramPair> {
 
 /// Programs replace what the keys of sender, receiver and traffic describe.
 pub(super) fn check(keys: &FlowKeys, notes: &mut Notes) {
-    let others = [&keys.stack.key, &keys.traffic.key];
+    let others = [&keys.stack.key, &keys.traffic.key, &keys.middlebox.key];
     let all = replaced(keys).into_iter().filter(|key| !OF_HOSTS.contains(&key.name)).chain(others);
     for key in all.filter(|key: &&Key| key.given) {
         key.note("not possible with a \"program\", which has its own", notes);

@@ -53,6 +53,7 @@ pub(super) fn resolve(
     let largest = tables.iter().map(|keys| keys.packet.value.unwrap_or(packet)).max().unwrap_or(packet);
     routers_fit(&net, root.link.key, notes);
     routers_answer(&flow_specs, &net, notes);
+    packets_pass(&flow_specs, &net, notes);
     let links = links(
         &net,
         &Flows { tables, flow_specs: &flow_specs, largest, end: duration.unwrap_or_default() },
@@ -180,6 +181,22 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
     }
 }
 
+/// The packets of a sender that discovers nothing pass all links of its path.
+fn packets_pass(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
+    for spec in flow_specs.iter().filter(|spec| spec.has_one_size()) {
+        for mtu in spec.route.directions(net).flat_map(|(link, _)| link.keys.mtus()) {
+            if mtu.value < spec.packet {
+                let text = format!(
+                    "the packets of \"{}\" have {} and do not pass; its sender does not discover the MTU of its path, as a \
+                     \"stack\" may: set its \"packet\"",
+                    spec.name, spec.packet
+                );
+                mtu.key.note(text, notes);
+            }
+        }
+    }
+}
+
 /// Both directions of every link, with capacities in packets and rules of loss.
 fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
@@ -231,7 +248,7 @@ impl LinkImpairments {
             },
             loss,
             loses_acks: direction == Direction::Reverse,
-            impair: impairments(keys, direction, flows.largest, notes),
+            impair: impairments(keys, direction, (flows.largest, flows.end), notes),
         }
     }
 

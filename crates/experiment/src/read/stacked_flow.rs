@@ -3,10 +3,10 @@
 use super::fields::FlowKeys;
 use super::mistake::Notes;
 use super::reader::Key;
-use crate::Traffic;
+use crate::{Middlebox, Traffic};
 
 /// The keys that describe sender, receiver and hosts.
-pub(super) const REPLACED: [&str; 29] = [
+pub(super) const REPLACED: [&str; 32] = [
     "controller",
     "recovery",
     "initial_window",
@@ -20,6 +20,9 @@ pub(super) const REPLACED: [&str; 29] = [
     "restart",
     "first_beta",
     "ecn",
+    "ect1",
+    "accecn",
+    "accecn_option",
     "mark_beta",
     "pacing",
     "max_pacing_rate",
@@ -54,6 +57,9 @@ pub(super) fn replaced(keys: &FlowKeys) -> [&Key; REPLACED.len()] {
         &keys.restart.key,
         &keys.first_beta.key,
         &keys.ecn.key,
+        &keys.ect1.key,
+        &keys.accecn.key,
+        &keys.accecn_option.key,
         &keys.mark_beta.key,
         &keys.pacing.key,
         &keys.max_pacing_rate.key,
@@ -80,6 +86,11 @@ pub(super) fn stacked(keys: &FlowKeys, notes: &mut Notes) {
         if key.given {
             key.note(text, notes);
         }
+    }
+    if !matches!(keys.middlebox.value, Middlebox::None | Middlebox::ClearsEcn) {
+        let text =
+            "changes the feedback of TCP, which a stack need not have; wanted \"none\" or \"clears ecn\"";
+        keys.middlebox.key.note(text, notes);
     }
     if matches!(keys.traffic.value, Traffic::Cbr { .. }) {
         keys.stack.key.note("not possible with \"cbr\" traffic, which is datagrams alone", notes);

@@ -134,6 +134,9 @@ fn impairments(impair: &Impairments) -> Value {
         "reorder": impair.reorder.map(|rule| json!({ "probability": rule.probability, "delay_s": rule.delay.as_secs() })),
         "duplicate": impair.duplicate,
     });
+    if !impair.mtu.is_empty() {
+        described["mtu"] = impair.mtu.iter().map(|(at, most)| json!([at.as_secs(), most])).collect();
+    }
     if let Some(rule) = impair.aggregate {
         let from_s = rule.from.since(Time::ZERO).as_secs();
         described["aggregate"] = json!({ "every_s": rule.every.as_secs(), "from_s": from_s });

@@ -150,8 +150,10 @@ pub struct EventRow {
     /// ran out is acknowledged; value: the window) `"undone"` (nothing was lost, and the window
     /// is again what it was; value: when the first of the reductions and timeouts was that this
     /// takes back, seconds), `"mode"` (the controller does something else from now on; value:
-    /// the number that its page explains) or `"closed"` (the transport stack of the flow has closed
-    /// the connection before its end).
+    /// the number that its page explains), `"closed"` (the transport stack of the flow has closed
+    /// the connection before its end) or `"spurious"` (a retransmission of a transport stack, all
+    /// bytes of which had arrived before, is at the receiver; only of stacks whose packets are
+    /// those of TCP).
     #[serde(deserialize_with = "json::kind")]
     pub kind: Name,
     /// Index of the flow.

@@ -708,6 +708,7 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
     ];
     let scenario = base(DUMBBELL, &keys);
     let wanted = Impairments {
+        mtu: Vec::new(),
         policer: Some(BucketRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
         aggregate: Some(AggregateRule { every: Span::from_ms(20), from: Time::ZERO + Span::from_s(1) }),
         jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
@@ -720,6 +721,29 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
     let mixed = JitterRule { most: Span::from_us(8), keeps_order: false };
     assert_eq!(jitter("{ delay = \"uniform 0 s..8 us\", keep_order = false }"), Some(mixed));
     assert_eq!(jitter("0 s"), None);
+}
+
+#[test]
+fn the_mtu_of_a_link_holds_in_both_directions_and_follows_the_schedule() {
+    let at = |s| Time::ZERO + Span::from_s(s);
+    let mtu = |keys: &[(&str, &str)]| {
+        let scenario = base(DUMBBELL, keys);
+        assert_eq!(scenario.links[0].impair.mtu, scenario.links[1].impair.mtu);
+        scenario.links[0].impair.mtu.clone()
+    };
+    assert_eq!(mtu(&[]), []);
+    let falls = ("bottleneck.schedule", "[{ at = \"1 s\", mtu = \"1000 B\" }]");
+    let repeats = ("bottleneck.schedule_repeat", "2 s");
+    let link = ("bottleneck.mtu", "1500 B");
+    let short = ("duration", "3 s");
+    assert_eq!(mtu(&[link]), [(at(0), 1500)]);
+    assert_eq!(mtu(&[falls]), [(at(1), 1000)]);
+    assert_eq!(mtu(&[link, falls]), [(at(0), 1500), (at(1), 1000)]);
+    let lap = [(at(0), 1500), (at(1), 1000), (at(2), 1500), (at(3), 1000)];
+    assert_eq!(mtu(&[short, link, falls, repeats]), lap);
+    assert_eq!(mtu(&[short, falls, repeats])[2], (at(2), u32::MAX));
+    let wrong = mistakes(DUMBBELL, &[link, ("bottleneck.schedule", "[{ at = \"1 s\", mtu = \"999 B\" }]")]);
+    assert!(wrong.contains("have 1 kB and do not pass") && !wrong.contains("1500"), "{wrong}");
 }
 
 #[test]
@@ -1293,7 +1317,7 @@ fn mistakes_in_a_schedule_or_a_trace_are_reported_with_their_lines() {
     );
     assert_eq!(
         schedule("[{ at = \"2 s\" }]"),
-        "schedule: this entry changes nothing; set \"rate\", \"delay\", \"loss\" or \"reverse_loss\""
+        "schedule: this entry changes nothing; set \"rate\", \"delay\", \"loss\", \"reverse_loss\" or \"mtu\""
     );
     assert_eq!(schedule("[{ at = \"0 s\", loss = 0 }]"), "at: must be above zero");
     assert!(schedule("[{ at = \"2 s\", dleay = \"1 ms\" }]").contains("did you mean \"delay\"?"));

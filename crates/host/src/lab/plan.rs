@@ -358,6 +358,9 @@ impl Refusals {
         if link.impair.policer.is_some() {
             refuse("a link with a queue of the kernel cannot have a policer");
         }
+        if !link.impair.mtu.is_empty() {
+            refuse("a link with a queue of the kernel cannot have an MTU");
+        }
         if link.shaper.is_some() {
             refuse("a link with a queue of the kernel cannot have a shaper; use the discipline tbf");
         }
@@ -537,6 +540,13 @@ mod tests {
             Some(BucketRule { rate: scenario.links[0].rate, burst: Bytes(100_000) });
         let refusal = planned(&scenario, true).expect_err("nothing may precede the queue").to_string();
         assert!(refusal.ends_with("a link with a queue of the kernel cannot have a policer"), "{refusal}");
+        scenario.links[0].impair.mtu = vec![(Time::ZERO, 1500)];
+        let refusal = planned(&scenario, true).expect_err("nothing may precede the queue").to_string();
+        assert!(
+            refusal
+                .ends_with("cannot have a policer and a link with a queue of the kernel cannot have an MTU"),
+            "{refusal}"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod aggregate;
 mod duplicate;
 mod jitter;
 mod loss;
+mod mtu;
 mod reorder;
 mod timed_bursts;
 
@@ -11,6 +12,7 @@ pub use aggregate::AggregateRule;
 pub use duplicate::Duplicate;
 pub use jitter::{Jitter, JitterRule};
 pub use loss::{Bursts, Loss, LossRule};
+use mtu::Mtu;
 pub use reorder::{Reorder, ReorderRule};
 pub use timed_bursts::TimedBursts;
 
@@ -21,6 +23,8 @@ use crate::token_bucket::{BucketRule, TokenBucket};
 /// What a link does beside carrying, queueing and losing; by default nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Impairments {
+    /// From when on packets above which size are dropped before the queue, ascending; before: none.
+    pub mtu: Vec<(Time, u32)>,
     /// Drops data packets beyond a rate, before the queue.
     pub policer: Option<BucketRule>,
     /// Behind the queue, delays every packet by a random time.
@@ -48,6 +52,7 @@ impl Impairments {
 /// The impairments of a link at work.
 #[derive(Clone, Debug)]
 pub struct Impaired {
+    mtu: Mtu,
     policer: Option<TokenBucket>,
     jitter: Option<Jitter>,
     aggregate: Option<AggregateRule>,
@@ -59,6 +64,7 @@ impl Impaired {
     /// A fresh start of `rules`; each draws from the `stream` of its name.
     pub fn new(rules: &Impairments, stream: impl Fn(&str) -> Chance) -> Impaired {
         Impaired {
+            mtu: Mtu::new(&rules.mtu),
             policer: rules.policer.map(TokenBucket::new),
             jitter: rules.jitter.map(|rule| Jitter::new(rule, stream("jitter"))),
             aggregate: rules.aggregate,
@@ -67,9 +73,11 @@ impl Impaired {
         }
     }
 
-    /// Whether a data packet of `size` gets to the queue at `now`, which must not run backwards.
-    pub fn admits(&mut self, size: u32, now: Time) -> bool {
-        self.policer.as_mut().is_none_or(|policer| policer.take(Bytes(size.into()), now))
+    /// Whether a packet of `size` gets to the queue at `now`, which must not run backwards; `policed`: it needs the tokens of
+    /// the policer.
+    pub fn admits(&mut self, size: u32, policed: bool, now: Time) -> bool {
+        let policer = self.policer.as_mut().filter(|_| policed);
+        self.mtu.passes(size, now) && policer.is_none_or(|policer| policer.take(Bytes(size.into()), now))
     }
 
     /// When a packet is at the other end that would be there at `arrives`, and how often: a copy of it may be right

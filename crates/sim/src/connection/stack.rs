@@ -7,7 +7,7 @@
 use std::num::NonZeroU16;
 
 use fairhaul_cc::{Fault, StackSetup, StackState, StackText, Transmit, Window};
-use fairhaul_experiment::{Flow, NO_WINDOW, PacketWhat, UNKNOWN_WINDOW};
+use fairhaul_experiment::{Flow, Middlebox, NO_WINDOW, PacketWhat, UNKNOWN_WINDOW};
 use fairhaul_units::{Ack, Data, Sending, Time, mix};
 
 use super::Connection;
@@ -22,7 +22,9 @@ pub(super) fn pair(flow: &Flow, serial: u32, seed: u64, now: Time, records: bool
     let maker = flow.controller.stack()?;
     let seed = mix(seed ^ mix(serial.into()));
     let packet = flow.packet.0 as u32;
-    Some(Box::new(StackPair::new(maker, &StackSetup { packet, seed, now, records })))
+    let mut pair = StackPair::new(maker, &StackSetup { packet, seed, now, records });
+    pair.clears_ecn = flow.middlebox == Middlebox::ClearsEcn;
+    Some(Box::new(pair))
 }
 
 const HAS_STACK: &str = "the connection has a stack";
@@ -110,6 +112,7 @@ impl Connection {
     ) {
         let Transmit { size, ecn, retransmits, opens, .. } = transmit;
         let size = (size as u32 + self.pair().headers).min(u16::MAX.into());
+        let retransmits = retransmits || self.pair().repeats(number);
         let sending = if retransmits { Sending::Again } else { Sending::First };
         let (packets, cwr, congestion) = (u8::from(!opens), false, None);
         let mut data = Data { number, stamped: now, size, packets, sending, ecn, cwr, congestion };
@@ -137,13 +140,13 @@ impl Connection {
             }
             self.drive_receiver(due, route, network);
         }
-        let stack = self.pair();
-        stack.receiver.end.receive(now, stack.sender.under_way.get(data.number), data.ecn);
-        stack.sender.under_way.release(data.number);
-        stack.newest = (data.stamped, now);
-        let in_order = stack.read(now);
+        let was_needless = self.pair().receive(data, now);
+        let in_order = self.pair().read(now);
         if network.ledger.delivered(self.flow, data.payload(), data.packets, in_order, now) {
             self.in_order += in_order;
+            if was_needless {
+                network.ledger.event("spurious", self.flow, f64::NAN, now);
+            }
         }
         if self.next.is_some() {
             self.begin_next(now, network);

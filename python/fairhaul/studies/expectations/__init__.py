@@ -38,9 +38,12 @@ MET: Verdict = "met"
 NOT_MET: Verdict = "not met"
 UNDECIDED: Verdict = "undecided"
 WORST_FIRST = (NOT_MET, UNDECIDED, MET)
-# What only the inside of a sender shows, and not every transport stack does.
+# What only the inside of a sender shows, or its packets, and not those of every transport stack.
 INSIDE = frozenset(
-    {"cwnd_packets", "ssthresh_packets", "cwnd_mean", "loss_events", "retransmits", "timeouts"}
+    {
+        *("cwnd_packets", "ssthresh_packets", "cwnd_mean"),
+        *("loss_events", "retransmits", "spurious", "timeouts"),
+    }
 )
 # How numbers are written, by the ending of their figures.
 FORMS = {"s": Significant(units=((" s", 1.0), (" ms", 1e-3))), "bps": RATE}

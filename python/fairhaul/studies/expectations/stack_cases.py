@@ -28,7 +28,16 @@ OF_REDUCTIONS = frozenset(
 )
 BBR = "bbr"
 # What RFC 9000 and RFC 9002 ask of QUIC, and no document of TCP.
-OF_QUIC = frozenset({"mtu.toml", "pause.toml", "reordering-time.toml", "time-threshold.toml"})
+OF_QUIC = frozenset(
+    {
+        "mtu.toml",
+        "mtu-falls.toml",
+        "mtu-probe.toml",
+        "pause.toml",
+        "reordering-time.toml",
+        "time-threshold.toml",
+    }
+)
 OF_TCP = frozenset({"smoltcp"})
 
 

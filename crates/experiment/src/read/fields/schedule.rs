@@ -64,8 +64,8 @@ table! {
 }
 
 table! {
-    ChangeKeys: "{ at = …, rate = …, delay = …, loss = …, reverse_loss = … }",
-        "One change; values that it does not name stay the same. Rate and delay change in both \
+    ChangeKeys: "{ at = …, rate = …, delay = …, loss = …, reverse_loss = …, mtu = … }",
+        "One change; values that it does not name stay the same. Rate, delay and MTU change in both \
          directions, `loss` and `reverse_loss` each in its own direction only. A packet that is being transmitted when the rate \
          changes continues at the new rate; the delay and the loss at the departure of its last bit apply \
          to it. If the delay decreases, packets overtake those sent before the change.";
@@ -75,4 +75,5 @@ table! {
     loss: LossSpec = in_words("unchanged"),
         "New loss, in the forms of `loss` of the link, started afresh; 0 ends the loss.";
     reverse_loss: LossSpec = in_words("unchanged"), "New loss in the reverse direction, in the same forms.";
+    mtu: PacketSize = in_words("unchanged"), "New MTU of the link, for packets that come to its queue.";
 }

@@ -354,6 +354,7 @@ fn impairments() -> impl Strategy<Value = Impairments> {
         aggregate,
         reorder,
         duplicate,
+        ..Impairments::default()
     });
     prop_oneof![3 => Just(Impairments::default()), 2 => some]
 }
