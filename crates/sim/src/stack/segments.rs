@@ -45,7 +45,8 @@ impl Segments {
         const TCP: u8 = 6;
         let (version, header) = (packet.first()? >> 4, usize::from(packet[0] & 15) * 4);
         let length = usize::from(u16::from_be_bytes(packet.get(2..4)?.try_into().ok()?));
-        let tcp = packet.get(header..length).filter(|_| version == 4 && packet.get(9) == Some(&TCP))?;
+        let is_tcp = version == 4 && packet.get(9) == Some(&TCP) && length == packet.len();
+        let tcp = packet.get(header..).filter(|_| is_tcp)?;
         let number = u32::from_be_bytes(tcp.get(4..8)?.try_into().ok()?);
         let payload = tcp.len().checked_sub(usize::from(tcp.get(12)? >> 4) * 4).filter(|size| *size > 0)?;
         // Later numbers may be smaller than the first one.
