@@ -162,6 +162,7 @@ def test_faults_of_present_releases_are_still_found(fault: str) -> None:
         ("time-threshold", {"time_threshold": 10.0}),
         ("reordering-time", {"time_threshold": 1.0}),
         ("mtu", {"mtu_discovery": False}),
+        ("mtu-losses", {"mtu_discovery": False}),
     ],
 )
 def test_a_setting_that_differs_from_the_document_is_found(

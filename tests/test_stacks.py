@@ -344,6 +344,8 @@ SENDER: dict[str, object] = {
         ("growth-short", {}, [MET, MET]),
         ("growth-short", {"controller.variant": "linux"}, [MET, NOT_MET]),
         ("growth-short", {"controller.variant": "2005"}, [NOT_MET, NOT_MET]),
+        ("long-path", {"packet": "1440 B"}, [MET]),
+        ("long-path", {"packet": "700 B"}, [NOT_MET]),
         ("marks-all", {"ecn": True}, [MET, MET]),
         ("marks-all", {"ecn": True, "controller": "bbr"}, [NOT_MET, MET]),
         ("mtu", {"packet": "1500 B"}, [MET]),

@@ -83,6 +83,26 @@ FAULTS = (
         {"smoltcp-0.12.0": NOT_MET, "smoltcp-0.13.1": MET, "smoltcp": MET, "quinn": MET},
     ),
     Fault(
+        "the retransmission timer does not start anew with an acknowledgement",
+        "smoltcp-rs/smoltcp 1018",
+        FOLDER / "long-path.toml",
+        0,
+        {"smoltcp-0.12.0": NOT_MET, "smoltcp-0.13.1": MET, "smoltcp": MET, "quinn": MET},
+    ),
+    Fault(
+        "losses that one acknowledgement reports are mistaken for a smaller MTU",
+        "quinn-rs/quinn 2791",
+        FOLDER / "mtu-losses.toml",
+        0,
+        {
+            "quinn-0.11.14": NOT_MET,
+            "quinn-0.11.17": NOT_MET,
+            "quinn": MET,
+            "noq-1.1.0": NOT_MET,
+            "noq": MET,
+        },
+    ),
+    Fault(
         "reassembly counts contiguous chunks as gaps",
         "quinn-rs/quinn 2809",
         OWN / "one-lost.toml",

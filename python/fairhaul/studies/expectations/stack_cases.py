@@ -32,6 +32,7 @@ OF_QUIC = frozenset(
     {
         "mtu.toml",
         "mtu-falls.toml",
+        "mtu-losses.toml",
         "mtu-probe.toml",
         "pause.toml",
         "reordering-time.toml",
