@@ -120,6 +120,7 @@ def test_the_settings_of_a_stack(scenario: Path) -> None:
     assert 'did you mean "cubic"' in mistake(controller="cubik")
     assert 'did you mean "controller"' in mistake(contoller="cubic")
     assert "wanted a number from 1 to 1000" in mistake(packet_threshold=0)
+    assert "a connection of smoltcp has one" in mistake(kind="smoltcp", streams=4)
     with pytest.raises(ScenarioError, match='did you mean "quinn"'):
         read_one(scenario, {"flow.stack.stack": "quin"})
 

@@ -189,6 +189,7 @@ def test_the_keys_of_a_stack(made: Path) -> None:
     assert "not possible with a" in mistakes(flow__mine__recovery="sack")
     assert 'unknown setting "window"' in mistakes(flow__mine__stack__window=3)
     assert "from 1 to 100" in mistakes(flow__mine__stack__streams=0)
+    assert 'unknown setting "streams"' in mistakes(flow__mine__stack__streams=2)
     assert "No such file" in mistakes(flow__mine__stack="./other.so")
 
 
