@@ -300,6 +300,7 @@ def test_an_evaluation_of_a_stack_leaves_folders_and_junit(
     printed = capsys.readouterr()
     assert "Scenarios for transport stacks" in printed.out
     (folder,) = (tmp_path / "not-met").rglob("twice")
+    assert folder.parent.name == "rfc9743"
     assert f"{folder.relative_to(tmp_path)} has a run" in printed.err
     assert "--trace mine_0" in (folder / "command.sh").read_text()
     assert (folder / "packets.pcapng").stat().st_size > 1000
