@@ -160,6 +160,7 @@ def test_a_controller_that_cannot_be_an_l4s_sender_says_why(senders: Evaluation)
         for row in senders.rows:
             found = row.found[name]
             assert f"{name} reduces as for a loss" in found.reason
+            assert found.reason.endswith("less than its share in an L4S queue")
             assert (found.margin, found.text(), found.points) == (None, "", 0)
     assert senders.verdict("7.1L", "dctcp") == NOT_MET
     text = senders.markdown()

@@ -16,8 +16,9 @@ from fairhaul.studies.expectations import MET, NOT_MET, UNDECIDED
 from fairhaul.studies.expectations.bbr_cases import scaled
 from fairhaul.studies.expectations.checking import check
 from fairhaul.studies.expectations.stack_cases import FOLDER
+from fairhaul.studies.expectations.words import measured
 from tools.stacks import bbr
-from tools.stacks.faults import rows
+from tools.stacks.faults import OWN, rows
 from tools.stacks.repeat import BASE, STACKS, Case, differences, drawn, packets
 
 LIBRARIES = Path(fairhaul.__file__).parent / "stacks"
@@ -120,6 +121,7 @@ def test_the_settings_of_a_stack(scenario: Path) -> None:
     assert 'did you mean "cubic"' in mistake(controller="cubik")
     assert 'did you mean "controller"' in mistake(contoller="cubic")
     assert "wanted a number from 1 to 1000" in mistake(packet_threshold=0)
+    assert "a connection of smoltcp has one" in mistake(kind="smoltcp", streams=4)
     with pytest.raises(ScenarioError, match='did you mean "quinn"'):
         read_one(scenario, {"flow.stack.stack": "quin"})
 
@@ -153,6 +155,16 @@ def test_faults_of_present_releases_are_still_found(fault: str) -> None:
     found = list(rows(fault))
     assert found
     assert not any(row.has_flipped() for row in found)
+
+
+def test_a_number_of_a_run_in_which_the_connection_was_closed_says_so() -> None:
+    """quinn closes a connection with more than 1024 gaps."""
+    (case,) = check(OWN / "many-lost.toml", {"flow.mine.stack": "quinn"}).cases
+    (checked,) = case.expectations
+    judged = checked.by["sim"]
+    assert judged.closed == 5
+    shown = measured(judged, checked.expectation.form)
+    assert shown.endswith("; a connection was closed in 5 of 5 runs")
 
 
 @pytest.mark.parametrize("stack", ["quinn", "noq"])

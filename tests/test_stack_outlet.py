@@ -15,12 +15,14 @@ from fairhaul import RunError, ScenarioError, cli
 from fairhaul.figures import figures
 from fairhaul.record.record import Record
 from fairhaul.record.trace import write
+from fairhaul.record.trace.pcapng import RECEIVER, SENDER
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.read import read_as_typed, read_one
 from fairhaul.scenario.template import new_stack
 from fairhaul.studies.expectations.checking import check
 from fairhaul.studies.expectations.words import measured
 from fairhaul.studies.explanation import explain
+from tests.quic_packets import Direction, Stream, secrets_of, short_packets, streams
 from tests.test_stacks import built
 from tools.stacks.repeat import BASE
 
@@ -162,6 +164,39 @@ def test_wireshark_decrypts_the_capture_of_a_stack(scenario: Path, stack: str) -
     assert packets("quic.short", "quic.frame_type") == packets("quic.short")
     assert packets("quic.stream.stream_id") > 100
     assert packets("_ws.expert.severity == error") == 0
+
+
+@needs_stacks
+@pytest.mark.parametrize("stack", ["quinn", "noq"])
+def test_the_keys_of_a_capture_decrypt_its_packets_and_these_carry_the_data(
+    scenario: Path, stack: str
+) -> None:
+    """Nothing is lost, so every byte of the one stream is in one frame."""
+    settings = {**PATH, "duration": "1 s", "flow.stack.stack": stack, "flow.stack.traffic": "40 kB"}
+    record = traced(scenario, settings, "stack")
+    file = scenario.with_name("stack.pcapng")
+    write(record, "stack", "pcapng", file)
+    capture = file.read_bytes()
+    secrets = secrets_of(capture)
+    ends = {
+        SENDER: Direction(secrets["CLIENT_TRAFFIC_SECRET_0"]),
+        RECEIVER: Direction(secrets["SERVER_TRAFFIC_SECRET_0"]),
+    }
+    packets = list(short_packets(capture))
+    found: list[Stream] = []
+    for source, packet, id_length in packets:
+        carried = list(streams(ends[source].frames_of(packet, id_length)))
+        assert source == SENDER or not carried
+        found += carried
+    place = 0
+    for frame in found:
+        assert (frame.stream, frame.offset) == (found[0].stream, place)
+        place += len(frame.data)
+    assert place == 40_000
+    assert [frame.is_last for frame in found] == [False] * (len(found) - 1) + [True]
+    source, packet, id_length = packets[-1]
+    with pytest.raises(ValueError, match="the tag is wrong"):
+        Direction(secrets["EXPORTER_SECRET"]).frames_of(packet, id_length)
 
 
 @needs_stacks

@@ -189,6 +189,7 @@ def test_the_keys_of_a_stack(made: Path) -> None:
     assert "not possible with a" in mistakes(flow__mine__recovery="sack")
     assert 'unknown setting "window"' in mistakes(flow__mine__stack__window=3)
     assert "from 1 to 100" in mistakes(flow__mine__stack__streams=0)
+    assert 'unknown setting "streams"' in mistakes(flow__mine__stack__streams=2)
     assert "No such file" in mistakes(flow__mine__stack="./other.so")
 
 
@@ -299,6 +300,7 @@ def test_an_evaluation_of_a_stack_leaves_folders_and_junit(
     printed = capsys.readouterr()
     assert "Scenarios for transport stacks" in printed.out
     (folder,) = (tmp_path / "not-met").rglob("twice")
+    assert folder.parent.name == "rfc9743"
     assert f"{folder.relative_to(tmp_path)} has a run" in printed.err
     assert "--trace mine_0" in (folder / "command.sh").read_text()
     assert (folder / "packets.pcapng").stat().st_size > 1000

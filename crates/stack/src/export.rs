@@ -42,6 +42,8 @@ pub trait Exported: StackEnd + 'static {
     const RELEASE: &'static CStr;
     /// What the network adds to a datagram: 28 bytes for UDP over IPv4, none if the stack gives IP packets.
     const HEADERS: u32 = 28;
+    /// Whether a connection can have several streams; if not, a setting `streams` of more than one is refused.
+    const HAS_STREAMS: bool = true;
 
     /// A new end.
     ///
@@ -151,6 +153,11 @@ unsafe extern "C" fn create<S: Exported>(setup: *const RawSetup, error: *mut c_c
             },
             settings: Settings::new(given.collect()),
         };
+        if let Some(count @ 2..) = setup.settings.number("streams", 1..=u32::MAX)?
+            && !S::HAS_STREAMS
+        {
+            return Err(format!("streams = {count}; a connection of {} has one", S::NAME.to_string_lossy()));
+        }
         let end = S::new(&mut setup)?;
         setup.settings.check()?;
         Ok(end)

@@ -10,7 +10,7 @@ use fairhaul_units::{Time, hint};
 
 use crate::library::StackLibrary;
 
-/// The setting that says over how many streams data are spread.
+/// The setting that says over how many streams data are spread. A stack gets it, too, and refuses it if it has one stream.
 const STREAMS: &str = "streams";
 const MOST_STREAMS: i64 = 100;
 /// The largest packet of the ends that are made to check settings: that of Ethernet.
@@ -57,24 +57,26 @@ impl OwnKind for StackKind {
         let (mut file, mut streams, mut settings) = (None, 1, Vec::new());
         for (name, value) in values {
             match (&**name, value) {
-                (STACK, OwnValue::Text(stack)) => file = Some(self.file(stack)?),
+                (STACK, OwnValue::Text(stack)) => {
+                    file = Some(self.file(stack)?);
+                    continue;
+                }
                 (STREAMS, &OwnValue::Whole(count)) if (1..=MOST_STREAMS).contains(&count) => {
                     streams = count as u32;
                 }
                 (STREAMS, _) => {
                     return Err(format!("streams: wanted a whole number from 1 to {MOST_STREAMS}"));
                 }
-                _ => {
-                    let text = match value {
-                        OwnValue::Number(number) => number.to_string(),
-                        OwnValue::Whole(whole) => whole.to_string(),
-                        OwnValue::Switch(switch) => switch.to_string(),
-                        OwnValue::Text(text) => text.clone(),
-                    };
-                    let c_text = |text: &str| CString::new(text).map_err(|_| format!("{name}: a zero byte"));
-                    settings.push((c_text(name)?, c_text(&text)?));
-                }
+                _ => {}
             }
+            let text = match value {
+                OwnValue::Number(number) => number.to_string(),
+                OwnValue::Whole(whole) => whole.to_string(),
+                OwnValue::Switch(switch) => switch.to_string(),
+                OwnValue::Text(text) => text.clone(),
+            };
+            let c_text = |text: &str| CString::new(text).map_err(|_| format!("{name}: a zero byte"));
+            settings.push((c_text(name)?, c_text(&text)?));
         }
         let file = file.ok_or("the stack is missing")?;
         let library = StackLibrary::open(&file).map_err(|error| format!("{}: {error}", file.display()))?;

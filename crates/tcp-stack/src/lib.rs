@@ -37,6 +37,7 @@ impl Exported for TcpEnd {
     const NAME: &'static CStr = c"fairhaul-tcp";
     const RELEASE: &'static CStr = RELEASE;
     const HEADERS: u32 = 0;
+    const HAS_STREAMS: bool = false;
 
     fn new(setup: &mut Setup) -> Result<TcpEnd, String> {
         let hosts = Hosts::read(setup)?;

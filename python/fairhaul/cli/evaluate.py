@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # Without this, an evaluation by RFC 9743.
 TCPEVAL = "tcpeval"
 FEW_TRIALS = 4
+# The folder of what is not met of the criteria, within that of a stack.
+CRITERIA = "rfc9743"
 
 
 @click.command(cls=Command, example="fairhaul evaluate fhstcp cubic --quick --report")
@@ -124,12 +126,15 @@ def _refuse_for_tcpeval(
 def _leave_evidence(done: Evaluation, into: Path) -> None:
     """Leave a folder of what a stack does not meet; of a sweep, of its worst point."""
     from fairhaul.studies.expectations.evidence import write_evidence
+    from fairhaul.studies.expectations.reducing import MOST_TRIALS
 
     for of in done.parts:
         if of.plan.name not in done.stacks:
             continue
-        # A scenario of the criteria has long runs, so that few smaller ones are tried.
-        most = {"trials": FEW_TRIALS} if of.plan.by_criteria else {}
-        own = into / re.sub(r"[^\w.-]+", "-", of.plan.name).strip("-.")
-        for folder in write_evidence(of.worst(), of.plan.settings, of.plan.flow, own, **most):
+        own, most = into / re.sub(r"[^\w.-]+", "-", of.plan.name).strip("-."), MOST_TRIALS
+        if of.plan.by_criteria:
+            # Its scenarios have long runs, so that few smaller ones are tried, and some have the
+            # names of those for stacks.
+            own, most = own / CRITERIA, FEW_TRIALS
+        for folder in write_evidence(of.worst(), of.plan.settings, of.plan.flow, own, most):
             say(f"{folder} has a run in which something is not met")

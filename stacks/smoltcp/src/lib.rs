@@ -40,6 +40,7 @@ impl Exported for SmoltcpEnd {
     const NAME: &'static CStr = c"smoltcp";
     const RELEASE: &'static CStr = RELEASE;
     const HEADERS: u32 = 0;
+    const HAS_STREAMS: bool = false;
 
     fn new(setup: &mut Setup) -> Result<SmoltcpEnd, String> {
         let packet = setup.common.packet as usize;

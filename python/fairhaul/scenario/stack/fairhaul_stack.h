@@ -38,7 +38,8 @@ enum {
 	FAIRHAUL_LOG = 1,  /* qlog, whole or as a sequence of JSON texts */
 };
 
-/* A key of the scenario beside `kind` and `streams`; a number as text, true or false as "true" or "false". */
+/* A key of the scenario beside `kind`; a number as text, true or false as "true" or "false". `streams` is over how many streams
+ * the engine spreads the data: a stack whose connection has one refuses it, as every key that it does not know. */
 struct fairhaul_setting {
 	const char *name;
 	const char *value;

@@ -57,9 +57,9 @@ OF_STACKS = (
     "for ECT(1)"
 )
 # The scenarios in which they send ECT(1), for controllers that can be L4S senders. What the reader
-# says of these keys is why another one cannot.
+# says of these keys is why another one cannot, in its first sentence, and then advice on the keys.
 SENDERS = "l4s-sender"
-CANNOT = re.compile(r".*?: (?:ect1|accecn|ecn): (?P<why>.*)", re.DOTALL)
+CANNOT = re.compile(r".*?: (?:ect1|accecn|ecn): (?P<why>.*?)(?:\. .*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)

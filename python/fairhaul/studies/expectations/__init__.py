@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Any, Literal, TypedDict
 
 from fairhaul._core import Scenario, ScenarioError
@@ -55,6 +56,8 @@ class Run(TypedDict):
     numbers: list[float | None]
     stationary: list[bool | None]
     """Of the time of each; None without a measured bulk flow."""
+    closed: list[bool]
+    """Whether a transport stack closed a connection before the end of the time of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +132,16 @@ class Judged:
     """The number of each valid run; None where a run has no such number."""
     stationary: tuple[bool, ...] = ()
     """Whether each valid run with a measured bulk flow is stationary in the time of the number."""
+    closed: int = 0
+    """In how many valid runs a transport stack closed a connection in this time or before it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the verdict, the mean with its interval, and the value of each run."""
         nothing = {"mean": None, "low": None, "high": None, "interval": None}
         found = nothing if self.estimate is None else self.estimate.to_dict()
         steady = sum(self.stationary) / len(self.stationary) if self.stationary else None
-        values = list(self.values)
-        return {"verdict": self.verdict, **found, "values": values, "stationary": steady}
+        of_runs = {"values": list(self.values), "stationary": steady, "closed": self.closed}
+        return {"verdict": self.verdict, **found, **of_runs}
 
 
 def read_expectations(scenario: Scenario, place: str = "") -> list[Expectation]:
@@ -168,9 +173,12 @@ def expected(scenario: Scenario, record: Record) -> Run:
     """Compute the numbers of the expectations of a scenario in a run of it."""
     wanted = read_expectations(scenario)
     found = _figures(record, wanted)
+    events = columns_of(record.raw("event")).rows("t_s", "kind")
+    closed_s = min((t_s for t_s, kind in events if kind == "closed"), default=inf)
     return {
         "numbers": _numbers(record, wanted, found),
         "stationary": [found[of.from_s, of.until_s]["stationary"] for of in wanted],
+        "closed": [closed_s < of.until_s for of in wanted],
     }
 
 
@@ -214,6 +222,8 @@ def judge(
     values: Sequence[float | None],
     stationary: Sequence[bool | None] = (),
     level: float = LEVEL,
+    *,
+    closed: int = 0,
 ) -> Judged:
     """Judge an expectation by its numbers in the valid runs, with an interval at `level`."""
     given = [value for value in values if value is not None]
@@ -225,6 +235,7 @@ def judge(
         estimate=estimate(given, bounds, level) if given else None,
         values=tuple(values),
         stationary=tuple(of for of in stationary if of is not None),
+        closed=closed,
     )
 
 

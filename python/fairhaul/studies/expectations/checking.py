@@ -242,6 +242,7 @@ def _checked(case: Case, by_engine: Mapping[Engine, Runs | str], level: float) -
                     [run["numbers"][place] for run in of_engine],
                     [run["stationary"][place] for run in of_engine],
                     level,
+                    closed=sum(run["closed"][place] for run in of_engine),
                 )
                 for engine, of_engine in runs.items()
                 if expectation.has_number_on(engine)
@@ -292,6 +293,7 @@ def _compared(case: Case, parts: Sequence[Sequence[Run | Invalid]]) -> Runs | st
             {
                 "numbers": [number for number, _ in each],
                 "stationary": [stationary for _, stationary in each],
+                "closed": own["closed"],
             }
         )
     return valid or f"no run was valid: {'; '.join(dict.fromkeys(reasons))}"

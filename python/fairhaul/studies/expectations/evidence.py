@@ -15,6 +15,7 @@ from fairhaul.scenario.read import ScenarioError, toml, variant, with_seeds
 from fairhaul.studies.expectations import NOT_MET, Judged
 from fairhaul.studies.expectations.checking import SEEDS, Check, Checked, CheckedCase
 from fairhaul.studies.expectations.reducing import MOST_TRIALS, Reduced, reduce
+from fairhaul.studies.expectations.words import closed
 
 SCENARIO, COMMAND, CAPTURE, WORDS = "scenario.toml", "command.sh", "packets.pcapng", "not-met.txt"
 
@@ -130,6 +131,7 @@ def _words(value: object) -> str:
 
 
 def _sentence(checked: Checked) -> str:
-    of, values = checked.expectation, checked.by["sim"].values
-    numbers = ", ".join("none" if value is None else of.form(value) for value in values)
-    return f"{of.what} ({of.source}): {of.number} is {numbers}; expected {of.bound()}\n"
+    of, judged = checked.expectation, checked.by["sim"]
+    numbers = ", ".join("none" if value is None else of.form(value) for value in judged.values)
+    found = f"{of.number} is {numbers}{closed(judged)}"
+    return f"{of.what} ({of.source}): {found}; expected {of.bound()}\n"

@@ -127,7 +127,8 @@ def _row(checked: Checked, engines: Sequence[Engine]) -> list[str]:
 def measured(judged: Judged, form: Significant) -> str:
     """Write the number of an expectation over the runs of an engine, with its interval.
 
-    Where runs are not stationary, the text says how many are.
+    Where runs are not stationary, the text says how many are, and where a transport stack closed a
+    connection, in how many.
     """
     if judged.estimate is None:
         return "not known: no run has this number" if judged.values else "no valid run"
@@ -136,7 +137,13 @@ def measured(judged: Judged, form: Significant) -> str:
     steady = judged.stationary
     short = "" if all(steady) else f", {sum(steady)} of {len(steady)} runs stationary"
     of = f" of {judged.estimate.runs} runs" if again(judged.estimate) else ""
-    return text(judged.estimate, form) + of + lacking + short
+    return text(judged.estimate, form) + of + lacking + short + closed(judged)
+
+
+def closed(judged: Judged) -> str:
+    """Say in how many runs a transport stack closed a connection; nothing if in none."""
+    of = f"{judged.closed} of {len(judged.values)} runs"
+    return f"; a connection was closed in {of}" if judged.closed else ""
 
 
 def again(of: Estimate) -> bool:
