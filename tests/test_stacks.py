@@ -159,6 +159,19 @@ def test_a_stack_that_breaks_the_interface_ends_the_run_with_a_sentence(
         fairhaul.run(scenario, SHORT)
 
 
+def test_a_connection_that_is_closed_says_why(made: Path, tmp_path: Path) -> None:
+    closed = ".timer = end->timer, .closed = end->una > 1000000,"
+    scenario = changed(made, tmp_path, ".timer = end->timer,", closed)
+    done = fairhaul.run(scenario, SHORT, seeds=2)
+    (closure,) = done.records[0].meta["closures"]
+    assert closure["flow"] == "mine"
+    assert 0 < closure["t_s"] < 10
+    # The words of the template.
+    why = "this protocol closes no connection"
+    assert closure["reason"] == why
+    assert done.markdown().count(f"Warning: a connection of 'mine' was closed: {why}.") == 1
+
+
 def test_a_stack_that_crashes_loses_no_finished_result(made: Path, tmp_path: Path) -> None:
     """The second of two points ends its process; the first one is there, and is not run again."""
     old = "\tif (size < HEADER)"

@@ -23,7 +23,7 @@ pub use record::ledger::{Ledger, NO_WINDOW, RecordedWindow, UNKNOWN_WINDOW};
 pub use record::outlet::{Content, Outlet};
 pub use record::packet_trace::{PacketRecorder, PacketRow, PacketTrace, PacketWhat, from_lines, to_lines};
 pub use record::tables::{Column, Table, Values, packet_table, tables};
-pub use record::{DelayRow, EventRow, FlowRow, Grid, Limit, LinkRow, Record, TransferRow, grid};
+pub use record::{Closure, DelayRow, EventRow, FlowRow, Grid, Limit, LinkRow, Record, TransferRow, grid};
 pub use scenario::accecn::{AccEcnOption, EcnFeedback, Middlebox};
 pub use scenario::estimate::CostEstimate;
 pub use scenario::expectation::Expectation;

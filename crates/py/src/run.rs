@@ -159,6 +159,8 @@ pub struct Outcome {
     engine: &'static str,
     /// Distinct data packets delivered in the whole run.
     packets: u64,
+    /// Of each connection that a transport stack has closed: when, seconds, the index of its flow, and why.
+    closures: Vec<(f64, u32, String)>,
     /// The tables of the record, by name.
     tables: Py<PyDict>,
     /// One row per packet of the traced flow and place; none without one.
@@ -182,6 +184,7 @@ impl Outcome {
         Ok(Outcome {
             engine: record.engine,
             packets: record.packets,
+            closures: record.closures.iter().map(|of| (of.t_s, of.flow, of.reason.clone())).collect(),
             tables: by_name.unbind(),
             trace: trace.map(|table| Py::new(py, table)).transpose()?,
             trace_is_full,

@@ -53,9 +53,12 @@ class Case:
         first: Mapping[str, Any] = self.valid[0]
         if len(self.valid) == 1:
             return first
-        # The title and the warnings are the same in all runs.
-        same = {key: first[key] for key in ("title", "warnings") if key in first}
-        return {**summary(self.valid), **same}
+        # Warnings of one run count for all.
+        warnings = list(
+            dict.fromkeys(text for run in self.valid for text in run.get("warnings", ()))
+        )
+        more = {"warnings": warnings} if warnings else {}
+        return {**summary(self.valid), "title": first["title"], **more}
 
 
 def by_scenario(cases: Sequence[Case]) -> list[dict[int, Case]]:

@@ -20,7 +20,7 @@ from fairhaul.measures.loss_sync import episodes
 from fairhaul.measures.losses import REDUCTIONS, Loss, not_undone
 from fairhaul.measures.modes import changes_per_s
 from fairhaul.measures.queue_delay import UNKNOWN, percentiles
-from fairhaul.measures.warnings import warnings
+from fairhaul.measures.warnings import closures, warnings
 from fairhaul.record.columns import columns_of
 from fairhaul.record.series import Series, series
 
@@ -81,7 +81,7 @@ def measure(record: Record) -> RunFigures:
         "stationary": is_stationary(scenario, flows),
         "wanted_duration_s": wanted_s(scenario, flows),
         "completed": is_completed(scenario, flows),
-        **({"warnings": doubts} if (doubts := warnings(scenario)) else {}),
+        **({"warnings": doubts} if (doubts := warnings(scenario) + closures(meta)) else {}),
     }
     run: RunFigures = figures
     return run

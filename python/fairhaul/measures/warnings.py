@@ -1,7 +1,7 @@
-"""Warnings about a scenario.
+"""Warnings about a scenario and about a run of it.
 
-They name flows that cannot deliver a packet within it, too small queues, and dual queues without a
-flow of L4S.
+They name flows that cannot deliver a packet within it, too small queues, dual queues without a flow
+of L4S, and connections that a transport stack has closed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,15 @@ OF_L4S = {
 def warnings(scenario: Mapping[str, Any]) -> list[str]:
     """What is doubtful about a scenario itself."""
     return [*_late_flows(scenario), *_small_queues(scenario), *_dual_queues(scenario)]
+
+
+def closures(meta: Mapping[str, Any]) -> list[str]:
+    """Say of which flows a transport stack has closed a connection in a run, and why."""
+    texts = {}
+    for closure in meta.get("closures", ()):
+        why = f": {closure['reason']}" if closure["reason"] else ""
+        texts[closure["flow"]] = f"a connection of {closure['flow']!r} was closed{why}"
+    return list(texts.values())
 
 
 def _late_flows(scenario: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ def record_of(
 ) -> Record:
     """Build the record of a run; `more` is added to its `meta`."""
     outlet = outcome.outlet
-    meta = {
+    meta: dict[str, Any] = {
         "schema": SCHEMA,
         "engine": outcome.engine,
         "version": _core.__version__,
@@ -30,6 +30,12 @@ def record_of(
         # A dictionary of its own, because the scenario may outlive the record, and not keep one.
         "scenario": json.loads(scenario.describe()),
     }
+    if outcome.closures:
+        names = [flow["name"] for flow in meta["scenario"]["flows"]]
+        meta["closures"] = [
+            {"t_s": t_s, "flow": names[flow], "reason": reason}
+            for t_s, flow, reason in outcome.closures
+        ]
     if not scenario.own():
         meta["source"] = source_of(scenario)
     tables: dict[str, Any] = dict(outcome.tables)

@@ -14,7 +14,7 @@ mod link_counters;
 mod ports;
 mod sparse_series;
 
-use crate::{EventRow, Grid, Limit, Record, TransferRow};
+use crate::{Closure, EventRow, Grid, Limit, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_units::{Gauge, Histogram, Span, Time, real};
@@ -71,6 +71,7 @@ pub struct Ledger {
     /// What keeps each flow back, and how long.
     limits: Vec<LimitTimes>,
     events: Vec<EventRow>,
+    closures: Vec<Closure>,
     packets: u64,
 }
 
@@ -119,6 +120,7 @@ impl Ledger {
             flow_gauges: vec![Vec::new(); flows],
             limits: vec![LimitTimes::default(); flows],
             events: Vec::new(),
+            closures: Vec::new(),
             packets: 0,
         })
     }
@@ -230,6 +232,12 @@ impl Ledger {
         self.events.push(EventRow { t_s: now.as_secs(), kind, flow, value });
     }
 
+    /// A transport stack closes a connection of `flow` before its end, for that reason.
+    pub fn closed(&mut self, flow: u32, reason: String, now: Time) {
+        self.event("closed", flow, f64::NAN, now);
+        self.closures.push(Closure { t_s: now.as_secs(), flow, reason });
+    }
+
     /// From when on figures are taken.
     pub fn measured(&self) -> Time {
         self.grid.measured
@@ -309,6 +317,7 @@ impl Ledger {
             limits: self.limits.iter().map(|times| times.close(grid.end)).collect(),
             transfers,
             events: self.events,
+            closures: self.closures,
             packets: self.packets,
         })
     }

@@ -162,6 +162,17 @@ pub struct EventRow {
     pub value: f64,
 }
 
+/// Why a transport stack has closed a connection before its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Closure {
+    /// When, seconds.
+    pub t_s: f64,
+    /// Index of the flow.
+    pub flow: u32,
+    /// In the words of the stack; empty if it has none.
+    pub reason: String,
+}
+
 /// The answer of an engine to a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -194,6 +205,9 @@ pub struct Record {
     pub transfers: Vec<TransferRow>,
     /// By time, then flow.
     pub events: Vec<EventRow>,
+    /// Connections that transport stacks have closed, by time.
+    #[serde(default)]
+    pub closures: Vec<Closure>,
     /// Distinct data packets delivered in the whole run.
     pub packets: u64,
 }
@@ -312,6 +326,7 @@ mod tests {
             limits: vec![[0.0, 0.25, 1.0 / 3.0, 0.0, 0.1]],
             transfers: vec![TransferRow { flow: 0, start_s: 0.125, end_s: f64::NAN, bytes: u64::MAX }],
             events: vec![EventRow { t_s: 0.7, kind: "timeout", flow: 0, value: 0.2 }],
+            closures: vec![Closure { t_s: 0.8, flow: 0, reason: "too many gaps".into() }],
             packets: 7,
         };
         let back = Record::from_json(&record.to_json()).unwrap();

@@ -279,7 +279,8 @@ impl Connection {
         if is_finished {
             self.record_outcome(Outcome::Finished, now, network);
         } else if state.is_closed {
-            network.ledger.event("closed", self.flow, f64::NAN, now);
+            let reason = self.pair().sender.end.reason();
+            network.ledger.closed(self.flow, reason, now);
             self.pair().is_closed = true;
         }
     }

@@ -188,6 +188,7 @@ impl Ledger {
             limits: tables.limits.into_iter().map(|times| times.map(|ps| ps as f64 * 1e-12)).collect(),
             transfers,
             events: tables.events,
+            closures: Vec::new(),
             packets: tables.packets,
         }
     }
