@@ -159,6 +159,17 @@ def test_a_stack_that_breaks_the_interface_ends_the_run_with_a_sentence(
         fairhaul.run(scenario, SHORT)
 
 
+def test_the_estimate_counts_what_a_stack_holds_and_its_packets(made: Path) -> None:
+    """All packets of the link count as those of the first flow; each takes twelve times as long."""
+    stack, built_in = (
+        dict(read_one(made / "first.toml", more).estimate())
+        for more in ({}, {"flow.mine.controller": "cubic"})
+    )
+    assert stack["bytes"] - built_in["bytes"] == pytest.approx(2e7, rel=0.01)
+    more_s = 11 * stack["packets"] * 3e-7
+    assert stack["seconds"] - built_in["seconds"] == pytest.approx(more_s, rel=0.1)
+
+
 def test_a_connection_that_is_closed_says_why(made: Path, tmp_path: Path) -> None:
     closed = ".timer = end->timer, .closed = end->una > 1000000,"
     scenario = changed(made, tmp_path, ".timer = end->timer,", closed)

@@ -165,7 +165,7 @@ impl Connection {
     /// The memory that it takes, bytes.
     pub fn memory(&self) -> u64 {
         let card = self.card.as_ref().map_or(0, |card| card.memory());
-        let stack = self.stack.as_ref().map_or(0, |_| StackPair::MEMORY);
+        let stack = self.stack.as_ref().map_or(0, |stack| stack.memory(self.in_order));
         size_of::<Connection>() as u64 + self.sender.memory() + self.of_controller + card + stack
     }
 

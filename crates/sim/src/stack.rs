@@ -55,8 +55,8 @@ pub struct StackHost {
 }
 
 impl StackPair {
-    /// What both ends take, bytes, roughly: buffers of 64 kB, and those of the stack.
-    pub const MEMORY: u64 = 1 << 20;
+    /// What both ends take beside data, bytes, roughly: buffers of 64 kB, and those of the stack.
+    const MEMORY: u64 = 1 << 20;
 
     /// Both ends of a new connection.
     pub fn new(maker: &dyn StackMaker, setup: &StackSetup) -> StackPair {
@@ -77,6 +77,11 @@ impl StackPair {
             is_closed: false,
             records: setup.records,
         }
+    }
+
+    /// What both ends take, bytes, of whose data the application at the receiver has read `read` bytes.
+    pub fn memory(&self, read: u64) -> u64 {
+        StackPair::MEMORY + self.written.saturating_sub(read)
     }
 
     /// Whether the bytes of a datagram of the sender, which leaves, show that all of them have left before.

@@ -33,6 +33,10 @@ const OF_BURST: f64 = 0.1;
 /// usual card collects.
 const LARGEST_BURST: f64 = 65_536.0;
 const COLLECTED_S: f64 = 50e-6;
+/// What a packet of a transport stack of others takes, in packets: measured with quinn, noq and smoltcp, which take 5 to 21
+/// (docs/performance.md). Memory of both ends, bytes: what they accept of an application that has more, 15 to 32 MB.
+const STACK_PACKETS: f64 = 12.0;
+const PER_STACK: f64 = 2e7;
 /// The longest time between two retransmissions of a packet that does not arrive, seconds.
 const LONGEST_RTO_S: f64 = 60.0;
 
@@ -73,8 +77,13 @@ impl CostEstimate {
         let queues: usize = scenario.links.iter().map(|link| link.queue.entry.gauges.len()).sum();
         let controllers: usize = scenario.flows.iter().map(|flow| flow.gauges().len()).sum();
         let gauges = (queues + controllers) as f64 * bins as f64 * PER_GAUGE_VALUE;
-        let others =
-            of_users + flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW + gauges;
+        let of_stacks: f64 = scenario.flows.iter().map(|flow| held_by_stack(flow, scenario)).sum();
+        let others = of_stacks
+            + of_users
+            + flows as f64 * PER_FLOW
+            + transfers * PER_TRANSFER
+            + rows as f64 * PER_ROW
+            + gauges;
         let in_flight = in_flight(scenario);
         let bytes = others + (waiting + in_flight) * PER_PACKET;
         CostEstimate {
@@ -136,6 +145,9 @@ fn sent(scenario: &Scenario) -> Sent {
 
 /// What simulating a packet of a flow that sends `bytes_per_s` takes, in packets that are simulated one by one.
 fn work_of_packet(flow: &Flow, bytes_per_s: f64, scenario: &Scenario) -> f64 {
+    if flow.controller.stack().is_some() {
+        return STACK_PACKETS;
+    }
     if flow.offload <= 1 || scenario.why_single_packets(flow).is_some() {
         return 1.0;
     }
@@ -145,6 +157,11 @@ fn work_of_packet(flow: &Flow, bytes_per_s: f64, scenario: &Scenario) -> f64 {
         flow.offload as f64
     };
     OF_BURST + (1.0 - OF_BURST) / burst.max(1.0)
+}
+
+/// What the ends of a transport stack hold of the data of a flow that has one, bytes.
+fn held_by_stack(flow: &Flow, scenario: &Scenario) -> f64 {
+    if flow.controller.stack().is_none() { 0.0 } else { demand(flow, scenario).min(PER_STACK) }
 }
 
 /// The bytes that all links of a flow's path carry of `bytes` that it sends: a link that duplicates packets multiplies what
