@@ -218,7 +218,7 @@ def test_programs_end_with_the_run(folder: Path) -> None:
 @needs_kernel
 @pytest.mark.skipif(not QUINN.exists(), reason="`make stacks` builds the programs of quinn")
 def test_the_job_of_the_page_checks_quinn_as_an_ordinary_user(folder: Path) -> None:
-    page = (ROOT / "docs/stacks.md").read_text().partition("## Programs as a flow")[2]
+    page = (ROOT / "docs/programs.md").read_text()
     file = folder / "programs.toml"
     file.write_text(page.partition("```toml\n")[2].partition("```")[0])
     (command,) = re.findall(r"- run: fairhaul (check programs\.toml .+)", page)

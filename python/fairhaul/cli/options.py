@@ -99,7 +99,7 @@ def _programs(context: click.Context, _option: click.Parameter, given: bool) -> 
 programs_option = click.option(
     "--allow-programs",
     is_flag=True,
-    help="Start the programs that scenarios name (docs/stacks.md), as this user and without "
+    help="Start the programs that scenarios name (docs/programs.md), as this user and without "
     "rights; without it such scenarios are refused.",
     callback=_programs,
     expose_value=False,

@@ -58,7 +58,7 @@ LARGEST_SEED = 2**64 - 1
 # Why a scenario is refused whose flows have the key `program`.
 STARTS_PROGRAMS = (
     "the scenario starts programs on this machine; if you trust them, add --allow-programs to "
-    "fairhaul run, check or sweep (docs/stacks.md)"
+    "fairhaul run, check or sweep (docs/programs.md)"
 )
 
 _profile: ContextVar[str | None] = ContextVar("profile", default=None)

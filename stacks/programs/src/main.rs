@@ -1,6 +1,6 @@
 //! A transfer over quinn with its own runtime, which reads the clock of the system, by two programs:
 //! `quinn-transfer send BYTES` and `quinn-transfer receive`. Fairhaul gives them their addresses, and where their qlog and
-//! their keys go, by variables of the environment (docs/stacks.md).
+//! their keys go, by variables of the environment (docs/programs.md).
 
 use std::env;
 use std::error::Error;

@@ -181,7 +181,7 @@ table! {
          the path of a library from the folder of the scenario, alone or as `kind` with settings.";
     program: ProgramKeys = in_words("a sender and a receiver of Fairhaul"),
         "Two programs that take the place of sender, receiver, controller and traffic, in the engines `linux` and `lab`, with \
-         `--allow-programs` ([stacks.md](stacks.md#programs-as-a-flow)).";
+         `--allow-programs` ([programs.md](programs.md)).";
     profile: Profile = in_words("that of the scenario"), "Values of the keys that the flow does not set.";
     recovery: Recovery = default("\"sack\""), "Loss recovery of the sender.";
     traffic: Traffic = default("\"bulk\""), "Traffic model; a size alone is a single transfer of that size.";
