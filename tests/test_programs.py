@@ -251,6 +251,7 @@ def aioquic(folder: Path) -> tuple[str, tuple[str, ...]]:
     for name in ("tests/programs/aioquic_transfer.py", *CERTIFICATE):
         shutil.copy(ROOT / name, folder)
     binds = {"base": sys.base_prefix, "site": sysconfig.get_path("purelib")}
+    before: tuple[str, ...] = ()
     if os.geteuid() == 0:
         for name in binds:
             (folder / name).mkdir()
@@ -259,7 +260,6 @@ def aioquic(folder: Path) -> tuple[str, tuple[str, ...]]:
     else:
         for name, at in binds.items():
             (folder / name).symlink_to(at)
-        before = ()
     variables = f"LD_LIBRARY_PATH={folder}/base/lib PYTHONPATH={folder}/site"
     return f"env {variables} {folder}/base/bin/python3 {folder}/aioquic_transfer.py", before
 

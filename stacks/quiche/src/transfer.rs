@@ -1,6 +1,6 @@
-//! A transfer over quiche, with a socket and the clock of the system, by two programs: `quiche-transfer send BYTES [CONTROLLER]`
-//! and `quiche-transfer receive`. Fairhaul gives them their addresses, and where their qlog and their keys go, by variables of
-//! the environment (docs/stacks.md).
+//! A transfer over quiche, with a socket and the clock of the system, by two programs: `quiche-transfer send BYTES`, with a
+//! controller of quiche behind it if it is not CUBIC, and `quiche-transfer receive`. Fairhaul gives them their addresses, and
+//! where their qlog and their keys go, by variables of the environment (docs/stacks.md).
 
 mod tls;
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Failure> {
         ["send", bytes] => send(bytes.parse()?, "cubic"),
         ["send", bytes, controller] => send(bytes.parse()?, controller),
         ["receive"] => receive(),
-        _ => Err("wanted: send BYTES [CONTROLLER], or receive".into()),
+        _ => Err("wanted: send BYTES, send BYTES CONTROLLER, or receive".into()),
     }
 }
 
