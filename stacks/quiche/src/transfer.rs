@@ -7,7 +7,7 @@ mod tls;
 use std::env;
 use std::error::Error;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -112,7 +112,7 @@ impl End<'_> {
     fn new(socket: &UdpSocket, mut connection: Connection) -> Result<End<'_>, Failure> {
         if let Ok(folder) = env::var("QLOGDIR") {
             let file = File::create(Path::new(&folder).join("quiche.sqlog"))?;
-            connection.set_qlog(Box::new(file), "quiche".to_owned(), String::new());
+            connection.set_qlog(Box::new(BufWriter::new(file)), "quiche".to_owned(), String::new());
         }
         if let Ok(path) = env::var("SSLKEYLOGFILE") {
             connection.set_keylog(Box::new(File::options().create(true).append(true).open(path)?));
