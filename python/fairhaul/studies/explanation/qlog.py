@@ -164,7 +164,8 @@ class _Packets:
     sent_bytes: int = 0
     flight: int = 0
     acks: list[tuple[float, int, int, int]] = field(default_factory=list)
-    parts: set[tuple[int, int]] = field(default_factory=set)
+    ends: dict[int, int] = field(default_factory=dict)
+    """How far each stream has been sent: what begins before it is sent again."""
 
     def take(self, time_s: float, name: str, data: Mapping[str, Any]) -> None:
         header = data.get("header") or {}
@@ -189,9 +190,10 @@ class _Packets:
             streams = [of for of in data.get("frames") or () if of.get("frame_type") == "stream"]
             if not streams:
                 return
-            parts = {(of.get("stream_id", 0), of.get("offset", 0)) for of in streams}
-            again = not parts.isdisjoint(self.parts)
-            self.parts |= parts
+            for of in streams:
+                stream, offset = of.get("stream_id", 0), of.get("offset", 0)
+                again |= offset < self.ends.get(stream, 0)
+                self.ends[stream] = max(self.ends.get(stream, 0), offset + max(1, _length(of)))
             payload = sum(map(_length, streams)) or size
         elif size < LEAST_DATA:
             return
