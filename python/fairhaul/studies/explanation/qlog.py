@@ -165,7 +165,7 @@ class _Packets:
     flight: int = 0
     acks: list[tuple[float, int, int, int]] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
-    """How far each stream has been sent: what begins before it is sent again."""
+    """How far each stream has been sent: what begins before it is a retransmission."""
 
     def take(self, time_s: float, name: str, data: Mapping[str, Any]) -> None:
         header = data.get("header") or {}
