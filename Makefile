@@ -117,12 +117,14 @@ stacks-repeat: $(READY) stacks ## run 200 scenarios of each transport stack and 
 
 OTHER_STACKS := quiche s2n-quic
 
+# BoringSSL needs cmake and libclang (Debian: cmake, libclang-dev), AWS-LC cmake alone.
 stacks-others: $(READY) stacks ## build quiche and s2n-quic, with BoringSSL and AWS-LC, behind the interface of stacks, and judge them
 	mkdir -p stacks/releases/built
 	set -e; for each in $(OTHER_STACKS); do \
 	    (cd stacks/$$each && RUSTFLAGS="$$(../../scripts/rustflags) --cfg getrandom_backend=\"custom\"" cargo build --release --locked --quiet); \
 	    cp stacks/$$each/target/release/libfairhaul_$${each//-/_}.so stacks/releases/built/lib$$each.so; \
 	done
+	cp stacks/quiche/target/release/quiche-transfer stacks/releases/built
 	$(VENV)/bin/python -m tools.stacks.others
 
 stack-faults: $(READY) stacks ## build old releases of the transport stacks, and tell those with a known fault from others

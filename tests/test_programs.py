@@ -7,6 +7,8 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -45,6 +47,10 @@ what     = "the programs deliver"
 number   = "flows.mine.goodput_bps"
 at_least = 1e6
 """
+DURATION_S = 3
+CERTIFICATE = ("stacks/quiche/certificate/certificate.pem", "stacks/quiche/certificate/key.pem")
+# What the programs of QUIC send, bytes.
+TRANSFER = 300_000
 PAIR = {"sender": "./pair send 2.5", "receiver": "./pair receive"}
 # As root by sudo from the account of an ordinary user.
 SUDO = {"SUDO_UID": str(USER), "SUDO_GID": str(USER)}
@@ -237,20 +243,46 @@ def test_the_job_of_the_page_checks_quinn_as_an_ordinary_user(folder: Path) -> N
     assert 'tests="1" failures="0"' in verdicts
 
 
+def aioquic(folder: Path) -> tuple[str, tuple[str, ...]]:
+    """Give the command line of a pair in Python, and what is before a command that starts it.
+
+    Where the tests run as root, Python may be readable for root alone: it is mounted in the folder.
+    """
+    for name in ("tests/programs/aioquic_transfer.py", *CERTIFICATE):
+        shutil.copy(ROOT / name, folder)
+    binds = {"base": sys.base_prefix, "site": sysconfig.get_path("purelib")}
+    before: tuple[str, ...] = ()
+    if os.geteuid() == 0:
+        for name in binds:
+            (folder / name).mkdir()
+        mounts = [f"mount --bind {at} {folder / name}" for name, at in binds.items()]
+        before = ("unshare", "--mount", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh")
+    else:
+        for name, at in binds.items():
+            (folder / name).symlink_to(at)
+    variables = f"LD_LIBRARY_PATH={folder}/base/lib PYTHONPATH={folder}/site"
+    return f"env {variables} {folder}/base/bin/python3 {folder}/aioquic_transfer.py", before
+
+
 @needs_linux
 def test_in_simulated_time_programs_repeat_to_the_byte(folder: Path) -> None:
+    """Those of QUIC read the clock: quinn has a runtime in Rust, aioquic that of Python."""
     file = written(folder)
+    python, before = aioquic(folder)
+    programs = {"aioquic": python}
     if QUINN.exists():
         shutil.copy(QUINN, folder / "quinn-transfer")
-        text = file.read_text().partition("[[expect]]")[0]
-        flow = '[[flow]]\nname = "quinn"\nrtt = "40 ms"\nprogram = { sender = "./quinn-transfer '
-        flow += 'send 600000", receiver = "./quinn-transfer receive" }\n'
-        file.write_text(text + flow)
+        programs["quinn"] = "./quinn-transfer"
+    text = file.read_text().partition("[[expect]]")[0]
+    for name, program in programs.items():
+        ends = f'sender = "{program} send {TRANSFER}", receiver = "{program} receive"'
+        text += f'[[flow]]\nname = "{name}"\nrtt = "40 ms"\nprogram = {{ {ends} }}\n'
+    file.write_text(text)
     found = []
     for name in ("one", "two"):
         out = folder / name
         options = ("--engine", "linux", "--allow-programs", "--out", out)
-        done = call("run", file, *options, more=SUDO)
+        done = call("run", file, *options, before=before, more=SUDO)
         assert done.returncode == 0, done.stderr
         found.append(
             {
@@ -261,7 +293,11 @@ def test_in_simulated_time_programs_repeat_to_the_byte(folder: Path) -> None:
         )
     one, two = found
     captures = [path for path in one if path.suffix == ".pcap"]
-    assert len(captures) == 2 * len(read_record(folder / "one").meta["scenario"]["flows"])
+    flows = measure(read_record(folder / "one"))["flows"]
+    assert len(captures) == 2 * len(flows) == 2 * (1 + len(programs))
+    # A program of QUIC has ended with success, so that all its data have arrived; headers too.
+    for flow in flows[1:]:
+        assert TRANSFER < flow["goodput_bps"] * DURATION_S / 8 < 1.2 * TRANSFER
     # The keys of TLS come from the system of the program, whose random numbers follow the seed.
     assert one == two
 

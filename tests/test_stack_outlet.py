@@ -391,6 +391,42 @@ def test_a_log_without_frames_is_read_by_its_bytes_in_flight(tmp_path: Path) -> 
     assert explain(file).connections[0].data_bytes == 2400
 
 
+def sent(time_ms: float, number: int, offset: int) -> dict[str, object]:
+    """Give the event of a packet with 1000 bytes of a stream, as quiche logs it."""
+    frame = {"frame_type": "stream", "stream_id": 2, "offset": offset, "raw": {"length": 1000}}
+    header = {"packet_type": "1RTT", "packet_number": number}
+    data = {"header": header, "raw": {"length": 1040}, "frames": [frame]}
+    return {"time": time_ms, "name": "quic:packet_sent", "data": data}
+
+
+def acknowledged(time_ms: float, *ranges: list[int]) -> dict[str, object]:
+    """Give the event of an acknowledgement; the ends of its ranges are in them."""
+    frames = [{"frame_type": "ack", "acked_ranges": ranges}]
+    data = {"header": {"packet_type": "1RTT", "packet_number": 0}, "frames": frames}
+    return {"time": time_ms, "name": "quic:packet_received", "data": data}
+
+
+def test_a_log_that_names_no_lost_packets_shows_them_by_the_packet_threshold(
+    tmp_path: Path,
+) -> None:
+    """Of ten packets the third is lost and sent again; the fifth is late, overtaken by four."""
+    file = tmp_path / "quiche.sqlog"
+    schema = {"file_schema": "urn:ietf:params:qlog:file:sequential", "title": "quiche"}
+    first = [sent(number, number, 1000 * number) for number in range(10)]
+    acks = [
+        acknowledged(41, [0, 1]),
+        acknowledged(45, [0, 1], [3]),
+        acknowledged(48, [0, 1], [3], [5, 8]),
+        acknowledged(49, [0, 1], [3, 9]),
+    ]
+    file.write_text(sequence(schema, *first, *acks, sent(50, 10, 2000), acknowledged(90, [3, 10])))
+    (connection,) = explain(file).connections
+    assert connection.measured is not None
+    assert (connection.measured.sent, connection.measured.lost) == (11, 1)
+    assert connection.retransmitted == pytest.approx(1 / 11)
+    assert connection.data_bytes == 10_000
+
+
 def test_a_log_that_cannot_be_read_is_refused_or_noted(tmp_path: Path) -> None:
     file = tmp_path / "small.sqlog"
     file.write_text(sequence(LOG[0]))

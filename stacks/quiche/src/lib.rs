@@ -1,14 +1,13 @@
 //! quiche as a transport stack of Fairhaul. quiche reads a clock: here it reads that of the simulator (`system`).
 
 mod system;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::fs;
 use std::io::{self, Write};
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,9 +24,6 @@ const LEAST_DATAGRAM: u32 = 1200;
 const STREAM_WINDOW: u64 = 1 << 24;
 const WINDOW: u64 = 1 << 26;
 const PS_PER_NS: u64 = 1000;
-/// RSA, whose signatures have one length. BoringSSL's clients accept no Ed25519 unless it is named.
-const CERTIFICATE: &[u8] = include_bytes!("../certificate/certificate.pem");
-const KEY: &[u8] = include_bytes!("../certificate/key.pem");
 
 /// An end of a connection.
 struct QuicheEnd {
@@ -98,7 +94,7 @@ impl Exported for QuicheEnd {
             failure: None,
         };
         if setup.role == Role::Sender {
-            end.open(Role::Sender).map_err(|error| error.to_string())?;
+            end.open(Role::Sender, setup.common.now).map_err(|error| error.to_string())?;
         }
         Ok(end)
     }
@@ -112,14 +108,7 @@ fn address(host: u8) -> SocketAddr {
 
 /// The configuration of both ends: an error of quiche, or one of the settings.
 fn config(settings: &mut Settings, datagram: usize) -> quiche::Result<Result<Config, String>> {
-    let mut config = Config::new(quiche::PROTOCOL_VERSION)?;
-    let unreadable = |_| quiche::Error::TlsFail;
-    let (certificate, key) = (File::of(CERTIFICATE).map_err(unreadable)?, File::of(KEY).map_err(unreadable)?);
-    config.load_cert_chain_from_pem_file(&certificate.path())?;
-    config.load_priv_key_from_pem_file(&key.path())?;
-    config.set_application_protos(&[b"fairhaul"])?;
-    config.verify_peer(false);
-    config.log_keys();
+    let mut config = tls::config()?;
     config.set_max_idle_timeout(30_000);
     config.set_max_recv_udp_payload_size(datagram);
     config.set_max_send_udp_payload_size(datagram);
@@ -155,30 +144,8 @@ fn settle(settings: &mut Settings, config: &mut Config) -> Result<(), String> {
     Ok(())
 }
 
-/// A file in memory: quiche reads its certificate from a file.
-struct File(fs::File);
-
-impl File {
-    fn of(bytes: &[u8]) -> io::Result<File> {
-        // SAFETY: the name ends with a zero, and the descriptor is new.
-        let file = unsafe {
-            let descriptor = libc::memfd_create(c"fairhaul".as_ptr(), libc::MFD_CLOEXEC);
-            if descriptor < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            fs::File::from_raw_fd(descriptor)
-        };
-        (&file).write_all(bytes)?;
-        Ok(File(file))
-    }
-
-    fn path(&self) -> String {
-        format!("/proc/self/fd/{}", self.0.as_raw_fd())
-    }
-}
-
 impl QuicheEnd {
-    fn open(&mut self, role: Role) -> quiche::Result<()> {
+    fn open(&mut self, role: Role, now: Time) -> quiche::Result<()> {
         let [own, first] = [self.id, mix(!self.id)].map(|id| id.to_be_bytes());
         let (own, first) = (ConnectionId::from_ref(&own), ConnectionId::from_ref(&first));
         let (from, to, config) = (self.own, self.peer, &mut self.config);
@@ -187,10 +154,13 @@ impl QuicheEnd {
             Role::Receiver => quiche::accept(&own, None, from, to, config)?,
         };
         if self.records {
+            // The times of the log are those since the start of the run.
+            system::set_time(Time::ZERO);
             connection.set_qlog(Box::new(self.log.clone()), "quiche".to_owned(), String::new());
             if role == Role::Sender {
                 connection.set_keylog(Box::new(self.keys.clone()));
             }
+            system::set_time(now);
         }
         self.connection = Some(connection);
         Ok(())
@@ -212,7 +182,7 @@ impl StackEnd for QuicheEnd {
     fn receive(&mut self, now: Time, bytes: &[u8], _: Ecn) {
         system::set_time(now);
         if self.connection.is_none()
-            && let Err(error) = self.open(Role::Receiver)
+            && let Err(error) = self.open(Role::Receiver, now)
         {
             self.failure = Some(format!("the connection was not accepted: {error}"));
             return;

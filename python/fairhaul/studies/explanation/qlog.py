@@ -3,8 +3,9 @@
 The log is a JSON text, or a sequence of JSON texts [RFC 7464]. Of the packets of a connection in
 their 1-RTT space it has when each was sent and how long it was, which were lost, and which were
 acknowledged: by ACK frames, or, where the log has no frames, by the bytes in flight, of which the
-oldest are taken to be acknowledged first. Round-trip times are those of packets: quinn logs its own
-in seconds, where qlog has milliseconds. A receive window is not in it.
+oldest are taken to be acknowledged first. A log that names no lost packets, such as that of quiche,
+shows them by the packet threshold [RFC 9002, 6.1.1]. Round-trip times are those of packets: quinn
+logs its own in seconds, where qlog has milliseconds. A receive window is not in it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +30,8 @@ KEYS = ('"qlog_version"', '"qlog_format"', '"file_schema"')
 FIRST = 4096
 # A smaller packet carries acknowledgements alone, where the log does not list its frames.
 LEAST_DATA = 100
+# A packet is lost when one that was sent this many packets later is acknowledged [RFC 9002, 6.1.1].
+PACKET_THRESHOLD = 3
 # IPv4, UDP, and a frame of Ethernet with its check sequence.
 ON_WIRE = 20 + 8 + 18
 
@@ -48,7 +52,11 @@ def trace_of(text: str, file: Path) -> Trace | None:
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise ScenarioError(f"{file}: the qlog cannot be read: {error}") from None
     has_frames = any("frames" in data for _, _, data in events)
-    packets = _Packets(has_frames=has_frames, ends_after=_ends_after(events))
+    packets = _Packets(
+        has_frames=has_frames,
+        ends_after=_ends_after(events),
+        names_lost=any(name == "packet_lost" for _, name, _ in events),
+    )
     for time_s, name, data in events:
         packets.take(time_s, name, data)
     if not packets.rows:
@@ -148,12 +156,16 @@ class _Packets:
     has_frames: bool
     ends_after: bool
     """Whether a range of acknowledged packets names the packet after its last one."""
+    names_lost: bool
     rows: list[_Packet] = field(default_factory=list)
     outstanding: dict[int, _Packet] = field(default_factory=dict)
+    overtaken: dict[int, _Packet] = field(default_factory=dict)
+    """Packets beyond the packet threshold; one that is acknowledged after all was not lost."""
     sent_bytes: int = 0
     flight: int = 0
     acks: list[tuple[float, int, int, int]] = field(default_factory=list)
-    parts: set[tuple[int, int]] = field(default_factory=set)
+    ends: dict[int, int] = field(default_factory=dict)
+    """How far each stream has been sent: what begins before it is a retransmission."""
 
     def take(self, time_s: float, name: str, data: Mapping[str, Any]) -> None:
         header = data.get("header") or {}
@@ -178,9 +190,10 @@ class _Packets:
             streams = [of for of in data.get("frames") or () if of.get("frame_type") == "stream"]
             if not streams:
                 return
-            parts = {(of.get("stream_id", 0), of.get("offset", 0)) for of in streams}
-            again = not parts.isdisjoint(self.parts)
-            self.parts |= parts
+            for of in streams:
+                stream, offset = of.get("stream_id", 0), of.get("offset", 0)
+                again |= offset < self.ends.get(stream, 0)
+                self.ends[stream] = max(self.ends.get(stream, 0), offset + max(1, _length(of)))
             payload = sum(map(_length, streams)) or size
         elif size < LEAST_DATA:
             return
@@ -211,7 +224,20 @@ class _Packets:
             for number in numbers:
                 if (packet := self._gone(number)) is not None:
                     packet.acked_s = time_s
+            for number in [of for of in self.overtaken if first <= of <= last]:
+                packet = self.overtaken.pop(number)
+                packet.acked_s, packet.lost = time_s, False
+        if not self.names_lost:
+            self._overtake(max(given[-1] for given in ranges) - self.ends_after)
         self._acknowledged(time_s)
+
+    def _overtake(self, largest: int) -> None:
+        """Find packets that are lost by the packet threshold."""
+        beyond = takewhile(lambda of: of <= largest - PACKET_THRESHOLD, self.outstanding)
+        for number in list(beyond):
+            packet = self.overtaken[number] = self.outstanding[number]
+            packet.lost = True
+            self._gone(number)
 
     def _measured(self, time_s: float, data: Mapping[str, Any]) -> None:
         flight = data.get("bytes_in_flight")
