@@ -1,6 +1,6 @@
 //! A transfer over quiche, with a socket and the clock of the system, by two programs: `quiche-transfer send BYTES`, with a
 //! controller of quiche behind it if it is not CUBIC, and `quiche-transfer receive`. Fairhaul gives them their addresses, and
-//! where their qlog and their keys go, by variables of the environment (docs/stacks.md).
+//! where their qlog and their keys go, by variables of the environment (docs/programs.md).
 
 mod tls;
 
