@@ -393,7 +393,8 @@ def test_a_log_without_frames_is_read_by_its_bytes_in_flight(tmp_path: Path) -> 
 
 def sent(time_ms: float, number: int, offset: int) -> dict[str, object]:
     """Give the event of a packet with 1000 bytes of a stream, as quiche logs it."""
-    frame = {"frame_type": "stream", "stream_id": 2, "offset": offset, "raw": {"length": 1000}}
+    raw = {"payload_length": 1000}
+    frame = {"frame_type": "stream", "stream_id": 2, "offset": offset, "raw": raw}
     header = {"packet_type": "1RTT", "packet_number": number}
     data = {"header": header, "raw": {"length": 1040}, "frames": [frame]}
     return {"time": time_ms, "name": "quic:packet_sent", "data": data}

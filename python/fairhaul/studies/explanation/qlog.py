@@ -135,7 +135,8 @@ def _ranges(frame: Mapping[str, Any]) -> Sequence[Sequence[int]]:
 
 def _length(frame: Mapping[str, Any]) -> int:
     """Give the bytes of a frame of a stream, where qlog 0.3 and its drafts have them."""
-    return int(frame.get("length") or (frame.get("raw") or {}).get("length") or 0)
+    raw = frame.get("raw") or {}
+    return int(frame.get("length") or raw.get("payload_length") or raw.get("length") or 0)
 
 
 @dataclass(kw_only=True)
