@@ -542,11 +542,7 @@ mod tests {
         assert!(refusal.ends_with("a link with a queue of the kernel cannot have a policer"), "{refusal}");
         scenario.links[0].impair.mtu = vec![(Time::ZERO, 1500)];
         let refusal = planned(&scenario, true).expect_err("nothing may precede the queue").to_string();
-        assert!(
-            refusal
-                .ends_with("cannot have a policer and a link with a queue of the kernel cannot have an MTU"),
-            "{refusal}"
-        );
+        assert!(refusal.ends_with("a link with a queue of the kernel cannot have an MTU"), "{refusal}");
     }
 
     #[test]
