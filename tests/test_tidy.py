@@ -58,6 +58,7 @@ CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
         (PY, "a\n" * 401, [1]),
         (PY, "a\n" * 400, []),
     ],
+    size.results: [(A, "x" * 300_000, []), (A, "x" * 300_001, [1])],
     size.functions: [
         ("tools/a.py", "\ndef a():\n" + "    b()\n" * 60, [2]),
         (PY, "class A:\n  async def a(\n    b):\n" + "    b()\n" * 59, [2]),

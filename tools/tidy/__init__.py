@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     size.openings,
     size.lengths,
     size.functions,
+    size.results,
     sources.keys,
     choices.choices,
     requirements.requirements,

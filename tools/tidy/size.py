@@ -10,6 +10,7 @@ from tools.tidy.layers import is_test, test_items
 from tools.tidy.tree import Tree
 
 MOST_FILE = 400
+MOST_TEXT = 300_000
 MOST_FUNCTION = 60
 
 
@@ -29,6 +30,14 @@ def lengths(tree: Tree) -> Iterator[str]:
         lines = len(text.splitlines()) - sum(text.count("\n", *item) + 1 for item in tests)
         if lines > MOST_FILE:
             yield f"{path}:1: {lines} lines without tests, {MOST_FILE} at most: split it by noun"
+
+
+def results(tree: Tree) -> Iterator[str]:
+    """No file is as long as the results of runs are, which do not belong here."""
+    for path, text in tree.items():
+        if len(text) > MOST_TEXT:
+            place = f"{path}:1: {len(text)} characters"
+            yield f"{place}, {MOST_TEXT} at most: results of runs are not kept here"
 
 
 def functions(tree: Tree) -> Iterator[str]:

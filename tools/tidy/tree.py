@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-BUILT = {"target", "out", "dist", "build", "node_modules", "__pycache__"}
+BUILT = {"target", "out", "not-met", "dist", "build", "node_modules", "__pycache__"}
 """Folders of what was built, not written."""
 
 DOTTED = {".ci", ".github"}
