@@ -75,7 +75,7 @@ impl<T: Packet> LinkPort<T> {
     /// Offers a packet at `now`, which must not run backwards. Gauges that were due have been read.
     #[inline(always)]
     pub fn offer(&mut self, packet: LinkPacket, now: Time, ledger: &mut impl LinkLedger) -> Admission {
-        if self.does_more && !self.admits(&packet, now) {
+        if self.does_more && !self.admits(packet.size, packet.kind, now) {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         }
@@ -248,9 +248,9 @@ impl<T: Packet> LinkPort<T> {
     }
 
     /// Whether a packet gets to the queue: it is not too large, and a policer lets it in.
-    fn admits(&mut self, packet: &LinkPacket, now: Time) -> bool {
-        let policed = self.may_lose(packet.kind);
-        self.impaired.as_mut().is_none_or(|impaired| impaired.admits(packet.size, policed, now))
+    fn admits(&mut self, size: u32, kind: PacketKind, now: Time) -> bool {
+        let policed = self.may_lose(kind);
+        self.impaired.as_mut().is_none_or(|impaired| impaired.admits(size, policed, now))
     }
 
     /// Records what the queue has done at `now`: it has dropped packets, and the next one begins to leave.

@@ -120,11 +120,19 @@ def _events(record: Record) -> Rows:
     for t_s, kind, flow, value in events:
         if scenario["warmup_s"] <= t_s < scenario["duration_s"]:
             by_name[flow][kind].append(value)
-    again = series(record.raw("flow_series"), len(rows), scenario).total("retransmitted")
-    for row, flow, repeated in zip(rows, scenario["flows"], again, strict=True):
-        # Only a stack whose packets show what it repeats shows what it repeats needlessly.
-        row["spurious"] = row["spurious"] if repeated and "stack" in flow else None
-    return rows
+    shown = _shows_repeats(record)
+    # What shows no retransmissions shows no needless ones either.
+    return [row if row["name"] in shown else row | {"spurious": None} for row in rows]
+
+
+def _shows_repeats(record: Record) -> set[str]:
+    """Name the flows of transport stacks that have retransmissions."""
+    flows = record.meta["scenario"]["flows"]
+    if not any("stack" in flow for flow in flows):
+        return set()
+    again = series(record.raw("flow_series"), len(flows), record.meta["scenario"])
+    repeated = zip(flows, again.total("retransmitted"), strict=True)
+    return {flow["name"] for flow, packets in repeated if packets and "stack" in flow}
 
 
 def _modes(record: Record) -> Rows:

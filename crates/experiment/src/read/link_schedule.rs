@@ -104,12 +104,12 @@ pub(super) fn losses(
 
 /// From when on which packets are too large for a link in a run up to `end`.
 pub(super) fn mtus(link: &LinkKeys, end: Span, notes: &mut Notes) -> Vec<(Time, u32)> {
-    let later = changes(link).filter_map(|(at, change)| Some((at, change.mtu.value?)));
-    let mut mtus: Vec<(Span, Bytes)> = later.collect();
-    let period = link.schedule_repeat.value.filter(|_| !mtus.is_empty());
-    // A lap that repeats begins without a limit, if the link has none.
-    let first = link.mtu.value.or_else(|| period.map(|_| Bytes(u32::MAX.into())));
-    mtus.splice(0..0, first.map(|first| (Span::ZERO, first)));
+    let mut mtus: Vec<(Span, Bytes)> = link.mtus().map(|(at, mtu)| (at, mtu.value)).collect();
+    let period = link.schedule_repeat.value.filter(|_| mtus.iter().any(|(at, _)| !at.is_zero()));
+    if period.is_some() && link.mtu.value.is_none() {
+        // A lap that repeats begins without a limit, if the link has none.
+        mtus.insert(0, (Span::ZERO, Bytes(u32::MAX.into())));
+    }
     let all = in_run(&mtus, (period, link.schedule_repeat.key), end, notes).unwrap_or_default();
     all.into_iter().map(|(at, most)| (at, most.0 as u32)).collect()
 }
@@ -133,9 +133,11 @@ fn in_run<T: Clone>(
 }
 
 impl LinkKeys {
-    /// Its largest packets, now and later.
-    pub(super) fn mtus(&self) -> impl Iterator<Item = Keyed<Bytes>> {
-        self.mtu.present().into_iter().chain(changes(self).filter_map(|(_, change)| change.mtu.present()))
+    /// Its largest packets, from when on each.
+    pub(super) fn mtus(&self) -> impl Iterator<Item = (Span, Keyed<Bytes>)> {
+        let first = self.mtu.present().map(|mtu| (Span::ZERO, mtu));
+        let later = changes(self).filter_map(|(at, change)| Some((at, change.mtu.present()?)));
+        first.into_iter().chain(later)
     }
 }
 

@@ -184,7 +184,7 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
 /// The packets of a sender that discovers nothing pass all links of its path.
 fn packets_pass(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
     for spec in flow_specs.iter().filter(|spec| spec.has_one_size()) {
-        for mtu in spec.route.directions(net).flat_map(|(link, _)| link.keys.mtus()) {
+        for (_, mtu) in spec.route.directions(net).flat_map(|(link, _)| link.keys.mtus()) {
             if mtu.value < spec.packet {
                 let text = format!(
                     "the packets of \"{}\" have {} and do not pass; its sender does not discover the MTU of its path, as a \

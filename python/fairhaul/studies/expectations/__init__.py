@@ -173,8 +173,7 @@ def expected(scenario: Scenario, record: Record) -> Run:
     """Compute the numbers of the expectations of a scenario in a run of it."""
     wanted = read_expectations(scenario)
     found = _figures(record, wanted)
-    events = columns_of(record.raw("event")).rows("t_s", "kind")
-    closed_s = min((t_s for t_s, kind in events if kind == "closed"), default=inf)
+    closed_s = min((of["t_s"] for of in record.meta.get("closures", ())), default=inf)
     return {
         "numbers": _numbers(record, wanted, found),
         "stationary": [found[of.from_s, of.until_s]["stationary"] for of in wanted],

@@ -11,9 +11,11 @@ logs its own in seconds, where qlog has milliseconds. A receive window is not in
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,8 +162,9 @@ class _Packets:
     names_lost: bool
     rows: list[_Packet] = field(default_factory=list)
     outstanding: dict[int, _Packet] = field(default_factory=dict)
-    overtaken: dict[int, _Packet] = field(default_factory=dict)
-    """Packets beyond the packet threshold; one that is acknowledged after all was not lost."""
+    overtaken: list[tuple[int, _Packet]] = field(default_factory=list)
+    """Packets beyond the packet threshold, by their numbers; one that is acknowledged after all was
+    not lost."""
     sent_bytes: int = 0
     flight: int = 0
     acks: list[tuple[float, int, int, int]] = field(default_factory=list)
@@ -225,9 +228,10 @@ class _Packets:
             for number in numbers:
                 if (packet := self._gone(number)) is not None:
                     packet.acked_s = time_s
-            for number in [of for of in self.overtaken if first <= of <= last]:
-                packet = self.overtaken.pop(number)
+            late = self._among_overtaken(first, last)
+            for _, packet in self.overtaken[late]:
                 packet.acked_s, packet.lost = time_s, False
+            del self.overtaken[late]
         if not self.names_lost:
             self._overtake(max(given[-1] for given in ranges) - self.ends_after)
         self._acknowledged(time_s)
@@ -236,9 +240,19 @@ class _Packets:
         """Find packets that are lost by the packet threshold."""
         beyond = takewhile(lambda of: of <= largest - PACKET_THRESHOLD, self.outstanding)
         for number in list(beyond):
-            packet = self.overtaken[number] = self.outstanding[number]
+            packet = self.outstanding[number]
             packet.lost = True
+            self.overtaken[self._among_overtaken(number, number)] = [(number, packet)]
             self._gone(number)
+
+    def _among_overtaken(self, first: int, last: int) -> slice:
+        """Give the places of the overtaken packets from number `first` to `last`.
+
+        An acknowledgement reports nearly all packets of a connection, and few of these are there.
+        """
+        number = itemgetter(0)
+        low = bisect_left(self.overtaken, first, key=number)
+        return slice(low, bisect_right(self.overtaken, last, key=number))
 
     def _measured(self, time_s: float, data: Mapping[str, Any]) -> None:
         flight = data.get("bytes_in_flight")
