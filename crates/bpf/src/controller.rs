@@ -51,8 +51,6 @@ pub(crate) struct BpfController {
     has_control: bool,
     needs: Needs,
     is_accurate: bool,
-    /// Whether the window could have grown with the last acknowledgement, because the sender used it.
-    is_limited: bool,
     delivered: f64,
     marked: f64,
     lost: f64,
@@ -70,7 +68,6 @@ impl BpfController {
             has_control,
             needs,
             is_accurate: false,
-            is_limited: false,
             delivered,
             marked,
             lost,
@@ -152,9 +149,8 @@ impl BpfController {
             (LAST_SENT, now * HZ / 1_000_000),
             (STAMP_ECHO, sent),
             (STAMP, sent.wrapping_add(micros(ack.one_way))),
-            (IS_CWND_LIMITED, u64::from(self.is_limited)),
+            (IS_CWND_LIMITED, u64::from(ack.window_limited)),
         ]);
-        self.is_limited = false;
     }
 
     /// The operations of every acknowledgement, in the order of the kernel.
@@ -181,7 +177,6 @@ impl BpfController {
 
     fn grow(&mut self, window: &mut Window, ack: &AckEvent) {
         if self.has_control {
-            self.is_limited = true;
             return;
         }
         self.with(window, ack.now, |this| {

@@ -16,7 +16,7 @@ use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Span, Time};
 use marks::Marks;
 use parameters::Bbr3Parameters;
 
-use crate::bbr_shared::{DeliveryRounds, PATH_GAUGES, Plateau, Spacing, flight_before};
+use crate::bbr_shared::{DeliveryRounds, PATH_GAUGES, Plateau, Spacing};
 use crate::windowed_max::WindowedMax;
 use crate::{
     AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, ProbeCycle, RateSample, Window,
@@ -292,11 +292,6 @@ impl Bbr3Model {
     }
 }
 
-/// Whether the window, and not the application or the pacer, held the sender.
-fn fills(window: &Window, ack: &AckEvent) -> bool {
-    flight_before(ack) + 1.0 > window.cwnd
-}
-
 impl Catalogued for Bbr3 {
     const GAUGES: &'static [Gauge] = &[
         PATH_GAUGES[0],
@@ -520,6 +515,26 @@ mod tests {
             increases.push(model.most - 20.0);
         }
         assert_eq!(increases, [1.0, 3.0, 7.0, 15.0]);
+        for packet in 0..64 {
+            model.rounds.started = packet == 63;
+            model.raise(&window, &AckEvent { window_limited: false, ..event(64.0, 0.0) });
+        }
+        assert_eq!(model.most, 35.0, "the window did not hold the probe");
+    }
+
+    /// Three rounds without growth end a probe, but not while the bound holds it: with the bound the rate may grow, too.
+    #[test]
+    fn a_probe_goes_on_while_the_window_at_its_bound_limits_the_sender() {
+        for (window_limited, cwnd, state) in
+            [(true, 64.0, Bbr3State::Up), (false, 64.0, Bbr3State::Down), (true, 63.0, Bbr3State::Down)]
+        {
+            let (mut model, _) = flow(Bbr3State::Up);
+            (model.most, model.full_now) = (64.0, true);
+            let window = Window { cwnd, ssthresh: 64.0 };
+            let event = AckEvent { window_limited, ..event(60.0, 0.0) };
+            model.end_up(&window, &event, &sample(60.0, 0.0));
+            assert_eq!(model.state, state, "{window_limited} {cwnd}");
+        }
     }
 
     /// Two to three seconds, or as many rounds as the path holds packets, 63 at most.

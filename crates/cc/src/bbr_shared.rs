@@ -3,7 +3,7 @@
 
 use fairhaul_units::{Gauge, Span};
 
-use crate::{AckEvent, Pacing, RateSample};
+use crate::{Pacing, RateSample};
 
 /// What is known of the path.
 pub(crate) const PATH_GAUGES: [Gauge; 2] = [
@@ -89,11 +89,6 @@ impl Spacing {
     pub(crate) fn pacing(&self) -> Pacing {
         if self.rate > 0.0 { Pacing::Even(Span::from_secs(1.0 / self.rate)) } else { Pacing::None }
     }
-}
-
-/// What is in flight when an acknowledgement comes, before it.
-pub(crate) fn flight_before(ack: &AckEvent) -> f64 {
-    ack.in_flight + ack.packets + ack.lost
 }
 
 /// Whether a sample is of a packet that left when nothing else was in flight: the path was idle.

@@ -76,8 +76,23 @@ pub struct AckEvent {
     pub new_round: bool,
     /// Whether the sender is recovering from a loss event or a timeout.
     pub recovering: bool,
+    /// Whether the window limits the sender, and not the application, a buffer or the pacer.
+    pub window_limited: bool,
     /// How fast the path delivers, for a controller that [asks](Needs::rates).
     pub rate: Option<RateSample>,
+}
+
+impl AckEvent {
+    /// Packets that were in flight when the acknowledgement came, before it.
+    pub(crate) fn flight_before(&self) -> f64 {
+        self.in_flight + self.packets + self.lost
+    }
+
+    /// The same acknowledgement for a sender that only says what is in flight: a window of `cwnd` packets limits it where
+    /// there was no room for another one.
+    pub(crate) fn by_flight(self, cwnd: f64) -> AckEvent {
+        AckEvent { window_limited: self.flight_before() + 1.0 > cwnd, ..self }
+    }
 }
 
 /// How fast the path delivered between the sending of a packet and its acknowledgement
@@ -274,5 +289,19 @@ pub trait Controller {
     fn pacing(&self, window: &Window) -> Pacing {
         let _ = window;
         Pacing::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::ack;
+
+    /// Seven in flight, one delivered and one lost: with nine packets the window was full, and with ten one more would leave.
+    #[test]
+    fn by_its_flight_a_sender_is_limited_where_another_packet_has_no_room() {
+        let event = AckEvent { in_flight: 7.0, lost: 1.0, ..ack(Span::from_ms(1)) };
+        let limited = [9.0, 9.9, 10.0].map(|cwnd| event.by_flight(cwnd).window_limited);
+        assert_eq!(limited, [true, true, false]);
     }
 }

@@ -229,8 +229,10 @@ impl<C: Controller + Clone> PacketSender<C> {
             in_flight: self.packets_of(self.in_flight),
             new_round,
             recovering: self.recovering,
+            window_limited: false,
             rate: Some(self.rate(now, newest)),
         }
+        .by_flight(self.window.cwnd)
     }
 
     fn rate(&self, now: Time, packet: &SentPacket) -> RateSample {

@@ -26,6 +26,7 @@ pub(crate) fn ack(rtt: Span) -> AckEvent {
         in_flight: 0.0,
         new_round: false,
         recovering: false,
+        window_limited: true,
         rate: None,
     }
 }

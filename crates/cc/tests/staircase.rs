@@ -148,6 +148,7 @@ impl Sender {
             in_flight: packets as f64 - 1.0,
             new_round: number == 0,
             recovering: false,
+            window_limited: true,
             rate: Some(self.rate(packets)),
         };
         self.controller.on_delivery(&mut self.window, &ack);

@@ -6,7 +6,7 @@ use fairhaul_cc::{AckEvent, Cause, Congestion, Needs, Pacing, RateSample, Window
 use fairhaul_units::{Span, Time};
 
 /// The version of all that stands here. It changes with any change of this file.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The name of the symbol that a library exports: an [`Interface`].
 pub const SYMBOL: &[u8] = b"FAIRHAUL_CONTROLLER";
 
@@ -84,6 +84,7 @@ pub struct RawAck {
     pub in_flight: f64,
     pub new_round: bool,
     pub recovering: bool,
+    pub window_limited: bool,
     pub has_rate: bool,
     pub rate: RawRate,
 }
@@ -160,6 +161,7 @@ impl From<&AckEvent> for RawAck {
             in_flight: ack.in_flight,
             new_round: ack.new_round,
             recovering: ack.recovering,
+            window_limited: ack.window_limited,
             has_rate: ack.rate.is_some(),
             rate: ack.rate.as_ref().map_or_else(RawRate::default, RawRate::from),
         }
@@ -180,6 +182,7 @@ impl From<&RawAck> for AckEvent {
             in_flight: ack.in_flight,
             new_round: ack.new_round,
             recovering: ack.recovering,
+            window_limited: ack.window_limited,
             rate: ack.has_rate.then(|| RateSample::from(&ack.rate)),
         }
     }

@@ -203,7 +203,7 @@ INLINE void raise(struct tcp_sock *tp, struct bbr3 *own, struct sample *of)
 {
 	u32 every = own->up_every;
 
-	if (of->flight_before < tp->snd_cwnd || tp->snd_cwnd < own->most)
+	if (!BITS(tp, is_cwnd_limited) || tp->snd_cwnd < own->most)
 		return;
 	own->up_acked += of->acked;
 	if (every && every != UNBOUNDED) {
@@ -249,7 +249,7 @@ INLINE int is_time_to_probe(struct tcp_sock *tp, struct bbr3 *own, struct sample
 INLINE void end_up(struct tcp_sock *tp, struct bbr3 *own, struct sample *of)
 {
 	own->cautious = own->too_high && of->flight_before >= own->most;
-	int bounded = of->flight_before >= tp->snd_cwnd && tp->snd_cwnd >= own->most;
+	int bounded = BITS(tp, is_cwnd_limited) && tp->snd_cwnd >= own->most;
 
 	if (!own->cautious && bounded) {
 		// The bound limits the rate, so that it cannot grow.

@@ -29,6 +29,7 @@ fn ack(packets: f64) -> AckEvent {
         in_flight: 0.0,
         new_round: false,
         recovering: false,
+        window_limited: true,
         rate: None,
     }
 }

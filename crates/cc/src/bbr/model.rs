@@ -8,7 +8,7 @@ use super::policer::{Policer, Progress};
 use super::rate_filter::{RateFilter, ThreeBest};
 use super::recovering::Recovering;
 use super::{BbrParameters, BbrVariant};
-use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, after_idle, flight_before};
+use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, after_idle};
 use crate::draw::draw;
 use crate::gauge::{payload_bps, seconds};
 use crate::windowed_max::WindowedMax;
@@ -263,7 +263,7 @@ impl BbrModel {
     fn move_phase(&mut self, ack: &AckEvent) {
         let BbrState::ProbeBw { phase } = self.state else { return };
         let long = ack.now.since(self.phase_began) > self.min_rtt;
-        let before = self.at_departure(flight_before(ack), ack.now);
+        let before = self.at_departure(ack.flight_before(), ack.now);
         let over = match self.pacing_gain() {
             // Until there is a queue, or no room for one.
             gain if gain > 1.0 => long && (ack.lost > 0.0 || before >= self.in_flight_at(gain)),

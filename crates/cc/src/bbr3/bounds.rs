@@ -3,7 +3,7 @@
 
 use fairhaul_units::Time;
 
-use super::{Bbr3Model, Bbr3State, LEAST_WINDOW, fills};
+use super::{Bbr3Model, Bbr3State, LEAST_WINDOW};
 use crate::{AckEvent, Congestion, RateSample, Window};
 
 impl Bbr3Model {
@@ -90,8 +90,12 @@ impl Bbr3Model {
     }
 
     /// Raises the bound while it holds a probe: by twice as much in every round.
+    //
+    // Differs from [BBRV3]: there the window limits a sender that has used all of it at any time in the last round. Here the
+    // sender says so: hosts of Linux if the window stopped them since the window of data under way began [LINUX,
+    // tcp_cwnd_validate], others if it was the last thing to stop them.
     pub(super) fn raise(&mut self, window: &Window, ack: &AckEvent) {
-        if !fills(window, ack) || window.cwnd < self.most {
+        if !ack.window_limited || window.cwnd < self.most {
             return;
         }
         self.up_acked += ack.packets;

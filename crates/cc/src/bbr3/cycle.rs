@@ -2,8 +2,8 @@
 
 use fairhaul_units::{Span, Time};
 
-use super::{Acks, Bbr3Model, Bbr3State, FULL_LOSSES, MOST_ROUNDS, fills};
-use crate::bbr_shared::{Plateau, flight_before};
+use super::{Acks, Bbr3Model, Bbr3State, FULL_LOSSES, MOST_ROUNDS};
+use crate::bbr_shared::Plateau;
 use crate::draw::draw;
 use crate::{AckEvent, RateSample, Window};
 
@@ -96,8 +96,8 @@ impl Bbr3Model {
     // processed. Before it when they are compared with the upper bound, as in Linux, and after it when the
     // queue has to be drained.
     pub(super) fn end_up(&mut self, window: &Window, ack: &AckEvent, sample: &RateSample) {
-        self.cautious = self.too_high && flight_before(ack) >= self.most;
-        let bounded = fills(window, ack) && window.cwnd >= self.most;
+        self.cautious = self.too_high && ack.flight_before() >= self.most;
+        let bounded = ack.window_limited && window.cwnd >= self.most;
         if !self.cautious && bounded {
             // The bound limits the rate, so that it cannot grow.
             (self.plateau, self.full_now) = (Plateau::from(sample.rate()), false);

@@ -207,8 +207,10 @@ impl ScriptedSender {
             in_flight: self.packets(self.in_flight()),
             new_round: self.gone() > self.round_end,
             recovering: self.state != State::Open,
+            window_limited: false,
             rate: newest.filter(|_| self.controller.needs().rates).map(|batch| self.rate(&batch)),
-        };
+        }
+        .by_flight(self.window.cwnd);
         self.lost_reported = self.lost;
         if event.new_round {
             self.round_end = self.sent;

@@ -187,6 +187,7 @@ fn acknowledgement(now: Time, packets: f64, srtt: Span, info: &Info, new_round: 
         in_flight: f64::from(info.cwnd),
         new_round,
         recovering: false,
+        window_limited: true,
         rate: None,
     }
 }

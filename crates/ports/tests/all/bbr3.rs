@@ -220,6 +220,7 @@ impl Flow {
             in_flight: self.in_flight as f64,
             new_round: false,
             recovering: self.recovers_at.is_some(),
+            window_limited: (self.in_flight + 2 + lost) as f64 > self.window.cwnd,
             rate: Some(rate),
         };
         self.rust.on_delivery(&mut self.window, &ack);
@@ -252,6 +253,7 @@ impl Flow {
             ("packets_out", self.in_flight),
             ("delivered", self.delivered),
             ("lost", self.lost),
+            ("is_cwnd_limited", ack.window_limited.into()),
         ] {
             self.port.set(field, value);
         }

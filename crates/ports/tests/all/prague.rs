@@ -130,6 +130,7 @@ impl Flow {
             in_flight: in_flight as f64,
             new_round,
             recovering: false,
+            window_limited: true,
             rate: None,
         };
         self.rust.on_delivery(&mut self.window, &ack);

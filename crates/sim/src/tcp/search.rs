@@ -188,6 +188,7 @@ mod tests {
             in_flight: 10.0,
             new_round: false,
             recovering: false,
+            window_limited: true,
             rate: None,
         }
     }

@@ -325,7 +325,6 @@ impl<C: Controller + Clone> Sender<C> {
             return self.on_overtaken(ack, now);
         }
         self.newest_ack = ack.arrived;
-        let full = self.usage.limited;
         let delivered = self.take(ack, now);
         let advanced = self.board.una() - una;
         let ece = if self.accurate.is_some() { self.read_marks(ack, (una, delivered)) } else { ack.ece };
@@ -350,11 +349,11 @@ impl<C: Controller + Clone> Sender<C> {
         let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => {
                 self.first = None;
-                self.grow_after_recovery(&event, ece, advanced, full);
+                self.grow_after_recovery(&event, ece, advanced);
                 Outcome::Undone { since, finished }
             }
-            (None, CaState::Open) => self.in_open(&event, ece, delivered, advanced, full, now),
-            (None, CaState::Recovery) => self.in_recovery(&event, ece, delivered, advanced, full, now),
+            (None, CaState::Open) => self.in_open(&event, ece, delivered, advanced, now),
+            (None, CaState::Recovery) => self.in_recovery(&event, ece, delivered, advanced, now),
             (None, CaState::Loss) => self.in_loss(&event, delivered, advanced, now),
             (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };

@@ -179,6 +179,20 @@ fn version_3_alone_fills_the_link_with_a_short_queue_and_probes_every_two_to_thr
     assert!(probes.iter().all(|s| (2.0..6.0).contains(s)), "{probes:?}");
 }
 
+/// A probe behind a policer goes on until 2 % are lost. Bursts of two wait where the window has room for one packet: that
+/// window holds the sender too, so that the bound of what is in flight rises.
+#[test]
+fn bursts_of_segmentation_offload_do_not_stop_a_probe() {
+    let run = run_text(
+        "profile = \"linux\"\nduration = \"60 s\"\nwarmup = \"20 s\"\npacket = \"1000 B\"\n[bottleneck]\n\
+         rate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nqueue = { kind = \"droptail\", capacity = \"4 bdp\" }\n\
+         policer = { rate = \"10 Mbit/s\", burst = \"100 kB\" }\n\
+         [[flow]]\nname = \"F\"\nrtt = \"40 ms\"\ncontroller = \"bbr3\"\n",
+    );
+    println!("lost {:.4}", dropped(&run));
+    assert!((0.01..0.03).contains(&dropped(&run)));
+}
+
 /// In one run of 120 s the first has from 45 to 56 %: five of them.
 #[test]
 fn two_flows_of_bbr_share_evenly() {

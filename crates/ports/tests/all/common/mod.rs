@@ -206,6 +206,7 @@ impl Pair {
             in_flight: (packets - u64::from(acked)) as f64,
             new_round,
             recovering: false,
+            window_limited: true,
             rate: None,
         };
         self.controller.on_delivery(&mut self.window, &ack);

@@ -31,6 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
             in_flight: real(self.board.in_flight()),
             new_round,
             recovering: self.state != CaState::Open,
+            window_limited: self.usage.limited,
             rate: None,
         }
     }
@@ -62,13 +63,13 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// New data was acknowledged outside fast recovery: the window may grow if any of it was delivered just now.
     #[inline(always)]
-    pub(super) fn grow(&mut self, event: &AckEvent, full: bool) {
+    pub(super) fn grow(&mut self, event: &AckEvent) {
         if event.packets == 0.0 || self.window.cwnd >= self.config.max_window || self.is_held_by_first() {
             return;
         }
         if self.flight_limit.is_some() {
             self.grow_within_flight(event);
-        } else if full || self.is_half_used() {
+        } else if event.window_limited || self.is_half_used() {
             self.grow_freely(event);
         }
     }

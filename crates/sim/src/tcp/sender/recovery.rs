@@ -35,7 +35,6 @@ impl<C: Controller + Clone> Sender<C> {
         ece: bool,
         delivered: u64,
         advanced: u64,
-        full: bool,
         now: Time,
     ) -> Outcome {
         if self.detector.reveals_loss(&mut self.board, advanced) {
@@ -47,7 +46,7 @@ impl<C: Controller + Clone> Sender<C> {
         if advanced > 0 {
             self.rearm(now);
         }
-        self.grow_in_open(event, ece, advanced, full);
+        self.grow_in_open(event, ece, advanced);
         if delivered > 0 && self.delay_exit.takes_every_ack() {
             self.watch_delay(event);
         }
@@ -56,17 +55,17 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// An echo of a mark never lets the window grow, nor does a window that comes down.
     #[inline(always)]
-    fn grow_in_open(&mut self, event: &AckEvent, ece: bool, advanced: u64, full: bool) {
+    fn grow_in_open(&mut self, event: &AckEvent, ece: bool, advanced: u64) {
         if (advanced > 0 || self.detector.grows_beyond_gaps()) && !ece && !self.in_cwr {
-            self.grow(event, full);
+            self.grow(event);
         }
     }
 
     /// In Linux the acknowledgement that ends a recovery, or shows that there was no need for it, lets the window grow
     /// like any other [LINUX, tcp_cong_control].
-    pub(super) fn grow_after_recovery(&mut self, event: &AckEvent, ece: bool, advanced: u64, full: bool) {
+    pub(super) fn grow_after_recovery(&mut self, event: &AckEvent, ece: bool, advanced: u64) {
         if self.undoes_as_linux() && self.state == CaState::Open {
-            self.grow_in_open(event, ece, advanced, full);
+            self.grow_in_open(event, ece, advanced);
         }
     }
 
@@ -139,7 +138,6 @@ impl<C: Controller + Clone> Sender<C> {
         ece: bool,
         delivered: u64,
         advanced: u64,
-        full: bool,
         now: Time,
     ) -> Outcome {
         self.reduce(delivered, advanced > 0);
@@ -147,7 +145,7 @@ impl<C: Controller + Clone> Sender<C> {
         if advanced > 0 && done {
             self.leave_recovery(now);
             let outcome = self.reduce_again(delivered, advanced, now);
-            self.grow_after_recovery(event, ece, advanced, full);
+            self.grow_after_recovery(event, ece, advanced);
             return outcome;
         }
         self.urgent |= self.detector.on_ack_in_recovery(&mut self.board, advanced);
@@ -228,7 +226,7 @@ impl<C: Controller + Clone> Sender<C> {
             // continues until new data carry CWR, and until then the sender would be limited to one packet per
             // round.
             let most = if self.config.slow_start.is_full() { f64::INFINITY } else { 2.0 };
-            self.grow(&AckEvent { packets: event.packets.min(most), ..*event }, true);
+            self.grow(&AckEvent { packets: event.packets.min(most), window_limited: true, ..*event });
             if self.board.una() >= self.recover {
                 self.state = CaState::Open;
                 self.controller.on_recovered(&mut self.window, now);
