@@ -8,10 +8,10 @@
 //! This file has its name, its parameters and its events; the model of the path and its states are in `bbr/model.rs`,
 //! the window is in `bbr/window.rs`. What only Linux has is in files of its own.
 
-use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Time, parameters, words};
+use fairhaul_units::{Gauge, Parameter, Settings, Time, parameters, words};
 
 use crate::bbr_shared::PATH_GAUGES;
-use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, ProbeCycle, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, ProbeCycle, Start, Window};
 
 mod aggregated_acks;
 mod burst_goal;
@@ -79,8 +79,8 @@ impl Catalogued for Bbr {
 }
 
 impl Controller for Bbr {
-    fn on_start(&mut self, payload: Bytes) {
-        self.model.carries(payload);
+    fn on_start(&mut self, start: &Start) {
+        self.model.carries(start.payload);
     }
 
     fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}
@@ -148,7 +148,7 @@ impl Controller for Bbr {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Span;
+    use fairhaul_units::{Bytes, Span};
 
     use super::BbrVariant::{Draft, Linux};
     use super::*;
@@ -169,7 +169,7 @@ mod tests {
     impl FlowInRounds {
         fn new(variant: BbrVariant) -> FlowInRounds {
             let mut flow = Bbr::new(BbrParameters { variant, ..Default::default() });
-            flow.on_start(Bytes(1448));
+            flow.on_start(&Start { payload: Bytes(1448), together: 1 });
             let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
             FlowInRounds { flow, window, now: Time::ZERO, delivered: 0.0 }
         }

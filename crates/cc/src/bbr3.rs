@@ -19,7 +19,7 @@ use parameters::Bbr3Parameters;
 use crate::bbr_shared::{DeliveryRounds, PATH_GAUGES, Plateau, Spacing};
 use crate::windowed_max::WindowedMax;
 use crate::{
-    AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, ProbeCycle, RateSample, Window,
+    AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, ProbeCycle, RateSample, Start, Window,
 };
 
 /// The number of packets that keep acknowledgements coming.
@@ -314,8 +314,8 @@ impl Catalogued for Bbr3 {
 }
 
 impl Controller for Bbr3 {
-    fn on_start(&mut self, payload: Bytes) {
-        self.model.payload = payload;
+    fn on_start(&mut self, start: &Start) {
+        self.model.payload = start.payload;
     }
 
     fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}

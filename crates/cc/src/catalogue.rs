@@ -5,7 +5,8 @@ use std::fmt;
 use fairhaul_units::{Bytes, Gauge, Parameter, Settings, Span, Time};
 
 use crate::{
-    AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, ProbeCycle, Request, StackMaker, Window,
+    AckEvent, Congestion, Controller, Needs, Own, OwnChoice, Pacing, ProbeCycle, Request, StackMaker, Start,
+    Window,
 };
 
 /// What the catalogue says of one controller.
@@ -182,8 +183,8 @@ macro_rules! catalogue {
         pub enum Builtin { $($kind(crate::$kind),)+ Own(Box<dyn Own>) }
 
         impl Controller for Builtin {
-            fn on_start(&mut self, payload: Bytes) {
-                match self { $(Builtin::$kind(c) => c.on_start(payload),)+ Builtin::Own(c) => c.on_start(payload) }
+            fn on_start(&mut self, start: &Start) {
+                match self { $(Builtin::$kind(c) => c.on_start(start),)+ Builtin::Own(c) => c.on_start(start) }
             }
             fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
                 match self { $(Builtin::$kind(c) => on_ack(c, window, ack),)+ Builtin::Own(c) => c.on_ack(window, ack) }
@@ -353,7 +354,7 @@ mod tests {
                 let mut controller = (entry.build)(settings);
                 let mut window = avoidance(50.0);
                 let mut values = Vec::new();
-                controller.on_start(Bytes(1000));
+                controller.on_start(&Start { payload: Bytes(1000), together: 1 });
                 controller.gauges(&window, &mut values);
                 assert_eq!(values.len(), names.len(), "{}", entry.name);
                 for now_ms in (0..5000).step_by(10) {
@@ -388,7 +389,7 @@ mod tests {
         let window = avoidance(50.0);
         let answers = |name: &str| {
             let mut controller = ControllerChoice::named(name).expect("in the catalogue").build();
-            controller.on_start(Bytes(1000));
+            controller.on_start(&Start { payload: Bytes(1000), together: 1 });
             let asks = controller.request(&window, Span::from_ms(100), 1e6).is_some();
             (asks, controller.mode().is_some())
         };

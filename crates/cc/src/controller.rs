@@ -193,11 +193,20 @@ pub struct Needs {
     pub modes: bool,
 }
 
+/// What a sender is, when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The payload of a full packet.
+    pub payload: Bytes,
+    /// The most packets that it hands over together (segmentation offload); one without.
+    pub together: u64,
+}
+
 /// A congestion controller. Most need only `on_ack` and `on_congestion`.
 pub trait Controller {
-    /// Called once, before anything else: the payload of a full packet.
-    fn on_start(&mut self, payload: Bytes) {
-        let _ = payload;
+    /// Called once, before anything else.
+    fn on_start(&mut self, start: &Start) {
+        let _ = start;
     }
 
     /// Something new was delivered in congestion avoidance, by a flow that used its window.

@@ -11,11 +11,15 @@
 use fairhaul_units::{Gauge, Parameter, Span, parameters, words};
 
 use crate::highspeed_law::{self as law, IncreasePerPacket};
-use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Pacing, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Needs, Pacing, Start, Window};
+
+/// What the kernel sends at once of a block at most, bytes.
+const KERNEL_TRAIN: u64 = 64_000;
 
 /// Fair High-Speed TCP.
 #[derive(Clone, Debug)]
 pub struct Fhstcp {
+    variant: FhstcpVariant,
     c: f64,
     estimate: RttEstimate,
     factor: bool,
@@ -28,6 +32,16 @@ pub struct Fhstcp {
     count: u32,
     /// The round-trip time that the blocks divide.
     round: Span,
+}
+
+words! {
+    /// How large blocks leave.
+    pub enum FhstcpVariant {
+        /// At once, as published.
+        Paper = "paper",
+        /// In trains, as the eBPF port sends them.
+        Linux = "linux",
+    }
 }
 
 words! {
@@ -45,6 +59,9 @@ words! {
 parameters! {
     /// The parameters of FHSTCP.
     pub(crate) struct FhstcpParameters {
+        variant: Word(FhstcpVariant) = FhstcpVariant::Paper,
+            "paper: a block leaves at once [FHSTCP]; linux: a block larger than 64 kB, and than what the host hands over \
+             together, leaves as several trains, spread evenly over its part of the round trip";
         c: Number(0.0..=1000.0, "1/s") = 10.0,
             "fair factor per second of round-trip time; at an RTT of 1/c the growth equals that of HighSpeed \
              TCP [FHSTCP]";
@@ -57,8 +74,8 @@ parameters! {
             "multiply growth by c x RTT; false leaves HighSpeed TCP with block pacing [FHSTCP]";
         blocks: Switch = true, "send the window in paced blocks; false leaves only the factor [FHSTCP]";
         train: Number(0.0..=65_535.0, "packets") = 0.0,
-            "largest train sent back to back, e.g. 44 packets in Linux; a larger block is spread over its \
-             part of the round trip; 0: no limit";
+            "largest train sent back to back; a larger block is spread over its part of the round trip; 0: as the \
+             variant has it";
     }
 }
 
@@ -70,6 +87,7 @@ impl Fhstcp {
 
     pub(crate) fn new(given: FhstcpParameters) -> Fhstcp {
         Fhstcp {
+            variant: given.variant,
             c: given.c,
             estimate: given.rtt,
             factor: given.factor,
@@ -121,6 +139,8 @@ fn block_count(c: f64, round: Span) -> u32 {
 }
 
 impl Catalogued for Fhstcp {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", FhstcpVariant::Linux.value()));
+
     const GAUGES: &'static [Gauge] = &[
         Gauge { name: "fair_factor", unit: "", help: "factor c x RTT that multiplies the growth" },
         Gauge { name: "blocks", unit: "blocks", help: "blocks in which a window is sent; 1: at once" },
@@ -128,6 +148,12 @@ impl Catalogued for Fhstcp {
 }
 
 impl Controller for Fhstcp {
+    fn on_start(&mut self, start: &Start) {
+        if self.variant == FhstcpVariant::Linux && self.train == 0.0 {
+            self.train = (KERNEL_TRAIN / start.payload.0.max(1)).clamp(1, start.together) as f64;
+        }
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         let round = self.round(ack);
         window.cwnd += self.per_packet(self.eta(round, window.cwnd), window.cwnd) * ack.packets;
@@ -170,14 +196,15 @@ impl Controller for Fhstcp {
         if !self.blocks || count < 2 {
             return Pacing::None;
         }
-        let trains = if self.train > 0.0 { (window.cwnd / self.train).ceil().min(window.cwnd) } else { 0.0 };
+        let trains =
+            if self.train > 0.0 { (window.cwnd / self.train).ceil().min(window.cwnd.ceil()) } else { 0.0 };
         Pacing::Blocks { count: count.max(trains as u32), round: self.round }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
+    use fairhaul_units::{Bytes, Settings};
 
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance, close, mean_window};
@@ -287,12 +314,41 @@ mod tests {
         trains.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
         assert_eq!(trains.pacing(&avoidance(100.0)), Pacing::Blocks { count: 10, round: PATHS[2] });
         assert_eq!(trains.pacing(&avoidance(50.0)), Pacing::Blocks { count: 5, round: PATHS[2] });
+        // A window of a part of a packet more than 100 has 101 trains of one packet, and not 100 of two.
+        let mut single = Fhstcp::new((&settings().with("c", 20.0).with("train", 1.0)).into());
+        single.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
+        assert_eq!(single.pacing(&avoidance(100.5)), Pacing::Blocks { count: 101, round: PATHS[2] });
         let mut short = with_c(10.0);
         short.on_ack(&mut avoidance(100.0), &ack(PATHS[0]));
         assert_eq!(short.pacing(&avoidance(100.0)), Pacing::None);
         let mut off = Fhstcp::new((&settings().with("blocks", 0.0)).into());
         off.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
         assert_eq!(off.pacing(&avoidance(100.0)), Pacing::None);
+    }
+
+    /// 64,000 B are 43 packets with 1460 B of payload, and 7 with 8960 B: a window of 860 has 20 trains, and one of 70 ten.
+    /// A host that hands over packets one by one spaces them evenly.
+    #[test]
+    fn in_linux_a_block_leaves_in_trains_of_64_kb_and_of_what_the_host_hands_over_together() {
+        let linux = &settings().with("c", 20.0).with("variant", FhstcpVariant::Linux.value());
+        let count = |settings: &Settings, payload, together, cwnd| {
+            let mut controller = Fhstcp::new(settings.into());
+            controller.on_start(&Start { payload: Bytes(payload), together });
+            controller.on_ack(&mut avoidance(cwnd), &ack(PATHS[2]));
+            match controller.pacing(&avoidance(cwnd)) {
+                Pacing::Blocks { count, .. } => count,
+                _ => 1,
+            }
+        };
+        let large = |together, cwnd| count(linux, 1460, together, cwnd);
+        assert_eq!([large(45, 100.0), large(45, 860.0), large(1, 860.0)], [5, 20, 860]);
+        assert_eq!(count(linux, 8960, 45, 70.0), 10);
+        assert_eq!(
+            count(&linux.clone().with("train", 10.0), 1460, 45, 860.0),
+            86,
+            "the scenario says how long"
+        );
+        assert_eq!(count(&settings().with("c", 20.0), 1460, 45, 860.0), 5, "as published");
     }
 
     /// b(1000) = 0.3299 on every path.

@@ -69,7 +69,9 @@ pub(crate) use catalogue::Catalogued;
 pub use catalogue::{Builtin, ControllerChoice, ControllerEntry, entries, entry};
 pub use cdg::Cdg;
 pub use compound::Compound;
-pub use controller::{AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Request, Window};
+pub use controller::{
+    AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Request, Start, Window,
+};
 pub use copa::Copa;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
@@ -111,5 +113,4 @@ pub mod words {
     pub use crate::highspeed::HighspeedGrowth;
     pub use crate::scalable::ScalableVariant;
     pub use crate::synctcp::{PhasesApply, SynctcpVariant, Trend};
-    pub use crate::xcp::XcpVariant;
 }

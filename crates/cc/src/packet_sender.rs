@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Bytes, Span, Time};
 
-use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
+use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Start, Window};
 
 /// A packet that has left, and what was known when it did. Amounts are bytes.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub struct PacketSender<C> {
 impl<C: Controller + Clone> PacketSender<C> {
     /// A sender that has sent nothing, with an initial window in bytes. `packet`: the size of its packets at the start.
     pub fn new(mut controller: C, initial_window: Bytes, packet: Bytes) -> PacketSender<C> {
-        controller.on_start(packet);
+        controller.on_start(&Start { payload: packet, together: 1 });
         PacketSender {
             controller,
             window: Window { cwnd: initial_window.0 as f64 / packet.0 as f64, ssthresh: f64::INFINITY },

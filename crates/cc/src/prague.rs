@@ -8,10 +8,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-use fairhaul_units::{Bytes, Gauge, HEADER, Parameter, Rate, Span, Time, parameters};
+use fairhaul_units::{Gauge, HEADER, Parameter, Rate, Span, Time, parameters};
 
 use crate::classic_ecn::{ClassicEcn, ClassicEcnFallback};
-use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Window};
+use crate::{AckEvent, Catalogued, Cause, Congestion, Controller, Needs, Pacing, Start, Window};
 
 /// TCP Prague.
 #[derive(Clone, Debug)]
@@ -193,8 +193,8 @@ impl Catalogued for Prague {
 }
 
 impl Controller for Prague {
-    fn on_start(&mut self, payload: Bytes) {
-        self.most_gap = LEAST_RATE.on_wire(payload + HEADER);
+    fn on_start(&mut self, start: &Start) {
+        self.most_gap = LEAST_RATE.on_wire(start.payload + HEADER);
     }
 
     /// Without accurate feedback it behaves as Reno [RFC 9331, 4.3].
@@ -275,6 +275,8 @@ impl Controller for Prague {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Bytes;
+
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance, close};
 
@@ -383,7 +385,7 @@ mod tests {
     #[test]
     fn packets_are_paced_over_the_round_trip() {
         let mut flow = prague(&[]);
-        flow.on_start(Bytes(1460));
+        flow.on_start(&Start { payload: Bytes(1460), together: 1 });
         let gap_us = |flow: &Prague, cwnd, ssthresh| match flow.pacing(&Window { cwnd, ssthresh }) {
             Pacing::Even(gap) => gap.as_secs() * 1e6,
             _ => 0.0,

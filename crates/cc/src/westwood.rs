@@ -7,7 +7,7 @@
 use fairhaul_units::{Bytes, Gauge, Parameter, Span, Time, parameters};
 
 use crate::gauge::{payload_bps, seconds};
-use crate::{AckEvent, Catalogued, Congestion, Controller, Window};
+use crate::{AckEvent, Catalogued, Congestion, Controller, Start, Window};
 
 /// Westwood+.
 #[derive(Clone, Debug)]
@@ -96,8 +96,8 @@ impl Catalogued for Westwood {
 }
 
 impl Controller for Westwood {
-    fn on_start(&mut self, payload: Bytes) {
-        self.payload = payload.0 as u32;
+    fn on_start(&mut self, start: &Start) {
+        self.payload = start.payload.0 as u32;
     }
 
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {

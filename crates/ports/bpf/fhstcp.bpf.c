@@ -11,7 +11,7 @@
 //
 // Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes. A larger
 // block leaves as several such trains, spread evenly over RTT / k: the packets are spread over the round as
-// evenly as with blocks, and bursts are shorter than the paper's. The simulator sends exact blocks.
+// evenly as with blocks, and bursts are shorter than the paper's. So does the simulator with `variant = "linux"`.
 
 #include "highspeed_law.h"
 

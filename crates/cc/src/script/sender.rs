@@ -11,7 +11,7 @@ use fairhaul_units::{Span, Time};
 
 use super::{Amounts, ScriptEvent, ScriptLine};
 use crate::packet_sender::grow;
-use crate::{AckEvent, Builtin, Cause, Congestion, Controller, Pacing, RateSample, Window};
+use crate::{AckEvent, Builtin, Cause, Congestion, Controller, Pacing, RateSample, Start, Window};
 
 /// What was sent at one time and has been neither acknowledged nor lost, and what was known when it was sent.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ pub struct ScriptedSender {
 impl ScriptedSender {
     /// A sender that has sent nothing, with a window of that many packets.
     pub fn new(mut controller: Builtin, initial_window: f64, amounts: Amounts) -> ScriptedSender {
-        controller.on_start(amounts.payload());
+        controller.on_start(&Start { payload: amounts.payload(), together: 1 });
         ScriptedSender {
             controller,
             window: Window { cwnd: initial_window, ssthresh: f64::INFINITY },

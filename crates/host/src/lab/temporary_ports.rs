@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fairhaul_bpf::BpfMaker;
 use fairhaul_cc::words::{
     BicVariant, ClassicEcnFallback, GhstcpVariant, HighspeedGrowth, MinimumOver, PhasesApply, RenoDecrease,
-    RttEstimate, ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest, XcpVariant,
+    RttEstimate, ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest,
 };
 use fairhaul_experiment::Flow;
 use fairhaul_ports::{Note, PortParameter};
@@ -230,10 +230,9 @@ fn of_word(port: &str, key: &str, value: f64) -> Option<&'static [(&'static str,
             ScalableVariant::Kelly => Some(&[]),
             ScalableVariant::Linux => None,
         },
-        // Feedback is a sum in either case, and a lost acknowledgement loses none.
-        ("xcp", "variant") => match Word::from_value(value) {
-            XcpVariant::Spec | XcpVariant::XcpR => Some(&[]),
-        },
+        // The kernel sends trains with either variant. XCP's feedback is a sum with either, and a lost acknowledgement loses
+        // none.
+        ("fhstcp" | "xcp", "variant") => Some(&[]),
         ("synctcp", "variant") => Some(match Word::from_value(value) {
             SynctcpVariant::Modified => &[],
             // The original Sync-TCP is the modified one whose phases of the start are empty.

@@ -135,7 +135,7 @@ impl Pacer {
 
 /// In how many blocks a window is sent, of which each has a packet.
 fn blocks(count: u32, cwnd: f64) -> f64 {
-    f64::from(count).min(cwnd.max(1.0)).floor()
+    f64::from(count).min(cwnd.max(1.0).ceil())
 }
 
 /// How many packets a block has.

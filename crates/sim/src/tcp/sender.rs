@@ -160,7 +160,7 @@ pub struct Sender<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(config: SenderConfig, mut controller: C) -> Sender<C> {
-        controller.on_start(config.payload());
+        controller.on_start(&config.start());
         let needs = controller.needs();
         let fq = config.segmentation.and_then(|segmentation| segmentation.fq);
         Sender {

@@ -1,6 +1,6 @@
 //! The configuration of a sender, and how its transfer is divided into packets.
 
-use fairhaul_cc::Window;
+use fairhaul_cc::{Start, Window};
 use fairhaul_experiment::{
     AccEcnOption, Flow, Growth, HostPacing, Middlebox, OnTimeout, ReceiverClock, Recovery, Restart, Rto,
     SlowStart, Startup, Transfer,
@@ -171,6 +171,11 @@ impl SenderConfig {
             Some(_) => self.bytes_between(number, number + 1) as u32 + self.headers,
             None => self.packet - self.lacking(number, number + 1) as u32,
         }
+    }
+
+    /// What the controller learns when the sender starts.
+    pub fn start(&self) -> Start {
+        Start { payload: self.payload(), together: self.offload }
     }
 
     /// Payload of a full packet.

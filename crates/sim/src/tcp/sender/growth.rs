@@ -31,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
             in_flight: real(self.board.in_flight()),
             new_round,
             recovering: self.state != CaState::Open,
-            window_limited: self.usage.limited,
+            window_limited: self.usage.full,
             rate: None,
         }
     }
@@ -61,15 +61,23 @@ impl<C: Controller + Clone> Sender<C> {
         self.controller.on_delivery(&mut self.window, event);
     }
 
-    /// New data was acknowledged outside fast recovery: the window may grow if any of it was delivered just now.
+    /// New data was acknowledged outside fast recovery: the window may grow if it is used.
     #[inline(always)]
     pub(super) fn grow(&mut self, event: &AckEvent) {
+        if self.usage.limited || self.flight_limit.is_some() || self.is_half_used() {
+            self.grow_used(event);
+        }
+    }
+
+    /// A window that is used may grow if anything was delivered just now.
+    #[inline(always)]
+    pub(super) fn grow_used(&mut self, event: &AckEvent) {
         if event.packets == 0.0 || self.window.cwnd >= self.config.max_window || self.is_held_by_first() {
             return;
         }
         if self.flight_limit.is_some() {
             self.grow_within_flight(event);
-        } else if event.window_limited || self.is_half_used() {
+        } else {
             self.grow_freely(event);
         }
     }

@@ -225,7 +225,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.is_paced_by_host() {
             self.stopped_otherwise(Limit::CongestionWindow);
         } else {
-            self.stopped_by_window();
+            self.stopped_by_own_pacing();
         }
     }
 

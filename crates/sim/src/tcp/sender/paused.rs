@@ -46,7 +46,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Goes on with another controller, which needs no other acknowledgements.
     pub fn take_controller(&mut self, mut controller: C) {
-        controller.on_start(self.config.payload());
+        controller.on_start(&self.config.start());
         (self.needs, self.controller) = (controller.needs(), controller);
         self.is_unpaced = self.config.is_unpaced(self.needs.pacing);
         self.undo_state = UndoState::new();

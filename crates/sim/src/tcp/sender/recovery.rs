@@ -226,7 +226,7 @@ impl<C: Controller + Clone> Sender<C> {
             // continues until new data carry CWR, and until then the sender would be limited to one packet per
             // round.
             let most = if self.config.slow_start.is_full() { f64::INFINITY } else { 2.0 };
-            self.grow(&AckEvent { packets: event.packets.min(most), window_limited: true, ..*event });
+            self.grow_used(&AckEvent { packets: event.packets.min(most), ..*event });
             if self.board.una() >= self.recover {
                 self.state = CaState::Open;
                 self.controller.on_recovered(&mut self.window, now);
