@@ -163,7 +163,7 @@ coverage: $(READY) ## the lines and branches of cc, path and sim that the tests 
 	@rustup component add llvm-tools 2>/dev/null || true
 	$(VENV)/bin/python -m tools.coverage
 
-bench: $(READY) host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 9 to 11 minutes; parts: make bench ONLY=workloads,queues
+bench: $(READY) host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 10 to 12 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian
 	$(VENV)/bin/python -m tools.bench run --only '$(ONLY)'
 

@@ -57,8 +57,9 @@ from fairhaul.cli.study import Work, study
 )
 @option(
     "--from FILE",
-    "Output of `ss -ti dst ADDRESS` during a transfer, or a packet capture (- for standard "
-    "input). What is not given of the path is read from it.",
+    "Output of `ss -ti dst ADDRESS` during a transfer, the JSON of iperf3, or another file that "
+    "`explain` reads, such as a packet capture (- for standard input). What is not given of the "
+    "path is read from it.",
     name="from_",
     type=click.Path(path_type=Path, exists=True, allow_dash=True, dir_okay=False),
 )
