@@ -27,7 +27,7 @@ pub struct Fhstcp {
     blocks: bool,
     increase: IncreasePerPacket,
     /// Packets that leave at once, at most.
-    train: f64,
+    train: f32,
     /// Blocks in a round; one, which is no pacing, until congestion avoidance has set it.
     count: u32,
     /// The round-trip time that the blocks divide.
@@ -94,7 +94,7 @@ impl Fhstcp {
             eta_floor: given.eta_floor,
             blocks: given.blocks,
             increase: IncreasePerPacket::NEW,
-            train: given.train,
+            train: given.train as f32,
             count: 1,
             round: Span::ZERO,
         }
@@ -150,7 +150,7 @@ impl Catalogued for Fhstcp {
 impl Controller for Fhstcp {
     fn on_start(&mut self, start: &Start) {
         if self.variant == FhstcpVariant::Linux && self.train == 0.0 {
-            self.train = (KERNEL_TRAIN / start.payload.0.max(1)).clamp(1, start.together) as f64;
+            self.train = (KERNEL_TRAIN / start.payload.0.max(1)).clamp(1, start.together) as f32;
         }
     }
 
@@ -196,8 +196,8 @@ impl Controller for Fhstcp {
         if !self.blocks || count < 2 {
             return Pacing::None;
         }
-        let trains =
-            if self.train > 0.0 { (window.cwnd / self.train).ceil().min(window.cwnd.ceil()) } else { 0.0 };
+        let train = f64::from(self.train);
+        let trains = if train > 0.0 { (window.cwnd / train).ceil().min(window.cwnd.ceil()) } else { 0.0 };
         Pacing::Blocks { count: count.max(trains as u32), round: self.round }
     }
 }
