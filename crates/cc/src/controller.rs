@@ -90,7 +90,7 @@ impl AckEvent {
 
     /// The same acknowledgement for a sender that only says what is in flight: a window of `cwnd` packets limits it where
     /// there was no room for another one.
-    pub(crate) fn by_flight(self, cwnd: f64) -> AckEvent {
+    pub fn by_flight(self, cwnd: f64) -> AckEvent {
         AckEvent { window_limited: self.flight_before() + 1.0 > cwnd, ..self }
     }
 }

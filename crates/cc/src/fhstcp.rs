@@ -197,7 +197,7 @@ impl Controller for Fhstcp {
             return Pacing::None;
         }
         let train = f64::from(self.train);
-        let trains = if train > 0.0 { (window.cwnd / train).ceil().min(window.cwnd.ceil()) } else { 0.0 };
+        let trains = if train > 0.0 { (window.cwnd / train).ceil() } else { 0.0 };
         Pacing::Blocks { count: count.max(trains as u32), round: self.round }
     }
 }

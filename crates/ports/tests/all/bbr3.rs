@@ -220,9 +220,10 @@ impl Flow {
             in_flight: self.in_flight as f64,
             new_round: false,
             recovering: self.recovers_at.is_some(),
-            window_limited: (self.in_flight + 2 + lost) as f64 > self.window.cwnd,
+            window_limited: false,
             rate: Some(rate),
-        };
+        }
+        .by_flight(self.window.cwnd);
         self.rust.on_delivery(&mut self.window, &ack);
         self.tell_port(&ack, &rate);
         self.compare();
