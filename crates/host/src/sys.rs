@@ -166,16 +166,16 @@ pub fn tcp_info(socket: impl AsFd, info: &mut [u8]) -> io::Result<usize> {
     if done == 0 { Ok(length as usize) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has the kernel discard what arrives at a socket, packet by packet as it arrives, until the socket ends or a gigabyte
-/// has come; returns the number of bytes. A datagram, which is discarded by itself, is counted with its whole length. One
+/// Has the kernel discard what arrives at a socket, packet by packet as it arrives, until the socket ends, or `most` bytes
+/// or a gigabyte have come; returns the number of bytes. A datagram, which is discarded by itself, is counted with its whole length. One
 /// call costs less than one for each packet, and a receiver does the same in both.
-pub fn discard(socket: impl AsFd) -> io::Result<usize> {
-    const MOST: usize = 1 << 30;
+pub fn discard(socket: impl AsFd, most: u64) -> io::Result<usize> {
+    const MOST: u64 = 1 << 30;
     let mut nothing = [0u8; 8];
     let flags = libc::MSG_TRUNC | libc::MSG_WAITALL;
     // SAFETY: with MSG_TRUNC the kernel writes nothing of a stream, whatever the length; of datagrams it would.
     let read = unsafe {
-        let length = if is_stream(&socket)? { MOST } else { nothing.len() };
+        let length = if is_stream(&socket)? { most.min(MOST) as usize } else { nothing.len() };
         libc::recv(socket.as_fd().as_raw_fd(), nothing.as_mut_ptr().cast(), length, flags)
     };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())

@@ -456,7 +456,7 @@ mod tests {
         assert!(
             transfers[2..]
                 .iter()
-                .all(|t| matches!(t.workload, Workload::Size { size: Bytes(3_000_000), lead: 2 }))
+                .all(|t| matches!(t.workload, Workload::Size { size: Bytes(3_000_000), lead: Some(2) }))
         );
         assert_eq!(transfers[4].options.controller, "reno");
     }

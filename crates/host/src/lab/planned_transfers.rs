@@ -28,7 +28,7 @@ pub(super) fn transfers(
             from: routes[transfer.flow as usize].from,
             to: routes[transfer.flow as usize].to,
             start: transfer.start,
-            workload: workload(scenario, transfer, flow.lead.map_or(connection, first)),
+            workload: workload(scenario, transfer, flow.lead.map(first)),
             options: SocketOptions {
                 controller: kernel_name(flow, kernel_names).into(),
                 segment: flow.packet - HEADER,
@@ -41,8 +41,8 @@ pub(super) fn transfers(
     (0..).zip(planned).map(transfer).collect()
 }
 
-/// The data of a transfer; `lead`: the first of the connections that share it.
-fn workload(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: u32) -> Workload {
+/// The data of a transfer; `lead`: the first of the connections that share it, if any do.
+fn workload(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: Option<u32>) -> Workload {
     let flow = &scenario.flows[transfer.flow as usize];
     let source = Source::of(scenario, transfer.flow, transfer.start);
     match (source, transfer.size) {

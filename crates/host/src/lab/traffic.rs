@@ -56,6 +56,14 @@ pub struct LabTransfer {
 }
 
 impl LabTransfer {
+    /// The size of a transfer that is known from the begin: not where connections share it.
+    fn own_size(&self) -> Option<Bytes> {
+        match self.workload {
+            Workload::Size { size, lead: None } => Some(size),
+            _ => None,
+        }
+    }
+
     /// An endless transfer from host 0 to host 1 from the start on, as over a [`Dumbbell`](super::Dumbbell).
     pub fn endless(connection: u32, controller: &str) -> LabTransfer {
         let options = SocketOptions::of(controller);
@@ -72,8 +80,8 @@ pub enum Workload {
     Size {
         /// Payload, over all connections that share the transfer.
         size: Bytes,
-        /// The first of the connections that share the transfer; its own number where it shares it with none.
-        lead: u32,
+        /// The first of the connections that share the transfer; none if it is this one's alone.
+        lead: Option<u32>,
     },
     /// A full packet whenever the application has one ready.
     AppLimited(Source),
@@ -149,7 +157,7 @@ fn take_precedence() {
 /// Payload that is still to be sent, of each transfer with a size, by the first of its connections.
 fn remaining_bytes(transfers: &[LabTransfer]) -> BTreeMap<u32, AtomicU64> {
     let sized = transfers.iter().filter_map(|transfer| match transfer.workload {
-        Workload::Size { size, lead } => Some((lead, size.0.into())),
+        Workload::Size { size, lead } => Some((lead.unwrap_or(transfer.connection), size.0.into())),
         _ => None,
     });
     sized.collect()
@@ -225,7 +233,7 @@ impl TrafficRunner<'_> {
         let sender =
             self.register(*connection, SocketRole::Sender, socket::sender(*from, *connection, options)?);
         let receiver = thread::Builder::new().stack_size(STACK);
-        let receiver = receiver.spawn_scoped(scope, move || self.receive_stream(*connection, &listener))?;
+        let receiver = receiver.spawn_scoped(scope, move || self.receive_stream(transfer, &listener))?;
         self.clock.sleep_until(*start);
         result.start = Some(self.clock.now());
         let sent = socket::open(&sender, *to, *connection).and_then(|()| self.send_stream(transfer, &sender));
@@ -246,7 +254,7 @@ impl TrafficRunner<'_> {
         let mut stream = TcpStream::from(sender.try_clone()?);
         match &transfer.workload {
             Workload::Size { lead, .. } => {
-                while let part @ 1.. = self.claim_part(*lead) {
+                while let part @ 1.. = self.claim_part(lead.unwrap_or(transfer.connection)) {
                     stream.write_all(&PAYLOAD[..part])?;
                 }
             }
@@ -256,8 +264,12 @@ impl TrafficRunner<'_> {
             },
             Workload::Datagrams(_) | Workload::Programs(_) => unreachable!("they have no stream of ours"),
         }
-        // The receiver closes once it has read all, which its kernel has acknowledged by then.
-        stream.shutdown(Shutdown::Write)?;
+        // The receiver closes once it has read all, which its kernel has acknowledged by then. As long as its sender has
+        // not closed, the probe samples the connection.
+        match transfer.own_size() {
+            Some(_) => stream.set_nodelay(true)?, // sends the last packet, if it is not full
+            None => stream.shutdown(Shutdown::Write)?,
+        }
         let mut nothing = [0];
         match stream.read(&mut nothing)? {
             0 if !self.ended.load(Ordering::Relaxed) => Ok(()),
@@ -281,7 +293,7 @@ impl TrafficRunner<'_> {
         let sender =
             self.register(*connection, SocketRole::Sender, socket::datagrams(*from, *to, *connection)?);
         let reader = thread::Builder::new().stack_size(STACK);
-        let reader = reader.spawn_scoped(scope, move || self.drain(&receiver))?;
+        let reader = reader.spawn_scoped(scope, move || self.drain(&receiver, None))?;
         self.clock.sleep_until(*start);
         result.start = Some(self.clock.now());
         let payload = (options.segment + HEADER - DATAGRAM_HEADERS).0 as usize;
@@ -311,20 +323,24 @@ impl TrafficRunner<'_> {
     }
 
     /// Accepts the connection and reads all of its data; returns the payload and the buffer that the kernel granted.
-    fn receive_stream(&self, connection: u32, listener: &OwnedFd) -> io::Result<(u64, Bytes)> {
+    fn receive_stream(&self, transfer: &LabTransfer, listener: &OwnedFd) -> io::Result<(u64, Bytes)> {
+        let connection = transfer.connection;
         let (stream, _) = TcpListener::from(listener.try_clone()?).accept()?;
         self.unregister(connection, SocketRole::Listener);
         let stream = self.register(connection, SocketRole::Receiver, stream.into());
-        let payload = self.drain(&stream);
+        let payload = self.drain(&stream, transfer.own_size());
         let granted = getsockopt(&stream, sockopt::RcvBuf)? as u64;
         self.unregister(connection, SocketRole::Receiver);
         Ok((payload, Bytes(granted)))
     }
 
-    /// Reads from a socket until it ends; returns the payload.
-    fn drain(&self, socket: &OwnedFd) -> u64 {
+    /// Reads from a socket until it ends, or until all of `expected` has come; returns the payload.
+    fn drain(&self, socket: &OwnedFd, expected: Option<Bytes>) -> u64 {
+        let expected = expected.map_or(u64::MAX, |size| size.0);
         let mut payload = 0;
-        while let Ok(read @ 1..) = sys::discard(socket) {
+        while payload < expected
+            && let Ok(read @ 1..) = sys::discard(socket, expected - payload)
+        {
             payload += read as u64;
         }
         payload

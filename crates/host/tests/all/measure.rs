@@ -129,7 +129,7 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     let size = Bytes(2_000_000);
     let (results, _, passed, _) = common::until_it_counts(|| {
         let found = run(&[LabTransfer {
-            workload: Workload::Size { size, lead: 0 },
+            workload: Workload::Size { size, lead: None },
             ..LabTransfer::endless(0, "reno")
         }]);
         common::kept_up(&found.2).map(|()| found)
