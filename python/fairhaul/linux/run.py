@@ -33,8 +33,8 @@ MEMORY_STEP_MB = 1024
 MOST_MEMORY_MB = 262_144
 # What a packet takes of the memory of a sender beside its bytes (MAX_TCP_HEADER and struct
 # skb_shared_info, together rounded up to a power of two, and struct sk_buff), and the part of all
-# memory that the kernel gives to TCP (`tcp_mem`).
-HEADERS_BYTES, BUFFER_BYTES, TCP_PART = 640, 256, 0.09
+# memory that TCP gets (`tcp_mem`, which crates/host sets to half of it), with a margin.
+HEADERS_BYTES, BUFFER_BYTES, TCP_PART = 640, 256, 0.45
 
 _version: ContextVar[str | None] = ContextVar("kernel", default=None)
 

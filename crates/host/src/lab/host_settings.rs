@@ -116,10 +116,8 @@ impl HostSettings {
 
     /// Sets what belongs to the namespace of this thread. What the scenario sets comes last.
     pub fn set_namespace(&self) -> io::Result<()> {
-        // A receive buffer that is large from the begin: one that grows as the application reads does not while a packet is
-        // missing, and then limits a sender that has much more in flight. Send buffers follow the window.
         if !self.tunes_receive_buffers {
-            set("ipv4/tcp_rmem", &format!("4096 {LARGEST_BUFFER} {LARGEST_BUFFER}"))?;
+            set("ipv4/tcp_rmem", &format!("4096 131072 {LARGEST_BUFFER}"))?;
         }
         if !self.tunes_send_buffers {
             set("ipv4/tcp_wmem", &format!("4096 65536 {LARGEST_BUFFER}"))?;

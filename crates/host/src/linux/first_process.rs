@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::process;
 
 use nix::mount::{MsFlags, mount};
+use nix::sys::sysinfo::sysinfo;
 use nix::sys::termios::{OutputFlags, SetArg, tcgetattr, tcsetattr};
 use nix::unistd::{dup2_stdin, dup2_stdout, setsid};
 
@@ -18,6 +19,12 @@ use crate::variables::TERMINAL;
 /// The console, if it is a terminal, and else the device that passes input and output on.
 const CONSOLE: &str = "/dev/tty0";
 const STREAMS: &str = "/dev/fairhaul-terminal";
+
+/// The pages that all sockets of TCP may have, from where the kernel saves memory to where it refuses more: half of all, because
+/// both ends of all connections are in one kernel here. A host gives its own ends an eleventh.
+const TCP_MEMORY: &str = "/proc/sys/net/ipv4/tcp_mem";
+const PARTS_OF_MEMORY: u64 = 2;
+const PAGE: u64 = 4096;
 
 /// Whether this process is the first one of the program.
 pub fn is_first_process() -> bool {
@@ -45,6 +52,8 @@ fn prepare(inherited: &mut Inherited) -> io::Result<()> {
     file_system("devtmpfs", "/dev")?;
     file_system("tmpfs", "/run")?;
     fs::write("/proc/sys/kernel/hostname", "fairhaul")?;
+    let pages = sysinfo()?.ram_total() / PAGE / PARTS_OF_MEMORY;
+    fs::write(TCP_MEMORY, format!("{pages} {pages} {pages}"))?;
     let nothing = File::open("/dev/null")?;
     dup2_stdin(&nothing)?;
     let answers = File::options().write(true).open(DEVICE)?;

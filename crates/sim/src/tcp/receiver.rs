@@ -424,6 +424,18 @@ mod tests {
         assert_eq!((ack.next, blocks(&ack)), (3, vec![(4, 7), (8, 9)]));
     }
 
+    /// Four more runs have come since that of 11.
+    #[test]
+    fn a_kernel_does_not_join_a_run_with_one_that_it_no_longer_reports() {
+        let latest = |hold| {
+            let mut receiver = Receiver::new(true, hold, false);
+            [0, 11, 13, 15, 17, 19].map(|n| receiver.receive(&data(n), at(0)));
+            [10, 18].map(|n| blocks(&receiver.receive(&data(n), at(0)).1.expect("no ACK is held"))[0])
+        };
+        assert_eq!(latest(None), [(10, 12), (17, 20)]);
+        assert_eq!(latest(Some(Hold::Adaptive { quick: 100 })), [(10, 11), (17, 20)]);
+    }
+
     #[test]
     fn a_delayed_acknowledgement_can_wait_for_more_packets_and_not_beyond_a_gap() {
         let hold = Hold::For { most: Span::from_ms(25), packets: 4 };

@@ -121,6 +121,7 @@ class Box:
     impairment: Choice
     offload: Choice
     ecn: Choice
+    buffers: Choice
     round_trips: float
     least_s: float
 
@@ -162,6 +163,7 @@ class Box:
             strength=at("strength") if impairment != NONE else 0.0,
             offload="on" if is_fast else at("offload"),
             ecn=at("ecn"),
+            buffers=at("buffers"),
         )
 
     @property
@@ -209,6 +211,7 @@ LISTS = {
     "impairment": (NONE, *IMPAIRMENTS),
     "offload": ("on", "off"),
     "ecn": ("off", "on"),
+    "buffers": ("large", "auto"),
 }
 """The lists of alternatives, with the words of which they are; any other text is checked."""
 # From this rate on, hosts without offload would cost a kernel too much.

@@ -28,6 +28,17 @@ IMPAIRMENTS = {
 
 # All figures but stalls are of the second half of the run, when all flows have started.
 WARMUP = 0.5
+# Buffers that the kernel sizes on hosts that are set up for fast, long paths: a gigabyte at most.
+AUTO = {
+    "send_buffer": "auto",
+    "receive_buffer": "auto",
+    "host": {
+        "sysctl": {
+            "net.ipv4.tcp_rmem": f"4096 131072 {1 << 30}",
+            "net.ipv4.tcp_wmem": f"4096 16384 {1 << 30}",
+        }
+    },
+}
 # The rate of the link is lower between these parts of the run, if the box has a `dip`.
 DIP = (0.6, 0.8)
 
@@ -40,7 +51,8 @@ class Place:
     earlier if it is negative. `dip` is the part of the rate that is left from 60 % to 80 % of the
     run. `queue` is a queue of a scenario without its capacity, as TOML. `size_bdp` is the size of
     the attacked transfers, 0 for data without end. `offload` is `"off"` for hosts that send and
-    receive packet by packet. `ecn` is `"on"` if all data are ECN-capable.
+    receive packet by packet. `ecn` is `"on"` if all data are ECN-capable. `buffers` are `"auto"` if
+    the kernel sizes them, up to `AUTO`, and otherwise limit nothing.
     """
 
     rate_mbps: float
@@ -61,6 +73,7 @@ class Place:
     strength: float = 0.0
     offload: str = "on"
     ecn: str = "off"
+    buffers: str = "large"
 
     @property
     def bdp_packets(self) -> float:
@@ -114,6 +127,7 @@ class Place:
         parts += [self._impairment.described(self)] if self._impairment else []
         parts += [f"transfers of {quantity(self.size_bytes, 'B')}"] if self.size_bdp else []
         parts += ["ECN"] if self.ecn == "on" else []
+        parts += ["buffers sized by the kernel"] if self.buffers == "auto" else []
         parts += ["hosts without offload"] if self.offload == "off" else []
         return ", ".join(parts)
 
@@ -156,6 +170,8 @@ def keys(
         flows.append(_flow(RIVAL, place.rivals, place.rivals_rtt_ms, start_s, rival or own))
     if place.ecn == "on":
         flows = [flow if "stack" in flow else {**flow, "ecn": True} for flow in flows]
+    if place.buffers == "auto":
+        flows = [flow if "stack" in flow else {**flow, **AUTO} for flow in flows]
     if place.offload == "off":
         flows = [flow if "stack" in flow else {**flow, "profile": BY_PACKET} for flow in flows]
     return {

@@ -22,7 +22,7 @@ STEPS = (1.0, 2.0, 5.0, 10.0)
 # The mildest value of each property; what a place has without it.
 WITHOUT: Mapping[str, Any] = {
     **{"loss": 0.0, "dip": 1.0, "rivals_start": 0.0, "rivals_rtt": 1.0},
-    **{"impairment": NONE, "size": 0.0, "offload": "off", "ecn": "off"},
+    **{"impairment": NONE, "size": 0.0, "offload": "off", "ecn": "off", "buffers": "large"},
 }
 DROPTAIL = '{"kind" = "droptail"}'
 
