@@ -88,7 +88,8 @@ impl Connection {
         records: bool,
     ) -> Connection {
         let flow = &scenario.flows[transfer.flow as usize];
-        let controller = flow.controller.build_for(mix(scenario.seed ^ mix(serial.into())));
+        let random = mix(scenario.seed ^ mix(serial.into()));
+        let controller = flow.controller.build_for(random);
         let sender = Sender::new(SenderConfig::of(flow, transfer), controller)
             .with_whole_bursts(scenario.grain == Grain::Auto);
         let spacings = Spacings::of(flow, route, &scenario.links);
@@ -98,7 +99,7 @@ impl Connection {
             .with_accurate_ecn(accurate)
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
-            .with_window(ReceiveWindow::of(flow));
+            .with_window(ReceiveWindow::of(flow, mix(random)));
         let share = Share::of(flow, transfer);
         if share.is_none() {
             receiver.set_end(sender.config().packets());

@@ -296,6 +296,16 @@ impl Ack {
         Some(self.next.wrapping_add_signed(i64::from(block.from.cast_signed())))
     }
 
+    /// The same, which does not say that.
+    #[must_use]
+    pub fn without_dsack(mut self) -> Ack {
+        if self.has_dsack() {
+            self.sack.rotate_left(1);
+            self.blocks -= 1;
+        }
+        self
+    }
+
     /// Adds the counters of an AccECN option, as many fields as fit beside the SACK blocks: ECT(0), CE, ECT(1), or the other way
     /// round if `ect1_first`, cut from the end [RFC 9768, 3.2.3]. Nothing may be added to the blocks later.
     pub fn set_counters(&mut self, [ect0, ce, ect1]: [u32; 3], ect1_first: bool) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, TransferRow};
-use fairhaul_units::{HEADER, Span, Time};
+use fairhaul_units::{HEADER, Span, Time, mix};
 
 use super::clock::Clock;
 use super::flow_controller::{KernelNames, datagrams};
@@ -56,7 +56,7 @@ pub fn run(
     let mut observer = Observer::of(scenario, flows.clone());
     let mut traced = TracedWindows::new(traced, flows.clone());
     let before = MachineCounters::now()?;
-    let clock = Clock::starting_in(lead(&transfers))?;
+    let clock = Clock::starting_in(lead(&transfers) + phase(scenario.seed))?;
     let running = lab.start(clock, grid).when("cannot start the network")?;
     let sends = |sample: &ProbeSample| {
         let transfer = transfers.get(sample.connection as usize);
@@ -119,6 +119,12 @@ fn can_be_made(traced: Option<u32>) -> Result<()> {
 fn lead(transfers: &[traffic::LabTransfer]) -> Span {
     let at_once = transfers.iter().filter(|transfer| transfer.start <= Time::ZERO + LEAD).count();
     LEAD * 5 + Span::from_ms(1) * at_once as u64
+}
+
+/// How much later a run begins: anywhere in a tick of the kernel, by the seed, where time is simulated and nothing else varies.
+fn phase(seed: u64) -> Span {
+    const TICK_US: u64 = 4000;
+    Span::from_us(mix(seed) % TICK_US)
 }
 
 /// Windows and round-trip times come from the senders, everything else from the packets.

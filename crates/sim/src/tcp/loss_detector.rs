@@ -103,6 +103,12 @@ impl LossDetector {
         self.rack_tlp().is_some_and(|rack_tlp| rack_tlp.rack.has_reported())
     }
 
+    /// The retransmitted packet that the last acknowledgement reported to have come twice, if it was not acknowledged in order
+    /// before that.
+    pub fn came_twice(&self) -> Option<u64> {
+        self.rack_tlp()?.rack.came_twice()
+    }
+
     /// Whether the last acknowledgement, which advanced by that many packets, reveals a loss.
     #[inline(always)]
     pub fn reveals_loss(&mut self, board: &mut Scoreboard, advanced: u64) -> bool {

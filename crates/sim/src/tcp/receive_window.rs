@@ -11,6 +11,7 @@ use fairhaul_units::{Data, Time};
 
 use super::receiver_rtt::ReceiverRtt;
 use super::segmentation::segment_of_linux;
+use super::time_stamps;
 
 /// A packet takes half a page of memory if it fits, with room for headers before it and what describes it; a longer one
 /// has only its headers there, and is in pages.
@@ -86,8 +87,8 @@ pub struct Arrival {
 }
 
 impl ReceiveWindow {
-    /// That of a receiver of `flow`; `None`: its buffer has a size, or no limit.
-    pub fn of(flow: &Flow) -> Option<Box<ReceiveWindow>> {
+    /// That of a receiver of `flow`, with this random number; `None`: its buffer has a size, or no limit.
+    pub fn of(flow: &Flow, random: u64) -> Option<Box<ReceiveWindow>> {
         let host = flow.host.as_deref().filter(|host| host.tunes_receive_buffer)?;
         let (first, most) = host.rmem();
         let segment = segment_of_linux(flow) as f64;
@@ -106,7 +107,7 @@ impl ReceiveWindow {
             read: threshold.min(FIRST_PACKETS * segment),
             since: Time::ZERO,
             from: 0,
-            rtt: ReceiverRtt::default(),
+            rtt: ReceiverRtt::of(time_stamps::phase(random)),
             is_measured: false,
             now: Time::ZERO,
             read_first: None,
@@ -119,7 +120,7 @@ impl ReceiveWindow {
 
     /// The connection is opened at `now`.
     pub fn opens(&mut self, now: Time) {
-        (self.now, self.since) = (now, now);
+        self.now = now;
         self.rtt.opens(now);
     }
 
@@ -132,6 +133,9 @@ impl ReceiveWindow {
     /// beyond a gap. Whether what may be offered has grown.
     pub fn arrive(&mut self, arrival: Arrival, next: u64, unread: u64, beyond: u64) -> bool {
         let Arrival { packets, end, is_full, stamped, now, more } = arrival;
+        if !self.is_measured {
+            self.since = now; // the handshake ends with the first data (tcp_init_buffer_space)
+        }
         (self.now, self.is_measured) = (now, true);
         if is_full {
             self.rtt.arrive(stamped, now);
@@ -311,8 +315,9 @@ mod tests {
     /// first of them is read, 360 wait, and what was read is 100 packets less those. They count for the next round trip.
     #[test]
     fn what_is_not_read_yet_counts_for_the_next_round_trip() {
-        let mut window = ReceiveWindow { read: 50.0 * 1448.0, ..window(6_291_456.0) };
-        window.opens(at(10));
+        let (read, since) = (50.0 * 1448.0, at(10));
+        let mut window = ReceiveWindow { read, since, is_measured: true, ..window(6_291_456.0) };
+        window.opens(since);
         window.is_offered(0);
         window.arrive(arrival(100, 100, 30), 100, 100, 0);
         assert_eq!((window.read, window.from), (144_800.0, 100));
@@ -323,6 +328,19 @@ mod tests {
         assert_eq!((window.read, window.from), (144_800.0, 140));
         window.arrive(arrival(40, 540, 70), 540, 40, 0);
         assert_eq!((window.read, window.from), (400.0 * 1448.0, 540));
+    }
+
+    /// The handshake begins at 10 ms and ends with the first 10 packets at 30 ms, which are not above the 10 of a first round
+    /// trip; 20 ms after that 20 more are.
+    #[test]
+    fn what_is_read_counts_from_the_end_of_the_handshake() {
+        let mut window = window(6_291_456.0);
+        window.opens(at(10));
+        window.is_offered(0);
+        window.arrive(arrival(10, 10, 30), 10, 10, 0);
+        assert_eq!((window.since, window.from), (at(30), 0));
+        window.arrive(arrival(20, 30, 50), 30, 20, 0);
+        assert_eq!((window.since, window.from, window.read), (at(50), 30, 30.0 * 1448.0));
     }
 
     /// With the largest scale windows are multiples of 16 KiB: after 96 KiB were offered, 10 packets that are not read make

@@ -23,6 +23,8 @@ const PARTS: f64 = 8.0;
 pub struct ReceiverRtt {
     /// Smoothed, seconds; none before the first sample.
     smoothed: Option<f64>,
+    /// How long the host's clock of time stamps was in a tick when the run began.
+    phase: Span,
     /// When the connection was opened, and how long acknowledgements take to the sender.
     opened: Time,
     way: Option<Span>,
@@ -36,6 +38,16 @@ pub struct ReceiverRtt {
 }
 
 impl ReceiverRtt {
+    /// Nothing is measured yet; the host's clock of time stamps was in a tick for `phase` when the run began, which decides
+    /// whether a round trip between two whole milliseconds is measured as the shorter or the longer.
+    pub fn of(phase: Span) -> ReceiverRtt {
+        ReceiverRtt { phase, ..ReceiverRtt::default() }
+    }
+
+    fn tick(&self, now: Time) -> u64 {
+        time_stamps::tick(now + self.phase)
+    }
+
     /// The connection is opened at `now`.
     pub fn opens(&mut self, now: Time) {
         self.opened = now;
@@ -43,8 +55,8 @@ impl ReceiverRtt {
 
     /// An acknowledgement leaves at `now`.
     pub fn acknowledges(&mut self, now: Time) {
-        let tick = time_stamps::tick(now);
-        if self.acknowledged.back().is_none_or(|last| time_stamps::tick(*last) < tick) {
+        let tick = self.tick(now);
+        if self.acknowledged.back().is_none_or(|last| self.tick(*last) < tick) {
             self.acknowledged.push_back(now);
         }
     }
@@ -55,11 +67,11 @@ impl ReceiverRtt {
         while self.acknowledged.get(1).is_some_and(|next| *next + way <= stamped) {
             self.acknowledged.pop_front();
         }
-        let Some(tick) = self.acknowledged.front().map(|echoed| time_stamps::tick(*echoed)) else { return };
+        let Some(tick) = self.acknowledged.front().map(|echoed| self.tick(*echoed)) else { return };
         if self.echoed.replace(tick) == Some(tick) {
             return;
         }
-        let sample = (time_stamps::tick(now) - tick) as f64 / 1e3;
+        let sample = (self.tick(now) - tick) as f64 / 1e3;
         match self.smoothed {
             _ if sample == 0.0 => {}
             Some(rtt) if sample >= rtt => self.smoothed = Some(rtt + (sample - rtt) / PARTS),
@@ -91,6 +103,20 @@ mod tests {
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
+    }
+
+    /// A round trip of 9.8 ms from 10.1 ms on ends in the same tenth millisecond, and where the clock is 0.5 ms further in its
+    /// tick in the next one.
+    #[test]
+    fn the_phase_of_the_clock_decides_about_a_part_of_a_tick() {
+        let measured = |phase| {
+            let mut rtt = ReceiverRtt::of(Span::from_us(phase));
+            rtt.opens(at(10_100));
+            rtt.acknowledges(at(10_100));
+            rtt.arrive(at(15_000), at(19_900));
+            rtt.smoothed().map(|s| (s * 1e3).round())
+        };
+        assert_eq!([0, 500].map(measured), [Some(9.0), Some(10.0)]);
     }
 
     /// The answer leaves at 10.2 ms and takes 5 ms. What leaves at 15.2 ms echoes it, and arrives at 20.2: 10 ms. The next

@@ -321,6 +321,8 @@ impl<C: Controller + Clone> Sender<C> {
         if ack.opens {
             return Outcome::Quiet;
         }
+        let disbelieved = ack.has_dsack() && !self.undo_state.hears_of_duplicate();
+        let ack = if disbelieved { &ack.without_dsack() } else { ack };
         if ack.next < una {
             return self.on_overtaken(ack, now);
         }

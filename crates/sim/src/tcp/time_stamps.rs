@@ -1,6 +1,6 @@
 //! Time stamps as the kernel compares them [RFC 7323, 5; LINUX, tcp_paws_check].
 
-use fairhaul_units::Time;
+use fairhaul_units::{Span, Time};
 
 /// Bytes of their option in a segment, with its padding.
 pub const TIME_STAMPS: u64 = 12;
@@ -15,6 +15,11 @@ pub fn tick(stamp: Time) -> u64 {
     stamp.as_ps() / TICK_PS
 }
 
+/// How long the clock of a host has been in a tick, by a random number.
+pub fn phase(random: u64) -> Span {
+    Span::from_ps(random % TICK_PS)
+}
+
 /// Whether a segment with that stamp is mistaken for one of long ago, after one with the stamp `recent`.
 #[inline(always)]
 pub fn is_old(stamp: Time, recent: Time) -> bool {
@@ -24,7 +29,6 @@ pub fn is_old(stamp: Time, recent: Time) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairhaul_units::Span;
 
     #[test]
     fn a_stamp_may_be_one_millisecond_older() {

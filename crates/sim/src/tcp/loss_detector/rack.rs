@@ -63,6 +63,8 @@ pub struct Rack {
     /// gap.
     first_original: Option<u64>,
     has_reported: bool,
+    /// The retransmitted packet that it reported to have come twice, not yet acknowledged in order before it.
+    came_twice: Option<u64>,
     reorder_steps: u64,
     persist: u32,
     /// Nothing sent needlessly counts until that is acknowledged.
@@ -89,6 +91,7 @@ impl Default for Rack {
             degree: DUP_THRESHOLD,
             first_original: None,
             has_reported: false,
+            came_twice: None,
             reorder_steps: 1,
             persist: 0,
             round_end: 0,
@@ -128,7 +131,7 @@ impl Rack {
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: Timing) -> u64 {
         let highest = self.highest;
         (self.sample, self.last_delivered, self.first_original) = (None, Time::ZERO, None);
-        let again = ack.dsack().filter(|&number| self.came_after_its_copy(board, number));
+        self.came_twice = ack.dsack().filter(|&number| self.came_after_its_copy(board, number));
         let whole = self.take_bursts(board, ack.next, timing);
         let mut deliver = |number| self.deliver(number, ack, timing);
         let in_order = whole + board.advance(ack.next, &mut deliver);
@@ -151,7 +154,7 @@ impl Rack {
             self.rtt = rtt;
         }
         self.has_reported = reported > 0;
-        let late = self.first_original.into_iter().chain(again).filter(|&number| number < highest);
+        let late = self.first_original.into_iter().chain(self.came_twice).filter(|&number| number < highest);
         if let Some(late) = late.min() {
             self.note_reordering(late);
         }
@@ -207,6 +210,12 @@ impl Rack {
     /// Whether the last acknowledgement reported a packet beyond a gap that had not been.
     pub fn has_reported(&self) -> bool {
         self.has_reported
+    }
+
+    /// The retransmitted packet that the last acknowledgement reported to have come twice, if it was not acknowledged in order
+    /// before that [LINUX, tcp_sacktag_one].
+    pub fn came_twice(&self) -> Option<u64> {
+        self.came_twice
     }
 
     /// Duplicates have shown that all retransmissions of a recovery were needless: the wider reordering window lasts

@@ -21,6 +21,9 @@ pub(super) struct UndoState<C> {
     rto_pending: Option<Box<Saved<C>>>,
     /// Stamp of the first retransmission since all earlier ones were acknowledged.
     pub(super) retransmitting_since: Time,
+    /// Retransmissions so far, and reports of packets that came twice.
+    retransmitted: u64,
+    duplicates: u64,
 }
 
 /// The sender before a loss event or a timeout in the open state. What follows until all is
@@ -47,7 +50,13 @@ pub(super) struct Saved<C> {
 impl<C> UndoState<C> {
     /// Nothing was done.
     pub(super) fn new() -> UndoState<C> {
-        UndoState { saved: None, rto_pending: None, retransmitting_since: Time::NEVER }
+        UndoState {
+            saved: None,
+            rto_pending: None,
+            retransmitting_since: Time::NEVER,
+            retransmitted: 0,
+            duplicates: 0,
+        }
     }
 
     /// What was done is not taken back.
@@ -65,10 +74,19 @@ impl<C> UndoState<C> {
     /// A packet is retransmitted. Processing may stamp it later, never earlier.
     pub(super) fn on_retransmission(&mut self, now: Time) {
         self.retransmitting_since = self.retransmitting_since.min(now);
+        self.retransmitted += 1;
         if let Some(saved) = &mut self.saved {
             saved.first_retransmission = saved.first_retransmission.min(now);
             saved.unanswered = Some(saved.unanswered.unwrap_or(0) + 1);
         }
+    }
+
+    /// A packet is reported to have come twice; whether its sender may have caused that: more packets than were retransmitted
+    /// were copied by the network [LINUX, tcp_dsack_seen].
+    #[cold]
+    pub(super) fn hears_of_duplicate(&mut self) -> bool {
+        self.duplicates += 1;
+        self.duplicates <= self.retransmitted
     }
 
     #[inline(always)]

@@ -52,7 +52,9 @@ impl<C: Controller + Clone> Sender<C> {
         if ece {
             saved.window = None;
         }
-        if ack.dsack().is_some_and(|number| number >= saved.from) {
+        // Of what is not acknowledged in order, only a retransmission counts [LINUX, tcp_check_dsack, tcp_sacktag_one].
+        let answers = |&number: &u64| number >= saved.from && number < una;
+        if ack.dsack().filter(answers).or(self.detector.came_twice()).is_some() {
             saved.unanswered = saved.unanswered.map(|count| count.saturating_sub(1));
         }
         let answered = saved.unanswered == Some(0);
