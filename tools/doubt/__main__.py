@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from itertools import count
 
 import click
@@ -30,51 +31,73 @@ def main() -> None:
 
 @main.command("random")
 @click.option("--seconds", default=600.0, help="For how long; places that were begun are ended.")
-@click.option("--least", default=0, help="The smallest number of a place.")
-def random_(seconds: float, least: int) -> None:
+def random_(seconds: float) -> None:
     """Run the next places drawn at random on both engines; each is kept when it is done."""
     end = time.monotonic() + seconds
     done = places.kept("linux")
-    left = [number for number in range(least, places.COUNT) if number not in done]
+    left = [places.drawn(number) for number in range(places.COUNT) if number not in done]
     while left and time.monotonic() < end:
         some, left = left[:AT_ONCE], left[AT_ONCE:]
-        drawn = [places.drawn(number) for number in some]
-        _measured("linux", drawn)
-        _measured("sim", drawn)
-        for place in drawn:
+        _measured("linux", some, places.FEW)
+        _simulated(some)
+        for place in some:
             _print(place)
 
 
 @main.command()
 def simulate() -> None:
     """Run the simulator again, after a change of it, at all places that Linux has run."""
-    numbers = sorted(places.kept("linux"))
-    for at in range(0, len(numbers), AT_ONCE):
-        _measured("sim", [places.drawn(number) for number in numbers[at : at + AT_ONCE]])
+    drawn = [places.drawn(number) for number in sorted(places.kept("linux"))]
+    places.keep("sim", {})
+    for at in range(0, len(drawn), AT_ONCE):
+        _simulated(drawn[at : at + AT_ONCE])
 
 
-def _measured(engine: Engine, drawn: list[places.Drawn]) -> None:
+def _simulated(drawn: list[places.Drawn]) -> None:
+    """Run the simulator, and both engines more often where a few runs do not agree."""
+    _measured("sim", drawn, [*places.FEW, *places.OTHERS])
+    for place in drawn:
+        if not _agrees(place.number, places.FEW):
+            _measured("sim", [place], places.MORE)
+            if not _seeds("linux", place.number).issuperset(places.MORE):
+                _measured("linux", [place], places.MORE)
+
+
+def _measured(engine: Engine, drawn: list[places.Drawn], seeds: Iterable[int]) -> None:
     """Run places, and keep their rows; one that fails is named."""
     try:
-        rows = places.measure(drawn, engine)
+        rows = places.measure(drawn, engine, seeds)
     except RunError as error:
         if len(drawn) > 1:
             for place in drawn:
-                _measured(engine, [place])
+                _measured(engine, [place], seeds)
             return
         click.echo(f"{drawn[0].number}: {engine}: {error}", err=True)
         return
     found = places.kept(engine)
-    for place in drawn:
-        found[place.number] = [row for row in rows if row["number"] == str(place.number)]
+    for row in rows:
+        found.setdefault(int(row["number"]), []).append(row)
     places.keep(engine, found)
 
 
+def _seeds(engine: Engine, number: int) -> set[int]:
+    return {int(row["seed"]) for row in places.kept(engine).get(number, [])}
+
+
+def _compared(number: int, seeds: range, again: range | None = None) -> list[places.Compared]:
+    """Compare a place with Linux, or with the simulator itself with other seeds."""
+    sim, linux = (places.kept(engine).get(number, []) for engine in ("sim", "linux"))
+    return list(places.compare(sim, sim if again else linux, seeds, again or ()))
+
+
+def _agrees(number: int, seeds: range, again: range | None = None) -> bool:
+    return all(figure.agrees for figure in _compared(number, seeds, again))
+
+
 def _print(place: places.Drawn) -> None:
-    sim, linux = (places.kept(engine).get(place.number) for engine in ("sim", "linux"))
     click.echo(f"{place.number}: {place.controller} over {place.at.text()}")
-    if sim and linux:
-        for figure in places.compare(sim, linux):
+    if not _agrees(place.number, places.FEW):
+        for figure in _compared(place.number, places.MANY):
             if not figure.agrees:
                 click.echo(f"  {figure}")
 
@@ -111,36 +134,34 @@ def search(budget: str, controller: str | None) -> None:
 
 
 @main.command()
-@click.option(
-    "--by", type=click.Choice(["impairment", "controller", "queue"]), default="impairment"
-)
+@click.option("--by", type=click.Choice(KINDS), default=KINDS[0], help="What is counted.")
 @click.option("--list", "listed", is_flag=True, help="Print the places that differ.")
 def table(by: str, listed: bool) -> None:
     """Print the share of the places drawn at random at which all figures agree, by kind of path.
 
     The last column compares the simulator with itself, with three other seeds.
     """
-    sim, linux = places.kept("sim"), places.kept("linux")
     counts: dict[str, list[int]] = {}
-    for number in sorted(sim.keys() & linux.keys()):
+    for number in sorted(places.kept("sim").keys() & places.kept("linux").keys()):
         place = places.drawn(number)
-        compared = list(places.compare(sim[number], linux[number]))
-        agrees = all(figure.agrees for figure in compared)
+        few, itself = (_agrees(number, places.FEW, again) for again in (None, places.OTHERS))
+        agrees = few or _agrees(number, places.MANY)
         if listed and not agrees:
             _print(place)
         for name in (place.kinds[by], "all"):
-            kind = counts.setdefault(name, [0, 0, 0])
-            kind[0] += 1
-            kind[1] += agrees
-            kind[2] += all(figure.agrees_again for figure in compared)
+            kind = counts.setdefault(name, [0, 0, 0, 0])
+            for at, each in enumerate((1, agrees, few, itself)):
+                kind[at] += each
     rows = [
-        [kind, str(of), str(agree), f"{100 * agree / of:.0f} %", f"{100 * again / of:.0f} %"]
-        for kind, (of, agree, again) in sorted(
-            counts.items(), key=lambda one: (one[0] == "all", one)
-        )
+        [kind, str(of), str(agree), *(f"{100 * part / of:.0f} %" for part in (agree, few, itself))]
+        for kind, (of, agree, few, itself) in sorted(counts.items(), key=_all_last)
     ]
-    head = (by, "places", "agree", "share", "of the simulator with itself")
+    head = (by, "places", "agree", "share", "with three seeds", "the simulator with itself")
     click.echo("\n".join(Table(columns=head, rows=rows, words=1).markdown()))
+
+
+def _all_last(kind: tuple[str, list[int]]) -> tuple[bool, str]:
+    return kind[0] == "all", kind[0]
 
 
 main(prog_name="python -m tools.doubt")
