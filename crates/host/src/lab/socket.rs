@@ -82,6 +82,18 @@ pub fn open(socket: impl AsFd, host: u8, connection: u32) -> io::Result<()> {
     Ok(connect(socket.as_fd().as_raw_fd(), &name(host, connection, PORT))?)
 }
 
+/// Reads from a socket until it ends, or until all of `expected` has come; returns the payload.
+pub fn drain(socket: impl AsFd, expected: Option<Bytes>) -> u64 {
+    let expected = expected.map_or(u64::MAX, |size| size.0);
+    let mut payload = 0;
+    while payload < expected
+        && let Ok(read @ 1..) = sys::discard(&socket, expected - payload)
+    {
+        payload += read as u64;
+    }
+    payload
+}
+
 /// A socket for datagrams of `connection` from `host` to `other`, and back.
 pub fn datagrams(host: u8, other: u8, connection: u32) -> io::Result<OwnedFd> {
     let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;

@@ -293,7 +293,7 @@ impl TrafficRunner<'_> {
         let sender =
             self.register(*connection, SocketRole::Sender, socket::datagrams(*from, *to, *connection)?);
         let reader = thread::Builder::new().stack_size(STACK);
-        let reader = reader.spawn_scoped(scope, move || self.drain(&receiver, None))?;
+        let reader = reader.spawn_scoped(scope, move || socket::drain(&receiver, None))?;
         self.clock.sleep_until(*start);
         result.start = Some(self.clock.now());
         let payload = (options.segment + HEADER - DATAGRAM_HEADERS).0 as usize;
@@ -328,22 +328,10 @@ impl TrafficRunner<'_> {
         let (stream, _) = TcpListener::from(listener.try_clone()?).accept()?;
         self.unregister(connection, SocketRole::Listener);
         let stream = self.register(connection, SocketRole::Receiver, stream.into());
-        let payload = self.drain(&stream, transfer.own_size());
+        let payload = socket::drain(&stream, transfer.own_size());
         let granted = getsockopt(&stream, sockopt::RcvBuf)? as u64;
         self.unregister(connection, SocketRole::Receiver);
         Ok((payload, Bytes(granted)))
-    }
-
-    /// Reads from a socket until it ends, or until all of `expected` has come; returns the payload.
-    fn drain(&self, socket: &OwnedFd, expected: Option<Bytes>) -> u64 {
-        let expected = expected.map_or(u64::MAX, |size| size.0);
-        let mut payload = 0;
-        while payload < expected
-            && let Ok(read @ 1..) = sys::discard(socket, expected - payload)
-        {
-            payload += read as u64;
-        }
-        payload
     }
 
     /// Polls all senders until the run is over.

@@ -106,7 +106,7 @@ impl LossDetector {
     /// The retransmitted packet that the last acknowledgement reported to have come twice, if it was not acknowledged in order
     /// before that.
     pub fn came_twice(&self) -> Option<u64> {
-        self.rack_tlp()?.rack.came_twice()
+        self.rack_tlp()?.rack.came_twice
     }
 
     /// Whether the last acknowledgement, which advanced by that many packets, reveals a loss.

@@ -429,7 +429,9 @@ mod tests {
     fn a_kernel_does_not_join_a_run_with_one_that_it_no_longer_reports() {
         let latest = |hold| {
             let mut receiver = Receiver::new(true, hold, false);
-            [0, 11, 13, 15, 17, 19].map(|n| receiver.receive(&data(n), at(0)));
+            for n in [0, 11, 13, 15, 17, 19] {
+                receiver.receive(&data(n), at(0));
+            }
             [10, 18].map(|n| blocks(&receiver.receive(&data(n), at(0)).1.expect("no ACK is held"))[0])
         };
         assert_eq!(latest(None), [(10, 12), (17, 20)]);

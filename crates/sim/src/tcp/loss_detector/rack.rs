@@ -63,8 +63,9 @@ pub struct Rack {
     /// gap.
     first_original: Option<u64>,
     has_reported: bool,
-    /// The retransmitted packet that it reported to have come twice, not yet acknowledged in order before it.
-    came_twice: Option<u64>,
+    /// The retransmitted packet that it reported to have come twice, if that was not acknowledged in order before [LINUX,
+    /// tcp_sacktag_one].
+    pub(super) came_twice: Option<u64>,
     reorder_steps: u64,
     persist: u32,
     /// Nothing sent needlessly counts until that is acknowledged.
@@ -210,12 +211,6 @@ impl Rack {
     /// Whether the last acknowledgement reported a packet beyond a gap that had not been.
     pub fn has_reported(&self) -> bool {
         self.has_reported
-    }
-
-    /// The retransmitted packet that the last acknowledgement reported to have come twice, if it was not acknowledged in order
-    /// before that [LINUX, tcp_sacktag_one].
-    pub fn came_twice(&self) -> Option<u64> {
-        self.came_twice
     }
 
     /// Duplicates have shown that all retransmissions of a recovery were needless: the wider reordering window lasts

@@ -82,7 +82,7 @@ impl<C> UndoState<C> {
     }
 
     /// A packet is reported to have come twice; whether its sender may have caused that: more packets than it retransmitted
-    /// were copied by the network [LINUX, tcp_dsack_seen].
+    /// were copied by the network [LINUX, tcp_check_dsack].
     #[cold]
     pub(super) fn hears_of_duplicate(&mut self) -> bool {
         self.duplicates += 1;
