@@ -251,8 +251,8 @@ def test_the_key_of_a_result_has_all_that_the_result_depends_on(
 
 
 def test_the_memory_is_that_of_usual_hosts_unless_more_is_in_flight() -> None:
-    fast = QUICK.replace("10 Mbit/s", "10 Gbit/s").replace('"40 ms"', '"400 ms"')
-    # At 10 Gbit/s and 240 ms on average about 300,000 packets of 1000 B are in flight.
+    fast = QUICK.replace("10 Mbit/s", "100 Gbit/s").replace('"40 ms"', '"400 ms"')
+    # At 100 Gbit/s and 240 ms on average about 3 million packets of 1000 B are in flight.
     assert linux.memory_mb(read_one(QUICK)) == 4096
     assert linux.memory_mb(read_one(fast)) > 8192
     assert linux.memory_mb(read_one(fast)) % 1024 == 0

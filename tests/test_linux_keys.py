@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -64,9 +65,17 @@ def test_the_simulator_refuses_what_it_lacks_and_names_the_engine() -> None:
 
 @needs_linux
 def test_a_fifo_of_the_kernel_is_a_drop_tail_queue() -> None:
-    ours, theirs = measured({}), measured(kernel("pfifo limit 200"))
-    assert goodputs(theirs) == pytest.approx(goodputs(ours), rel=0.02)
-    links = ours["links"][0], theirs["links"][0]
+    # One run in five loses other packets at the start, in both.
+    ours, theirs = (
+        fairhaul.run(PATH, queue, engine="linux", seeds=5).measures
+        for queue in ({}, kernel("pfifo limit 200"))
+    )
+    usual = [
+        [median(goodputs(found)[flow] for found in runs) for flow in (0, 1)]
+        for runs in (ours, theirs)
+    ]
+    assert usual[1] == pytest.approx(usual[0], rel=0.02)
+    links = ours[0]["links"][0], theirs[0]["links"][0]
     assert links[1]["utilization"] == pytest.approx(links[0]["utilization"], abs=0.005)
 
 

@@ -117,13 +117,14 @@ def test_a_library_that_does_not_belong_to_the_program_is_refused(
 
 
 def test_more_memory_than_the_program_can_have_is_refused() -> None:
-    # 100 Gbit/s and 20 s are 167 million packets of 1500 B in flight.
-    far = QUICK.replace("10 Mbit/s", "100 Gbit/s").replace('"40 ms"', '"20 s"')
+    # 100 Gbit/s and 100 s are more than a billion packets in flight, if the run is as long.
+    far = QUICK.replace("10 Mbit/s", "100 Gbit/s").replace('"40 ms"', '"100 s"')
+    far = far.replace('duration = "1 s"', 'duration = "200 s"')
     with pytest.raises(Refused, match="has at most 262144 MB in simulated time; reduce rates"):
         engine.memory_mb(read_one(far))
 
 
 def test_the_memory_has_room_for_the_buffers_that_are_requested() -> None:
-    # The kernel makes 2 GB of 1 GB, and gives 9 % of its memory to TCP.
+    # The kernel makes 2 GB of 1 GB, and TCP has half of its memory.
     large = QUICK.replace('controller = "reno"', 'controller = "reno"\nsend_buffer = "1 GB"', 1)
-    assert engine.memory_mb(read_one(large)) * 0.09 > 2e9 / 2**20
+    assert engine.memory_mb(read_one(large)) * 0.5 > 2e9 / 2**20

@@ -84,20 +84,16 @@ def _seeds(engine: Engine, number: int) -> set[int]:
     return {int(row["seed"]) for row in places.kept(engine).get(number, [])}
 
 
-def _compared(number: int, seeds: range, again: range | None = None) -> list[places.Compared]:
-    """Compare a place with Linux, or with the simulator itself with other seeds."""
+def _agrees(number: int, seeds: range) -> bool:
     sim, linux = (places.kept(engine).get(number, []) for engine in ("sim", "linux"))
-    return list(places.compare(sim, sim if again else linux, seeds, again or ()))
-
-
-def _agrees(number: int, seeds: range, again: range | None = None) -> bool:
-    return all(figure.agrees for figure in _compared(number, seeds, again))
+    return all(figure.agrees for figure in places.compare(sim, linux, seeds))
 
 
 def _print(place: places.Drawn) -> None:
     click.echo(f"{place.number}: {place.controller} over {place.at.text()}")
     if not _agrees(place.number, places.FEW):
-        for figure in _compared(place.number, places.MANY):
+        sim, linux = (places.kept(engine).get(place.number, []) for engine in ("sim", "linux"))
+        for figure in places.compare(sim, linux, places.MANY):
             if not figure.agrees:
                 click.echo(f"  {figure}")
 
@@ -142,10 +138,18 @@ def table(by: str, listed: bool) -> None:
     The last column compares the simulator with itself, with three other seeds.
     """
     counts: dict[str, list[int]] = {}
-    for number in sorted(places.kept("sim").keys() & places.kept("linux").keys()):
-        place = places.drawn(number)
-        few, itself = (_agrees(number, places.FEW, again) for again in (None, places.OTHERS))
-        agrees = few or _agrees(number, places.MANY)
+    sim, linux = places.kept("sim"), places.kept("linux")
+    for number in sorted(sim.keys() & linux.keys()):
+        place, both = places.drawn(number), (sim[number], linux[number])
+        few, many, itself = (
+            all(figure.agrees for figure in compared)
+            for compared in (
+                places.compare(*both, places.FEW),
+                places.compare(*both, places.MANY),
+                places.compare(both[0], both[0], places.FEW, places.OTHERS),
+            )
+        )
+        agrees = few or many
         if listed and not agrees:
             _print(place)
         for name in (place.kinds[by], "all"):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2s
 from statistics import fmean
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 from fairhaul.runs.runs import for_each
 from fairhaul.scenario.engines import Engine
 from fairhaul.scenario.read import Scenario, read_one
-from fairhaul.studies.attack import read_question
+from fairhaul.studies.attack import Question, read_question
 from fairhaul.studies.attack.differences import CLOSE, values_of
 from fairhaul.studies.attack.figures import Figures, figures_of
 from fairhaul.studies.attack.place import Place, queue_of
@@ -63,7 +64,7 @@ class Drawn:
 
     def keys(self, seed: int) -> dict[str, Any]:
         """Give the keys of its scenario."""
-        return read_question(self.controller, "disagree").attacked.keys(self.at, seed)
+        return _question(self.controller).attacked.keys(self.at, seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +91,16 @@ class Compared:
 Row = Mapping[str, str]
 
 
+@cache
+def _question(controller: str) -> Question:
+    return read_question(controller, "disagree")
+
+
 def drawn(number: int) -> Drawn:
     """Give a controller and a place of its box, each as probable as any other, by a number."""
     random = np.random.default_rng([SEED, number])
     controller = CONTROLLERS[random.integers(len(CONTROLLERS))]
-    box = read_question(controller, "disagree").box
+    box = _question(controller).box
     at = box.place(random.random(len(box.names)).tolist())
     return Drawn(number=number, controller=controller, at=at)
 

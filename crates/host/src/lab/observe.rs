@@ -175,6 +175,7 @@ fn more_timeouts(now: &TcpState, before: &TcpState) -> bool {
 fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'static str> {
     let mut events = Vec::new();
     let entered = |state: CaState| now.ca_state == state && before.ca_state != state;
+    let rises = now.ssthresh.unwrap_or(u32::MAX) > before.ssthresh.unwrap_or(u32::MAX);
     let recovered = before.ca_state.is_recovering() && !now.ca_state.is_recovering();
     // One recovery ends and the next begins with the same packet. A controller may leave its threshold as it is.
     // After a poll, which does not know the end of a recovery, the next sample says only what it is.
@@ -190,6 +191,12 @@ fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'sta
         events.push("marked");
     } else if entered(CaState::Recovery) && !before.ca_state.is_recovering() {
         events.push("reduction");
+    } else if sampled
+        && [before, now].iter().all(|state| !state.ca_state.is_recovering())
+        && now.cwnd > before.cwnd
+        && rises
+    {
+        events.push("undone"); // after its end
     } else if !sampled
         && now.ssthresh != before.ssthresh
         && !before.ca_state.is_recovering()
@@ -199,8 +206,7 @@ fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'sta
     }
     if recovered {
         // Nothing else raises a threshold.
-        let undone = sampled && now.ssthresh.unwrap_or(u32::MAX) > before.ssthresh.unwrap_or(u32::MAX);
-        events.push(if undone { "undone" } else { "recovered" });
+        events.push(if sampled && rises { "undone" } else { "recovered" });
     }
     events
 }
@@ -320,6 +326,28 @@ mod tests {
         let stays =
             [state(20, open, 7), state(20, recovery, 7), state(20, recovery, 9), state(20, recovery, 9)];
         assert_eq!(events(stays), expected);
+    }
+
+    /// Duplicates of all retransmissions come after the end of the recovery, which gives window and threshold back. A restart
+    /// after a pause raises the threshold alone, and HyStart sets it while the window grows.
+    #[test]
+    fn a_recovery_that_is_undone_after_its_end_is_undone() {
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], vec![false]);
+        let states = [
+            (5, 18, 0, CaState::Open),
+            (10, 20, 15, CaState::Open),
+            (20, 20, 10, CaState::Recovery),
+            (30, 10, 10, CaState::Open),
+            (40, 20, 15, CaState::Open),
+            (50, 15, 18, CaState::Open),
+        ];
+        for (ms, cwnd, ssthresh, state) in states {
+            let ssthresh = Some(ssthresh).filter(|_| ms > 5);
+            observer.on_sample(at(ms), 0, &info(cwnd, ssthresh, state).tcp_state());
+        }
+        let record = observer.close().0.close("lab", Vec::new());
+        let events: Vec<(f64, &str, f64)> = record.events.iter().map(|e| (e.t_s, e.kind, e.value)).collect();
+        assert_eq!(events, [(0.02, "reduction", 20.0), (0.03, "recovered", 10.0), (0.04, "undone", 0.02)]);
     }
 
     /// No packet arrives for 10 ms after the one that begins a recovery.

@@ -51,7 +51,7 @@ fn a_host_has_the_settings_and_the_queue_discipline_of_its_scenario() {
     assert_eq!(inside(1, "tcp_rmem"), "4096 131072 6291456");
     assert_eq!(inside(1, "tcp_ecn"), "1");
     // The other host has large buffers, and this one the send buffer of its kernel.
-    assert_eq!(inside(0, "tcp_rmem"), "4096 131072 134217728");
+    assert_eq!(inside(0, "tcp_rmem"), "4096 131072 1073741824");
     assert_ne!(inside(1, "tcp_wmem"), inside(0, "tcp_wmem"));
     let link = lab.host(1).namespace.inside(|| ip("link show lab0")).expect("it has the device");
     assert!(link.contains("qdisc pfifo "), "{link}");
