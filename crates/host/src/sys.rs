@@ -167,8 +167,8 @@ pub fn tcp_info(socket: impl AsFd, info: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Has the kernel discard what arrives at a socket, packet by packet as it arrives, until the socket ends, or `most` bytes
-/// or a gigabyte have come; returns the number of bytes. A datagram, which is discarded by itself, is counted with its whole length. One
-/// call costs less than one for each packet, and a receiver does the same in both.
+/// or a gigabyte have come; returns the number of bytes. A datagram, which is discarded by itself, is counted with its
+/// whole length. One call costs less than one for each packet, and a receiver does the same in both.
 pub fn discard(socket: impl AsFd, most: u64) -> io::Result<usize> {
     const MOST: u64 = 1 << 30;
     let mut nothing = [0u8; 8];
