@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import count
 
 import click
@@ -22,6 +22,9 @@ HEAD = ("controller", "seed", "budget_s", "runs", "cells", "worst", "found")
 # So many places run at a time that no core is idle while the last run of one is left.
 AT_ONCE = 4
 KINDS = ("impairment", "controller", "queue")
+ENGINES: tuple[Engine, Engine] = ("sim", "linux")
+SIMULATED = (*places.FEW, *places.OTHERS)
+"""The seeds of the simulator at each place."""
 
 
 @click.group()
@@ -34,12 +37,15 @@ def main() -> None:
 def random_(seconds: float) -> None:
     """Run the next places drawn at random on both engines; each is kept when it is done."""
     end = time.monotonic() + seconds
-    done = places.kept("linux")
-    left = [places.drawn(number) for number in range(places.COUNT) if number not in done]
+    both = {engine: places.kept(engine) for engine in ENGINES}
+    left = [
+        places.drawn(number)
+        for number in range(places.COUNT)
+        if not _is_complete(*(both[engine].get(number, []) for engine in ENGINES))
+    ]
     while left and time.monotonic() < end:
         some, left = left[:AT_ONCE], left[AT_ONCE:]
-        _measured("linux", some, places.FEW)
-        _simulated(some)
+        _complete(some)
         for place in some:
             _print(place)
 
@@ -47,53 +53,60 @@ def random_(seconds: float) -> None:
 @main.command()
 def simulate() -> None:
     """Run the simulator again, after a change of it, at all places that Linux has run."""
-    drawn = [places.drawn(number) for number in sorted(places.kept("linux"))]
-    places.keep("sim", {})
-    for at in range(0, len(drawn), AT_ONCE):
-        _simulated(drawn[at : at + AT_ONCE])
+    numbers = sorted(places.kept("linux"))
+    for at in range(0, len(numbers), AT_ONCE):
+        some = numbers[at : at + AT_ONCE]
+        found = places.kept("sim")
+        places.keep("sim", {number: found[number] for number in found if number not in some})
+        _complete([places.drawn(number) for number in some])
 
 
-def _simulated(drawn: list[places.Drawn]) -> None:
-    """Run the simulator, and both engines more often where a few runs do not agree."""
-    _measured("sim", drawn, [*places.FEW, *places.OTHERS])
-    for place in drawn:
-        if not _agrees(place.number, places.FEW):
-            _measured("sim", [place], places.MORE)
-            if not _seeds("linux", place.number).issuperset(places.MORE):
-                _measured("linux", [place], places.MORE)
+def _is_complete(sim: list[places.Row], linux: list[places.Row]) -> bool:
+    if places.lacks(linux, places.FEW) or places.lacks(sim, SIMULATED):
+        return False
+    has_many = not any(places.lacks(rows, places.MORE) for rows in (sim, linux))
+    return has_many or places.agree(sim, linux, places.FEW)
 
 
-def _measured(engine: Engine, drawn: list[places.Drawn], seeds: Iterable[int]) -> None:
-    """Run places, and keep their rows; one that fails is named."""
+def _complete(drawn: list[places.Drawn]) -> None:
+    """Run what places lack: a few seeds on both engines, and more where those do not agree."""
+    _measured("linux", drawn, places.FEW)
+    _measured("sim", drawn, SIMULATED)
+    differ = [place for place in drawn if not places.agree(*_rows(place), places.FEW)]
+    for engine in ENGINES:
+        _measured(engine, differ, places.MORE)
+
+
+def _measured(engine: Engine, drawn: list[places.Drawn], seeds: Sequence[int]) -> None:
+    """Run the places that have not run with these seeds; one that fails is named."""
+    found = places.kept(engine)
+    left = [place for place in drawn if places.lacks(found.get(place.number, []), seeds)]
+    if not left:
+        return
     try:
-        rows = places.measure(drawn, engine, seeds)
+        rows = places.measure(left, engine, seeds)
     except RunError as error:
-        if len(drawn) > 1:
-            for place in drawn:
+        if len(left) > 1:
+            for place in left:
                 _measured(engine, [place], seeds)
             return
-        click.echo(f"{drawn[0].number}: {engine}: {error}", err=True)
+        click.echo(f"{left[0].number}: {engine}: {error}", err=True)
         return
-    found = places.kept(engine)
     for row in rows:
         found.setdefault(int(row["number"]), []).append(row)
     places.keep(engine, found)
 
 
-def _seeds(engine: Engine, number: int) -> set[int]:
-    return {int(row["seed"]) for row in places.kept(engine).get(number, [])}
-
-
-def _agrees(number: int, seeds: range) -> bool:
-    sim, linux = (places.kept(engine).get(number, []) for engine in ("sim", "linux"))
-    return all(figure.agrees for figure in places.compare(sim, linux, seeds))
+def _rows(place: places.Drawn) -> tuple[list[places.Row], list[places.Row]]:
+    sim, linux = (places.kept(engine).get(place.number, []) for engine in ENGINES)
+    return sim, linux
 
 
 def _print(place: places.Drawn) -> None:
     click.echo(f"{place.number}: {place.controller} over {place.at.text()}")
-    if not _agrees(place.number, places.FEW):
-        sim, linux = (places.kept(engine).get(place.number, []) for engine in ("sim", "linux"))
-        for figure in places.compare(sim, linux, places.MANY):
+    both = _rows(place)
+    if not places.agree(*both, places.FEW):
+        for figure in places.compare(*both, places.MANY):
             if not figure.agrees:
                 click.echo(f"  {figure}")
 
@@ -141,15 +154,9 @@ def table(by: str, listed: bool) -> None:
     sim, linux = places.kept("sim"), places.kept("linux")
     for number in sorted(sim.keys() & linux.keys()):
         place, both = places.drawn(number), (sim[number], linux[number])
-        few, many, itself = (
-            all(figure.agrees for figure in compared)
-            for compared in (
-                places.compare(*both, places.FEW),
-                places.compare(*both, places.MANY),
-                places.compare(both[0], both[0], places.FEW, places.OTHERS),
-            )
-        )
-        agrees = few or many
+        few = places.agree(*both, places.FEW)
+        itself = places.agree(both[0], both[0], places.FEW, places.OTHERS)
+        agrees = few or places.agree(*both, places.MANY)
         if listed and not agrees:
             _print(place)
         for name in (place.kinds[by], "all"):

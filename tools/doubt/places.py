@@ -25,6 +25,7 @@ from fairhaul.studies.attack import Question, read_question
 from fairhaul.studies.attack.differences import CLOSE, values_of
 from fairhaul.studies.attack.figures import Figures, figures_of
 from fairhaul.studies.attack.place import Place, queue_of
+from fairhaul.studies.cells.agreement import agrees
 from tools import csv_rows
 from tools.doubt import CONTROLLERS, FOLDER, write_table
 
@@ -79,9 +80,7 @@ class Compared:
     @property
     def agrees(self) -> bool:
         """Whether the means differ little, or the simulator's lies between the runs of Linux."""
-        mean, theirs = fmean(self.sim), fmean(self.others)
-        near = abs(mean - theirs) <= CLOSE[self.figure] * abs(theirs)
-        return near or min(self.others) <= mean <= max(self.others)
+        return agrees(fmean(self.sim), self.others, CLOSE[self.figure])
 
     def __str__(self) -> str:
         sim, others = (" ".join(f"{of:.4g}" for of in each) for each in (self.sim, self.others))
@@ -156,6 +155,18 @@ def compare(
     ours, theirs = _by_figure(sim, seeds), _by_figure(others, again or seeds)
     for (group, figure), values in theirs.items():
         yield Compared(group=group, figure=figure, sim=ours[group, figure], others=values)
+
+
+def agree(
+    sim: Iterable[Row], others: Iterable[Row], seeds: Container[int], again: Container[int] = ()
+) -> bool:
+    """Whether all figures of a place agree."""
+    return all(figure.agrees for figure in compare(sim, others, seeds, again))
+
+
+def lacks(rows: Iterable[Row], seeds: Iterable[int]) -> bool:
+    """Whether a place has not run with all of these seeds."""
+    return not {int(row["seed"]) for row in rows}.issuperset(seeds)
 
 
 def _by_figure(rows: Iterable[Row], seeds: Container[int]) -> dict[tuple[str, str], list[float]]:

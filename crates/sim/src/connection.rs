@@ -99,7 +99,7 @@ impl Connection {
             .with_accurate_ecn(accurate)
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
-            .with_window(ReceiveWindow::of(flow, mix(random)));
+            .with_window(ReceiveWindow::of(flow, random));
         let share = Share::of(flow, transfer);
         if share.is_none() {
             receiver.set_end(sender.config().packets());

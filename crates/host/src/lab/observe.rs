@@ -176,6 +176,7 @@ fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'sta
     let mut events = Vec::new();
     let entered = |state: CaState| now.ca_state == state && before.ca_state != state;
     let rises = now.ssthresh.unwrap_or(u32::MAX) > before.ssthresh.unwrap_or(u32::MAX);
+    let outside = !before.ca_state.is_recovering() && !now.ca_state.is_recovering();
     let recovered = before.ca_state.is_recovering() && !now.ca_state.is_recovering();
     // One recovery ends and the next begins with the same packet. A controller may leave its threshold as it is.
     // After a poll, which does not know the end of a recovery, the next sample says only what it is.
@@ -191,17 +192,9 @@ fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'sta
         events.push("marked");
     } else if entered(CaState::Recovery) && !before.ca_state.is_recovering() {
         events.push("reduction");
-    } else if sampled
-        && [before, now].iter().all(|state| !state.ca_state.is_recovering())
-        && now.cwnd > before.cwnd
-        && rises
-    {
+    } else if sampled && outside && rises && now.cwnd > before.cwnd {
         events.push("undone"); // after its end
-    } else if !sampled
-        && now.ssthresh != before.ssthresh
-        && !before.ca_state.is_recovering()
-        && !now.ca_state.is_recovering()
-    {
+    } else if !sampled && outside && now.ssthresh != before.ssthresh {
         events.push("reduction"); // it has recovered since
     }
     if recovered {

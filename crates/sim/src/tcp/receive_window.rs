@@ -7,7 +7,7 @@
 // of a full packet, also where the first packets were merged, and a packet in which the window ends is a full one.
 
 use fairhaul_experiment::Flow;
-use fairhaul_units::{Data, Time};
+use fairhaul_units::{Data, Time, mix};
 
 use super::receiver_rtt::ReceiverRtt;
 use super::segmentation::segment_of_linux;
@@ -87,7 +87,7 @@ pub struct Arrival {
 }
 
 impl ReceiveWindow {
-    /// That of a receiver of `flow`, with this random number; `None`: its buffer has a size, or no limit.
+    /// That of a receiver of `flow`, on a connection with this random number; `None`: its buffer has a size, or no limit.
     pub fn of(flow: &Flow, random: u64) -> Option<Box<ReceiveWindow>> {
         let host = flow.host.as_deref().filter(|host| host.tunes_receive_buffer)?;
         let (first, most) = host.rmem();
@@ -107,7 +107,7 @@ impl ReceiveWindow {
             read: threshold.min(FIRST_PACKETS * segment),
             since: Time::ZERO,
             from: 0,
-            rtt: ReceiverRtt::of(time_stamps::phase(random)),
+            rtt: ReceiverRtt::of(time_stamps::phase(mix(random))),
             is_measured: false,
             now: Time::ZERO,
             read_first: None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from fairhaul.scenario.engines import Engine
@@ -73,7 +74,7 @@ def agreement(compared: Compared, engine: Engine = "linux") -> Iterator[Agreemen
     for figure in wanted:
         ours, theirs = mean(sim, figure), mean(kernel, figure)
         if ours is not None and theirs is not None:
-            yield Agreement(figure, ours, theirs, _agrees(figure, ours, theirs, kernel))
+            yield Agreement(figure, ours, theirs, _agrees(figure, ours, kernel))
 
 
 def entries(found: Mapping[str, Agreement], missing: str) -> list[str]:
@@ -86,7 +87,12 @@ def entries(found: Mapping[str, Agreement], missing: str) -> list[str]:
     ]
 
 
-def _agrees(figure: str, ours: float, theirs: float, kernel: Figures) -> bool:
+def _agrees(figure: str, ours: float, kernel: Figures) -> bool:
     close = CLOSE_DELAY if figure.startswith(DELAYS) else CLOSE
-    runs = [value for value in kernel[figure] if value is not None]
+    return agrees(ours, [value for value in kernel[figure] if value is not None], close)
+
+
+def agrees(ours: float, runs: Sequence[float], close: float) -> bool:
+    """Whether a mean is as near to that of runs as `close`, a part of it, or lies between them."""
+    theirs = fmean(runs)
     return abs(ours - theirs) <= close * abs(theirs) or min(runs) <= ours <= max(runs)

@@ -74,7 +74,7 @@ impl Host {
         let mut receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
-            .with_window(ReceiveWindow::of(flow, mix(mix(scenario.seed ^ mix(serial.into())))));
+            .with_window(ReceiveWindow::of(flow, mix(scenario.seed ^ mix(serial.into()))));
         let lead = flow.lead.filter(|_| transfer.size.is_some());
         if lead.is_none() {
             receiver.set_end(sender.config().packets());
