@@ -160,7 +160,7 @@ def test_highspeed_starves_its_own_flows_on_longer_paths() -> None:
 
 def test_vegas_starves_beside_reno() -> None:
     # [MO 1999].
-    done = attacked("vegas", "starve", BESIDE_RENO, "2 s")
+    done = attacked("vegas", "starve", BESIDE_RENO, "3 s")
     value, place = found(done)
     assert value > 0.8
     assert place.buffer_bdp > 1

@@ -6,7 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -210,11 +212,18 @@ def run(engine: str, payload: int) -> dict[str, Any]:
 
 
 def test_goodput_is_held_against_what_full_packets_carry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "measure", lambda record: record)
     monkeypatch.setattr(figures, "cycle_s", lambda _: 3.0)
-    for engine, payload in (("lab", 1448), ("sim", 1460)):
-        record: Any = run(engine, payload)
-        found = figures.figures_of(read_one(CELLS[NAME].scenario(30.0)), record)
+    scenario = read_one(CELLS[NAME].scenario(30.0))
+    plain = read_one(CELLS[NAME].scenario(30.0), {"profile": "plain"})
+    for of, engine, payload in (
+        (scenario, "lab", 1448),
+        (plain, "lab", 1448),
+        (scenario, "sim", 1448),
+        (plain, "sim", 1460),
+    ):
+        monkeypatch.setattr(figures, "measure", partial(lambda done, _: done, run(engine, payload)))
+        record: Any = SimpleNamespace(meta={"scenario": of.described})
+        found = figures.figures_of(of, record)
         assert found["link_share"] == pytest.approx(1.0)
         assert found["cycle_s"] == 3.0
 

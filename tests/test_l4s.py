@@ -199,7 +199,7 @@ def test_what_the_trace_of_a_kernel_says_of_marks_is_read() -> None:
         ("received", False, "CE", 1500, 5.0, "1 0 1"),
         ("ack_sent", False, "ECT(0)", 64, 7.0, "1437 1440 -"),
     ]
-    found = accurate.read(pl.DataFrame(rows, schema=columns, orient="row"), "linux")
+    found = accurate.read(pl.DataFrame(rows, schema=columns, orient="row"))
     assert found == accurate.Feedback(
         request=7,
         answer=2,

@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path as File
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from fairhaul.scenario.profiles import TUNED
 from fairhaul.scenario.transport import Transport, read_transport
 from fairhaul.studies.scoring import Score, cases, geometric, parts
 from fairhaul.studies.scoring.figures import Figures, at_the_queue
+from fairhaul.studies.scoring.figures import most_bps as most_bps_of
 from fairhaul.studies.scoring.paths import PATHS, Path, drawn, read_queue
 from tools import scores
 
@@ -26,6 +29,7 @@ PATH = Path(number=1, rate_bps=12_000_000, rtt_s=0.1, buffer_packets=50, loss=0.
 def figures(goodputs_bps: tuple[float, ...], **other: float) -> Figures:
     return Figures(
         goodputs_bps=goodputs_bps,
+        most_bps=11.68e6,
         waiting_s=other.get("waiting_s", 0.0),
         drop_rate=other.get("drop_rate", 0.0),
         jain=other.get("jain"),
@@ -57,12 +61,19 @@ def test_the_public_draw_has_64_paths_spread_over_the_ranges() -> None:
 
 
 def test_throughput_is_goodput_over_what_the_path_can_carry() -> None:
-    # 12 Mbit/s in packets of 1500 bytes with 40 of headers are 11.68 Mbit/s.
-    assert PATH.most_goodput_bps == pytest.approx(11.68e6)
-    assert parts.throughput(5.84e6, PATH) == pytest.approx(0.5)
-    assert parts.throughput(12e6, PATH) == 1
-    lossy = Path(number=1, rate_bps=12_000_000, rtt_s=0.1, buffer_packets=50, loss=0.001)
-    assert parts.throughput(11.66832e6, lossy) == pytest.approx(1)
+    # Of 12 Mbit/s in packets of 1500 B, 11.68 are payload, with time stamps 11.584.
+    flow = {"packet_bytes": 1500, "traffic": {"kind": "greedy"}}
+    stamped = flow | {"header_bytes": 52}
+    for of, loss, most_bps in (
+        (flow, None, 11.68e6),
+        (stamped, None, 11.584e6),
+        (flow, {"probability": 0.001}, 11.66832e6),
+    ):
+        scenario = {"links": [{"rate_bps": 12e6, "loss": loss}], "flows": [of]}
+        record: Any = SimpleNamespace(meta={"scenario": scenario, "engine": "sim"})
+        assert most_bps_of(record) == pytest.approx(most_bps)
+    assert parts.throughput(5.84e6, 11.68e6) == pytest.approx(0.5)
+    assert parts.throughput(12e6, 11.68e6) == 1
 
 
 def test_a_queue_as_long_as_the_path_halves_the_delay_part() -> None:

@@ -34,7 +34,9 @@ results_of = partial(short.results, paper_of("xcp-tcp"))
 
 def flow(name: str, controller: str, start_s: float) -> dict[str, object]:
     start = {"law": "uniform", "from_s": start_s, "to_s": start_s + 1}
-    return {"name": name, "controller": controller, "start": start, "packet_bytes": 1000}
+    traffic, header_bytes = {"kind": "greedy"}, 60 if controller == "xcp" else 40
+    packet = {"packet_bytes": 1000, "header_bytes": header_bytes}
+    return {"name": name, "controller": controller, "start": start, "traffic": traffic, **packet}
 
 
 def record(

@@ -12,9 +12,10 @@ from statistics import fmean, stdev
 from fairhaul.measures.measures import measure
 from fairhaul.record.record import Record
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.engines import FACTS, Engine
+from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.packets import payload_part
 from fairhaul.scenario.read import Scenario, read_one
-from tools.against_linux.cases import PACKET, Case
+from tools.against_linux.cases import Case
 
 Figures = Mapping[str, float | None]
 Done = Callable[[Case, Engine, Sequence[Figures]], None]
@@ -62,11 +63,11 @@ def compare(case: Case, seeds: int, engines: Sequence[Engine], jobs: int | None 
 def figures_of(record: Record, case: Case) -> Figures:
     """Give the figures of the first flow; its throughput is that of new data with their headers."""
     first = measure(record)["flows"][0]
-    payload = PACKET - FACTS[record.meta["engine"]].header_bytes
+    payload = payload_part(record.meta["scenario"]["flows"][0], record.meta["engine"])
     rate_mbps = case.measured_mbps or case.rate_mbps
     share, rtt_s, lost = first["link_share"], first["rtt_mean_s"], first["loss_rate"]
     return {
-        "Mbit/s": None if share is None else share * rate_mbps * PACKET / payload,
+        "Mbit/s": None if share is None else share * rate_mbps / payload,
         "RTT, ms": None if rtt_s is None else 1000 * rtt_s,
         "cwnd": first["cwnd_mean"],
         "lost, %": None if lost is None else 100 * lost,

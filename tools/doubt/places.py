@@ -1,9 +1,9 @@
 """Places drawn at random: their figures in Linux, run by run, and in the simulator.
 
-A row of `tests/doubt/linux.csv` is a group of flows in a run of Linux, and one of
-`tests/doubt/sim.csv` the same in the simulator. A place whose figures do not agree with three seeds
-runs with twelve. Three further seeds of the simulator, compared with its first three, show how
-often the rule finds a difference by chance.
+A row of a file in `tests/doubt/linux` is a group of flows in a run of Linux, and one in
+`tests/doubt/sim` the same in the simulator; a file has a hundred places. A place whose figures do
+not agree with three seeds runs with twelve. Three further seeds of the simulator, compared with its
+first three, show how often the rule finds a difference by chance.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from fairhaul.studies.cells.agreement import agrees
 from tools import csv_rows
 from tools.doubt import CONTROLLERS, FOLDER, write_table
 
-FILES: Mapping[Engine, Any] = {"linux": FOLDER / "linux.csv", "sim": FOLDER / "sim.csv"}
 COUNT, SEED = 1000, 2026
+IN_FILE = 100
 FEW, MORE, MANY = range(1, 4), range(4, 13), range(1, 13)
 """Seeds: of each place, further ones of one that does not agree with those, and both."""
 OTHERS = range(101, 104)
@@ -137,15 +137,20 @@ def _row(place: Drawn, seed: int, group: str, run: Figures) -> Row:
 def kept(engine: Engine) -> dict[int, list[Row]]:
     """Give the rows that are kept, of each place that the box still has."""
     found: dict[int, list[Row]] = defaultdict(list)
-    for row in csv_rows(FILES[engine]):
-        found[int(row["number"])].append(row)
+    for file in sorted((FOLDER / engine).iterdir()):
+        for row in csv_rows(file):
+            found[int(row["number"])].append(row)
     return {number: rows for number, rows in found.items() if rows[0]["place"] == drawn(number).key}
 
 
 def keep(engine: Engine, rows: Mapping[int, Sequence[Row]]) -> None:
     """Write the rows in the order of their numbers."""
-    ordered = (row for _, each in sorted(rows.items()) for row in each)
-    write_table(FILES[engine], HEAD, ([row[key] for key in HEAD] for row in ordered))
+    files: dict[int, list[Row]] = defaultdict(list)
+    for number, each in sorted(rows.items()):
+        files[number // IN_FILE * IN_FILE] += each
+    for first, ordered in files.items():
+        file = FOLDER / engine / f"{first:03}-{first + IN_FILE - 1:03}.csv"
+        write_table(file, HEAD, ([row[key] for key in HEAD] for row in ordered))
 
 
 def compare(

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from fairhaul.measures.measures import measure
-from fairhaul.scenario.engines import FACTS
+from fairhaul.scenario.packets import payload_part
 
 if TYPE_CHECKING:
     from fairhaul.record.record import Record
@@ -39,10 +39,10 @@ def figures_of(_: Scenario, record: Record) -> dict[str, Any]:
     scenario = record.meta["scenario"]
     flows = figures["flows"]
     mtu, rate_bps = scenario["flows"][0]["packet_bytes"], figures["links"][0]["rate_bps"]
-    payload = mtu - FACTS[record.meta["engine"]].header_bytes
+    payload = payload_part(scenario["flows"][0], record.meta["engine"])
     first = flows[0]
     return {
-        "goodput": sum(flow["goodput_bps"] for flow in flows) / payload * mtu / rate_bps,
+        "goodput": sum(flow["goodput_bps"] for flow in flows) / payload / rate_bps,
         "share": first["share"] if len(flows) > 1 else None,
         "rtt_ms": None if first["rtt_mean_s"] is None else 1000 * first["rtt_mean_s"],
         "cwnd": first["cwnd_mean"],

@@ -13,7 +13,8 @@ import polars as pl
 
 from fairhaul.record.trace import option_bytes
 from fairhaul.runs.runs import for_each
-from fairhaul.scenario.engines import FACTS, Engine
+from fairhaul.scenario.engines import Engine
+from fairhaul.scenario.packets import STAMPED_BYTES
 from fairhaul.scenario.read import read_one
 from tools.l4s.dual_queue import SCENARIO
 
@@ -95,13 +96,13 @@ def feedback(name: str, engine: Engine) -> Feedback:
     """Run a cell in one engine."""
 
     def then(_: int, record: Any) -> Feedback:
-        return read(record.trace, engine)
+        return read(record.trace)
 
     (found,) = for_each([read_one(SCENARIO, CELLS[name])], then, trace="first", engine=engine)
     return found
 
 
-def read(trace: pl.DataFrame, engine: Engine) -> Feedback:
+def read(trace: pl.DataFrame) -> Feedback:
     """Read the trace of a flow."""
     opening, rest = trace.filter(trace["opens"]), trace.filter(~trace["opens"])
 
@@ -112,7 +113,7 @@ def read(trace: pl.DataFrame, engine: Engine) -> Feedback:
     left = rest.filter(rest["what"] == "sent")["ecn"].to_list()
     arrived = rest.filter(rest["what"] == "received")
     acks = rest.filter(rest["what"] == "ack_sent")
-    ace_off, option_off = _sums(rest, engine)
+    ace_off, option_off = _sums(rest)
     options = [option for option in acks["accecn"].to_list() if option]
     return Feedback(
         request=code("sent"),
@@ -126,9 +127,9 @@ def read(trace: pl.DataFrame, engine: Engine) -> Feedback:
     )
 
 
-def _sums(rest: pl.DataFrame, engine: Engine) -> tuple[int | None, int | None]:
+def _sums(rest: pl.DataFrame) -> tuple[int | None, int | None]:
     """Compare what the last acknowledgement and the last option say with what had arrived."""
-    header = pl.col("bytes").cast(pl.Int64) - FACTS[engine].header_bytes
+    header = pl.col("bytes").cast(pl.Int64) - STAMPED_BYTES
     rows = rest.with_columns((header - option_bytes(pl.col("accecn"))).alias("payload"))
     marks, carried = 0, 0
     ace_off: int | None = None

@@ -26,6 +26,8 @@ from fairhaul.text.table import Table
 
 TABLE = Path(__file__).resolve().parents[2] / "tests" / "unusual_linux.csv"
 NAMING = ("cell", "scenario", "kernel", "seed")
+# Runs of a cell of two flows, whose shares differ most by chance.
+OF_PAIRS = 20
 # Kept of the figures of a run, with the round trips of half seconds.
 KEPT = ("link_share", "first_share", "rtt_ms", "cwnd", "loss_rate")
 
@@ -64,13 +66,18 @@ def keep(measured: Mapping[str, tuple[str, Figures]]) -> None:
     replace(TABLE, csv_text(rows).encode())
 
 
+def seeds_of(cell: UnusualCell) -> range:
+    """Give the seeds of a cell."""
+    return range(1, 1 + (OF_PAIRS if len(cell.controllers) > 1 else REPEATS))
+
+
 def measure(cells: Iterable[UnusualCell], engine: Engine) -> Mapping[str, tuple[str, Figures]]:
-    """Run cells with five seeds: for each the version of the kernel, if any, and its figures.
+    """Run cells with `seeds_of`: for each the version of the kernel, if any, and its figures.
 
     Raises:
         RunError: A run failed.
     """
-    runs = [(cell, seed + 1) for cell in cells for seed in range(REPEATS)]
+    runs = [(cell, seed) for cell in cells for seed in seeds_of(cell)]
     found: dict[int, tuple[str, Mapping[str, float | None]]] = {}
 
     def read(index: int, record: Record) -> None:

@@ -33,7 +33,7 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
         let name = &flow.name;
         let shortest = shortest(scenario, flow.forward.iter().chain(&flow.reverse)).as_secs();
         let there = self::shortest(scenario, flow.forward.iter()).as_secs();
-        let payload = (flow.packet.0 - flow.headers().0) as f64;
+        let payload = flow.payload().0 as f64;
         let mut sum = FlowRow::default();
         for (bin, row) in rows.iter().enumerate() {
             add(&mut sum, row);
@@ -175,7 +175,7 @@ fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
 fn completion(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let Some(sound) = sound_from(scenario) else { return Ok(()) };
     let work = scenario.flows.iter().map(|flow| match flow.traffic {
-        Traffic::Sized(size) => size.0 as f64 / (flow.packet.0 - flow.headers().0) as f64 + 10.0,
+        Traffic::Sized(size) => size.0 as f64 / flow.payload().0 as f64 + 10.0,
         _ => f64::INFINITY,
     });
     let packets: f64 = work.sum();

@@ -99,6 +99,7 @@ impl Connection {
             .with_accurate_ecn(accurate)
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
+            .with_options(flow.has_options())
             .with_window(ReceiveWindow::of(flow, random));
         let share = Share::of(flow, transfer);
         if share.is_none() {
@@ -301,7 +302,12 @@ impl Connection {
             self.deliver(data, fresh, in_order, now, network);
         }
         match &ack {
-            Some(ack) => self.send_ack(ack, now, route, network),
+            Some(ack) => {
+                self.send_ack(ack, now, route, network);
+                if self.receiver.closes() {
+                    self.send_ack(ack, now, route, network);
+                }
+            }
             None => self.schedule_receiver(network),
         }
     }

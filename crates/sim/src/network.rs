@@ -35,7 +35,7 @@ impl BottleneckAccount {
     /// The payload of a data packet that `link` counts.
     #[inline(always)]
     pub fn counted(&self, link: u32, data: &Data) -> u32 {
-        if self.link == link && !data.opens() { data.size.saturating_sub(self.headers) } else { 0 }
+        if self.link == link && !data.opens() { data.payload(self.headers) as u32 } else { 0 }
     }
 }
 

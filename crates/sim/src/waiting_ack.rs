@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use fairhaul_units::{AccurateEcn, Ack, Ecn, SACK_BLOCKS, SackBlock, Time};
+use fairhaul_units::{AccurateEcn, Ack, Ecn, Feedback, SACK_BLOCKS, SackBlock, Time};
 use slab::Slab;
 
 /// An acknowledgement while it waits.
@@ -15,8 +15,7 @@ pub struct WaitingAck {
     /// What `carried` says.
     value: u32,
     carried: Carried,
-    opens: bool,
-    ece: bool,
+    flags: u8,
     accurate: AccurateEcn,
 }
 
@@ -25,6 +24,11 @@ const _: () = assert!(size_of::<WaitingAck>() == 32);
 /// The bits of a packet's number, of which a run has fewer than 10^12; the others are those of the window.
 const NUMBER_BITS: u32 = 40;
 const MOST_WINDOW: u32 = (1 << (u64::BITS - NUMBER_BITS)) - 1;
+
+/// The bits of its flags.
+const OPENS: u8 = 1;
+const ECE: u8 = 2;
+const OPTIONS: u8 = 4;
 
 /// What an acknowledgement carries besides.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +47,7 @@ enum Carried {
 struct Rare {
     sack: [SackBlock; SACK_BLOCKS],
     blocks: u8,
-    congestion: bool,
-    feedback: i32,
+    feedback: Feedback,
 }
 
 /// What is rare of all acknowledgements that wait.
@@ -55,44 +58,47 @@ impl RareStore {
     /// An acknowledgement begins to wait.
     #[inline(always)]
     pub fn put(&mut self, ack: &Ack) -> WaitingAck {
-        let &Ack { next, echo, arrived, opens, ece, accurate, congestion, feedback, window, .. } = ack;
+        let &Ack { next, echo, arrived, opens, ece, options, accurate, feedback, window, .. } = ack;
         let window = window.map_or(0, |window| window.get().min(MOST_WINDOW));
         let next_and_window = next | u64::from(window) << NUMBER_BITS;
         let (carried, value) = if let Some(size) = ack.datagram {
             (Carried::Datagram, u32::from(size.get()) | u32::from(ack.ecn.bits()) << u16::BITS)
         } else if ack.blocks > 0 || accurate.has_counters() {
             (Carried::Stored, self.put_rare(*ack))
-        } else if congestion {
-            (Carried::Feedback, feedback.cast_unsigned())
+        } else if let Some(rate) = feedback.get() {
+            (Carried::Feedback, rate.cast_unsigned())
         } else {
             (Carried::Nothing, 0)
         };
-        WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece, accurate }
+        let flag = |is_set, bit| if is_set { bit } else { 0 };
+        let flags = flag(opens, OPENS) | flag(ece, ECE) | flag(options, OPTIONS);
+        WaitingAck { next_and_window, echo, arrived, value, carried, flags, accurate }
     }
 
     #[inline(never)]
     fn put_rare(&mut self, ack: Ack) -> u32 {
-        let Ack { sack, blocks, congestion, feedback, .. } = ack;
-        self.0.insert(Rare { sack, blocks, congestion, feedback }) as u32
+        let Ack { sack, blocks, feedback, .. } = ack;
+        self.0.insert(Rare { sack, blocks, feedback }) as u32
     }
 
     /// An acknowledgement has waited.
     #[inline(always)]
     pub fn take(&mut self, waiting: &WaitingAck) -> Ack {
-        let &WaitingAck { next_and_window, echo, arrived, value, carried, opens, ece, accurate } = waiting;
+        let &WaitingAck { next_and_window, echo, arrived, value, carried, flags, accurate } = waiting;
         let next = next_and_window & ((1 << NUMBER_BITS) - 1);
         let window = NonZeroU32::new((next_and_window >> NUMBER_BITS) as u32);
-        let mut ack = Ack { next, echo, arrived, opens, ece, accurate, window, ..Ack::default() };
+        let [opens, ece, options] = [OPENS, ECE, OPTIONS].map(|bit| flags & bit != 0);
+        let mut ack = Ack { next, echo, arrived, opens, ece, options, accurate, window, ..Ack::default() };
         match carried {
             Carried::Nothing => {}
-            Carried::Feedback => (ack.congestion, ack.feedback) = (true, value.cast_signed()),
+            Carried::Feedback => ack.feedback = Feedback::of(value.cast_signed()),
             Carried::Datagram => {
                 ack.datagram = NonZeroU16::new(value as u16);
                 ack.ecn = Ecn::of_bits((value >> u16::BITS) as u8);
             }
             Carried::Stored => {
-                let Rare { sack, blocks, congestion, feedback } = self.0.remove(value as usize);
-                (ack.sack, ack.blocks, ack.congestion, ack.feedback) = (sack, blocks, congestion, feedback);
+                let Rare { sack, blocks, feedback } = self.0.remove(value as usize);
+                (ack.sack, ack.blocks, ack.feedback) = (sack, blocks, feedback);
             }
         }
         ack
@@ -114,7 +120,7 @@ mod tests {
             Ack { next: 7, echo: Time::from_ps(3), arrived: Time::from_ps(5), ece: true, ..Ack::default() };
         let sack = [SackBlock { from: 1, to: 2 }, SackBlock { from: 4, to: 9 }, SackBlock::default()];
         let with_blocks = Ack { sack, blocks: 2, ..plain };
-        let with_feedback = Ack { congestion: true, feedback: -5, ..plain };
+        let with_feedback = Ack { feedback: Feedback::of(-5), options: true, ..plain };
         let datagram = Ack { datagram: NonZeroU16::new(1300), ecn: Ecn::Capable, ..plain };
         let with_both = Ack { sack, blocks: 2, window: NonZeroU32::new(2884), ..with_feedback };
         let mut store = RareStore::default();

@@ -1,10 +1,10 @@
-//! Packets as bytes: what the headers of TCP would carry, in the 40 bytes that they take.
+//! Packets as bytes: what the headers of TCP would carry, in the first 40 bytes.
 
 use std::num::NonZeroU32;
 
 use fairhaul_units::{Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock, Sending, Time};
 
-/// Bytes of a packet's headers.
+/// Bytes of headers without options.
 const ROOM: usize = HEADER.0 as usize;
 /// Bits of the first byte, and how many SACK blocks follow above them.
 const OPENS: u8 = 1;
@@ -93,7 +93,7 @@ pub fn put_ack(ack: &Ack, into: &mut [u8]) -> usize {
         writer.put(u64::from(from << 8 >> 8), OFFSET);
         writer.put(u64::from(to << 8 >> 8), OFFSET);
     }
-    ROOM
+    ack.size() as usize
 }
 
 /// The acknowledgement of these bytes.

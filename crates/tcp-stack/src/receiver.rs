@@ -12,7 +12,8 @@ use crate::settings::Hosts;
 /// See the module.
 pub struct ReceiverEnd {
     receiver: Receiver,
-    /// Payload of a full packet, and what the packet of that number lacks, which is the last.
+    /// Headers and payload of a full packet, and what the packet of that number lacks, which is the last.
+    headers: u32,
     payload: u64,
     short: Option<(u64, u64)>,
     /// Bytes in order that the application has not read.
@@ -24,8 +25,9 @@ pub struct ReceiverEnd {
 impl ReceiverEnd {
     /// A receiver of a connection that is not open.
     pub fn new(hosts: &Hosts) -> ReceiverEnd {
-        let (payload, ready) = (hosts.config().payload().0, VecDeque::new());
-        ReceiverEnd { receiver: hosts.receiver(), payload, short: None, unread: 0, ready }
+        let (config, ready) = (hosts.config(), VecDeque::new());
+        let (headers, payload) = (config.headers, config.payload().0);
+        ReceiverEnd { receiver: hosts.receiver(), headers, payload, short: None, unread: 0, ready }
     }
 
     /// A data packet arrives.
@@ -34,8 +36,9 @@ impl ReceiverEnd {
         if is_last {
             self.receiver.set_end(data.end());
         }
-        if !data.opens() && data.payload() < self.payload {
-            self.short = Some((data.number, self.payload - data.payload()));
+        let payload = data.payload(self.headers);
+        if !data.opens() && payload < self.payload {
+            self.short = Some((data.number, self.payload - payload));
         }
         if !self.receiver.is_plain() {
             if self.receiver.deadline() < now {
@@ -48,6 +51,7 @@ impl ReceiverEnd {
         let (_, ack) = self.receiver.receive(&data, now);
         self.unread += self.bytes_before(self.receiver.next()) - self.bytes_before(before);
         self.ready.extend(ack);
+        self.ready.extend(ack.filter(|_| self.receiver.closes()));
     }
 
     /// The next acknowledgement.

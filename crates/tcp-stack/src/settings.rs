@@ -59,6 +59,7 @@ impl Hosts {
         let flow = &self.flow;
         Receiver::new(flow.recovery.reports(), flow.delayed_ack, self.sender().exact_echo())
             .with_dsack(flow.recovery == fairhaul_experiment::Recovery::Rack)
+            .with_options(flow.has_options())
             .with_window(fairhaul_sim::tcp::ReceiveWindow::of(flow, self.seed))
     }
 }

@@ -26,7 +26,8 @@ pub use gauge::Gauge;
 pub use histogram::Histogram;
 pub use nearest::{hint, nearest};
 pub use packet::{
-    ACK_SIZE, AccurateEcn, Ack, Data, Ecn, EcnCounters, HEADER, SACK_BLOCKS, SackBlock, Sending,
+    ACK_SIZE, AccurateEcn, Ack, Data, Ecn, EcnCounters, Feedback, HEADER, OPENING_OPTIONS, SACK_BLOCKS,
+    SackBlock, Sending, TIME_STAMPS,
 };
 pub use parameter::{Kind, Parameter, Settings, Value};
 pub use parse::{ParseError, number_and_unit};

@@ -13,8 +13,13 @@ use crate::{Bytes, Time};
 
 /// IP and TCP headers without options, as ns-2 counts them.
 pub const HEADER: Bytes = Bytes(40);
-/// An acknowledgement is a bare header.
+/// An acknowledgement without options is a bare header.
 pub const ACK_SIZE: Bytes = HEADER;
+/// The option of time stamps with its padding, in each packet of a host of Linux after the two that open a connection
+/// [RFC 7323, A].
+pub const TIME_STAMPS: Bytes = Bytes(12);
+/// All options of a packet that opens a connection, of such a host: largest segment, SACK, time stamps, scale of the window.
+pub const OPENING_OPTIONS: Bytes = Bytes(20);
 /// SACK blocks in one acknowledgement: what fits beside a timestamp option [RFC 2018, 3].
 pub const SACK_BLOCKS: usize = 3;
 
@@ -149,10 +154,9 @@ impl Data {
         self.number + u64::from(self.packets)
     }
 
-    /// What it carries, bytes.
-    pub fn payload(&self) -> u64 {
-        let congestion = if self.congestion.is_some() { CONGESTION_HEADER } else { Bytes(0) };
-        u64::from(self.size).saturating_sub((HEADER + congestion).0 * u64::from(self.packets.max(1)))
+    /// What it carries, bytes, where the headers of each of its packets have that many.
+    pub fn payload(&self, headers: u32) -> u64 {
+        u64::from(self.size.saturating_sub(headers * u32::from(self.packets.max(1))))
     }
 
     /// Size of each packet on the wire.
@@ -232,6 +236,32 @@ pub struct EcnCounters {
     pub ect1: Option<u32>,
 }
 
+/// What the congestion header of an acknowledgement says, if it has one: Reverse_Feedback, bytes/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feedback(i32);
+
+impl Feedback {
+    /// There is no congestion header.
+    pub const NONE: Feedback = Feedback(i32::MIN);
+
+    /// That rate; the least that an `i32` holds is one more.
+    pub fn of(rate: i32) -> Feedback {
+        Feedback(rate.max(-i32::MAX))
+    }
+
+    /// The rate; `None`: there is no congestion header.
+    #[inline(always)]
+    pub fn get(self) -> Option<i32> {
+        (self != Feedback::NONE).then_some(self.0)
+    }
+}
+
+impl Default for Feedback {
+    fn default() -> Feedback {
+        Feedback::NONE
+    }
+}
+
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
@@ -251,10 +281,10 @@ pub struct Ack {
     pub ece: bool,
     /// Accurate feedback instead of that, if the connection has it.
     pub accurate: AccurateEcn,
-    /// Whether it carries a congestion header, for a sender that asks routers.
-    pub congestion: bool,
-    /// Reverse_Feedback of that, bytes/s: what routers have left of the sender's wishes.
-    pub feedback: i32,
+    /// Whether it has the options of a host of Linux, which take room.
+    pub options: bool,
+    /// What routers have left of the wishes of a sender that asks them.
+    pub feedback: Feedback,
     /// How many packets from `next` on the receiver has room for; none: for all that may come.
     pub window: Option<NonZeroU32>,
     /// Its size on the wire, if it is a datagram of another transport stack, of which the engine knows nothing more than
@@ -268,11 +298,22 @@ impl Ack {
     /// Size on the wire.
     #[inline(always)]
     pub fn size(&self) -> u32 {
-        match (self.datagram, self.congestion) {
-            (None, false) => ACK_SIZE.0 as u32,
-            (None, true) => (ACK_SIZE + CONGESTION_HEADER).0 as u32,
-            (Some(size), _) => size.get().into(),
+        if let Some(size) = self.datagram {
+            return size.get().into();
         }
+        let congestion = if self.feedback.get().is_some() { CONGESTION_HEADER } else { Bytes(0) };
+        let options = if self.options { self.options_size() } else { Bytes(0) };
+        (ACK_SIZE + congestion + options).0 as u32
+    }
+
+    /// The size of its options, each padded to words of 4 B [LINUX, tcp_options_write].
+    fn options_size(&self) -> Bytes {
+        if self.opens {
+            return OPENING_OPTIONS;
+        }
+        let option =
+            |of: usize, each: u64| if of == 0 { 0 } else { (2 + each * of as u64).next_multiple_of(4) };
+        TIME_STAMPS + Bytes(option(self.blocks.into(), 8) + option(self.accurate.fields(), 3))
     }
 
     /// Says that the packet of that number, which caused this acknowledgement, had arrived before: by an empty block at
@@ -341,6 +382,21 @@ impl Ack {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The sizes of bare acknowledgements of Linux by tcpdump, headers of 20 + 20 B: time stamps are 12 B, SACK blocks 4 B and 8 B
+    /// each, the request and its answer have 20 B.
+    #[test]
+    fn the_options_of_a_host_of_linux_take_room() {
+        let ack = Ack { blocks: 2, ..Ack::default() };
+        assert_eq!(ack.size(), 40);
+        let stamped = Ack { options: true, ..ack };
+        assert_eq!(stamped.size(), 40 + 12 + 4 + 2 * 8);
+        assert_eq!(Ack { blocks: 0, feedback: Feedback::of(-5), ..stamped }.size(), 40 + 12 + 20);
+        assert_eq!(Ack { blocks: 0, opens: true, ..stamped }.size(), 60);
+        let mut counted = Ack { blocks: 0, accurate: AccurateEcn::of(5), ..stamped };
+        counted.set_counters([1, 2, 3], true);
+        assert_eq!(counted.size(), 40 + 12 + 12);
+    }
 
     /// Of 40 bytes of options 12 are the time stamp's. Beside no block and one all three counters fit, beside two blocks two of
     /// them, beside three none [RFC 9768, 3.2.3.2].

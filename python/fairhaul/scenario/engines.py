@@ -21,8 +21,6 @@ class Facts:
     """What it is, for the help of `--engine`."""
     title: str
     """What it is called in sentences."""
-    header_bytes: int
-    """The headers of a full packet; the kernel's time stamps take 12 bytes more than 40."""
     kernel: bool
     """Whether the hosts are those of a kernel, so that some scenarios cannot be run."""
     real_time: bool
@@ -46,7 +44,6 @@ FACTS: Mapping[Engine, Facts] = {
             engine="sim",
             help="the simulator",
             title="the simulator",
-            header_bytes=40,
             kernel=False,
             real_time=False,
             deterministic=True,
@@ -58,7 +55,6 @@ FACTS: Mapping[Engine, Facts] = {
             engine="linux",
             help="Linux's own code in simulated time (`fairhaul linux build`)",
             title="Linux in simulated time",
-            header_bytes=52,
             kernel=True,
             real_time=False,
             deterministic=True,
@@ -71,7 +67,6 @@ FACTS: Mapping[Engine, Facts] = {
             engine="lab",
             help="this machine's kernel over emulated links, in real time",
             title="the lab",
-            header_bytes=52,
             kernel=True,
             real_time=True,
             deterministic=False,

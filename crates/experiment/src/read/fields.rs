@@ -67,8 +67,8 @@ table! {
     warmup: Time<0, RUN> = default("\"0 s\""),
         "Initial period that is excluded from all measured figures; shorter than `duration`.";
     packet: PacketSize = default("\"1000 B\""),
-        "Size of a data packet on the wire, including 40 B of headers. An ACK is 40 B. With `xcp` both \
-         carry 20 B more of headers.";
+        "Size of a data packet on the wire. 40 B of it are headers, with the profiles of Linux 52 B, because of time stamps; \
+         with `xcp` 20 B more. An ACK has such headers alone, and with the profiles of Linux its SACK blocks.";
     bottleneck: BottleneckKeys = in_words("`[[node]]` and `[[link]]` instead"), "The bottleneck link of a dumbbell.";
     node: Tables<NodeKeys> = in_words("`[bottleneck]` instead"), "The nodes of a graph.";
     link: Tables<GraphLinkKeys> = in_words("`[bottleneck]` instead"), "The links of a graph.";

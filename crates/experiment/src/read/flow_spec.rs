@@ -1,7 +1,7 @@
 //! Resolves one `[[flow]]`: from its keys to the flows that it makes.
 
 use fairhaul_cc::ControllerChoice;
-use fairhaul_units::{Bytes, HEADER, Span};
+use fairhaul_units::{Bytes, HEADER, Span, TIME_STAMPS};
 
 use super::capacity_trace::Traces;
 use super::ecn_keys::{self, reads_marks, sends_ect1};
@@ -285,7 +285,8 @@ fn shared(keys: &FlowKeys, notes: &mut Notes) {
 /// stop the flow for good.
 fn check_sizes(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
     let controller = keys.controller.value.as_ref().map(|controller| controller.entry);
-    let headers = HEADER + controller.map_or(Bytes(0), |entry| entry.header);
+    let stamps = if keys.profile.value.is_some_and(Profile::is_linux) { TIME_STAMPS } else { Bytes(0) };
+    let headers = HEADER + stamps + controller.map_or(Bytes(0), |entry| entry.header);
     if packet <= headers {
         let whose = controller.map_or("", |entry| entry.name);
         let text = format!("{packet} leaves no room for payload; the headers of {whose} take {headers}");

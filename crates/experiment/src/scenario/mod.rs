@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_path::LinkSpec;
-use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, Time};
+use fairhaul_units::{Bytes, Gauge, HEADER, Rate, SENDER, Span, TIME_STAMPS, Time};
 
 use crate::{
     AccEcnOption, Expectation, FqHorizon, Grid, Growth, Hold, HostPacing, HostSettings, Middlebox, OnTimeout,
@@ -287,8 +287,19 @@ impl Flow {
         if self.has_controller() { self.controller.entry.gauges } else { &[] }
     }
 
+    /// Payload of a full packet.
+    pub fn payload(&self) -> Bytes {
+        self.packet - self.headers()
+    }
+
     /// Headers of its data packets.
     pub fn headers(&self) -> Bytes {
-        HEADER + self.controller.entry.header
+        let stamps = if self.has_options() { TIME_STAMPS } else { Bytes(0) };
+        HEADER + stamps + self.controller.entry.header
+    }
+
+    /// Whether its packets have the options of a host of Linux.
+    pub fn has_options(&self) -> bool {
+        self.profile.is_linux() && self.has_controller()
     }
 }

@@ -903,7 +903,7 @@ name = "F3"
 controller = "reno"
 initial_window = 10
 max_window = 5
-receive_buffer = "959 B"
+receive_buffer = "947 B"
 start = "uniform 0 s..11 s"
 traffic = { kind = "short", rate = "1000000 /s", size = "12 kB" }
 "#;

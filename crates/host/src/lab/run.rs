@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairhaul_experiment::{FlowRow, PacketTrace, Record, Scenario, TransferRow};
-use fairhaul_units::{HEADER, Span, Time, mix};
+use fairhaul_units::{HEADER, Span, TIME_STAMPS, Time, mix};
 
 use super::clock::Clock;
 use super::flow_controller::{KernelNames, datagrams};
@@ -18,7 +18,7 @@ use super::simulated_path::SimulatedPath;
 use super::tcp_info::Info;
 use super::tcp_probe::ProbeSample;
 use super::traced_windows::TracedWindows;
-use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
+use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TransferResult};
 use super::xcp_option::REQUEST;
 use crate::error::{Context, Error, Result};
 use crate::ports::capabilities;

@@ -10,10 +10,9 @@ use fairhaul_cc::words::{
 };
 use fairhaul_experiment::Flow;
 use fairhaul_ports::{Note, PortParameter};
-use fairhaul_units::{Bytes, HEADER, Kind, Word};
+use fairhaul_units::{Bytes, HEADER, Kind, TIME_STAMPS, Word};
 
 use super::flow_controller::{KernelNames, identity};
-use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
 use crate::ports::install_spec::ResolvedInstall;
 use crate::ports::load::{Loaded, has_options, hidden_name, load};

@@ -31,8 +31,6 @@ pub const LEAD: Span = Span::from_ms(20);
 static PAYLOAD: [u8; 1 << 18] = [0; 1 << 18];
 /// Bytes that a connection claims at once from a transfer that several connections share.
 const PART_BYTES: u64 = 1 << 14;
-/// The kernel's timestamps option in a segment, with its padding [RFC 7323].
-pub const TIME_STAMPS: Bytes = Bytes(12);
 /// Headers of IP and UDP.
 pub const DATAGRAM_HEADERS: Bytes = Bytes(28);
 /// Stack of a thread, bytes; threads hold nothing large.

@@ -31,7 +31,7 @@ impl Connection {
     pub(super) fn receive_datagram(&mut self, data: &Data, now: Time, network: &mut Network) {
         let Some(datagrams) = &mut self.datagrams else { return };
         let fresh = datagrams.receive(data.number);
-        let payload = if fresh { data.payload() } else { 0 };
+        let payload = if fresh { data.payload(self.sender.config().headers) } else { 0 };
         self.deliver(data, fresh.into(), payload, now, network);
     }
 
@@ -45,7 +45,7 @@ impl Connection {
         now: Time,
         network: &mut Network,
     ) {
-        let payload = data.payload();
+        let payload = data.payload(self.sender.config().headers);
         if network.ledger.delivered(self.flow, payload, fresh, in_order, now) {
             self.in_order += in_order;
         }

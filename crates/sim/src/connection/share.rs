@@ -47,7 +47,7 @@ impl Connection {
             && !data.opens()
             && !data.retransmitted()
         {
-            let payload = data.payload();
+            let payload = data.payload(self.sender.config().headers);
             share.claimed += payload;
             let left = &mut network.unclaimed[share.lead as usize];
             *left -= payload;

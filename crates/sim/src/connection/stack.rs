@@ -142,7 +142,8 @@ impl Connection {
         }
         let was_needless = self.pair().receive(data, now);
         let in_order = self.pair().read(now);
-        if network.ledger.delivered(self.flow, data.payload(), data.packets, in_order, now) {
+        let payload = data.payload(self.sender.config().headers);
+        if network.ledger.delivered(self.flow, payload, data.packets, in_order, now) {
             self.in_order += in_order;
             if was_needless {
                 network.ledger.event("spurious", self.flow, f64::NAN, now);

@@ -10,7 +10,6 @@ use fairhaul_experiment::Flow;
 use fairhaul_units::{Data, Time, mix};
 
 use super::receiver_rtt::ReceiverRtt;
-use super::segmentation::segment_of_linux;
 use super::time_stamps;
 
 /// A packet takes half a page of memory if it fits, with room for headers before it and what describes it; a longer one
@@ -91,7 +90,7 @@ impl ReceiveWindow {
     pub fn of(flow: &Flow, random: u64) -> Option<Box<ReceiveWindow>> {
         let host = flow.host.as_deref().filter(|host| host.tunes_receive_buffer)?;
         let (first, most) = host.rmem();
-        let segment = segment_of_linux(flow) as f64;
+        let segment = flow.payload().0 as f64;
         let threshold = first as f64 * FIRST_PART;
         Some(Box::new(ReceiveWindow {
             segment,

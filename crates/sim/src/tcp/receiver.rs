@@ -8,7 +8,7 @@ mod reports;
 use std::num::NonZeroU32;
 
 use fairhaul_experiment::Hold;
-use fairhaul_units::{AccurateEcn, Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, Feedback, Span, Time};
 
 use super::accecn::AccEcnFeedback;
 use super::adaptive_delayed_ack::AdaptiveDelayedAck;
@@ -33,6 +33,9 @@ pub struct Receiver {
     is_special: bool,
     /// Whether it answers every packet at once, says of marks what is usual, and offers no window.
     is_plain: bool,
+    /// Whether it is a host of Linux: its acknowledgements have its options, and its program has closed the connection.
+    options: bool,
+    is_closed: bool,
     /// The stamp of the last packet that came in order when nothing in order waited to be acknowledged (TS.Recent).
     recent_stamp: Time,
     /// How long an acknowledgement may be held, and the packets for which it leaves before; `None`: never.
@@ -87,6 +90,8 @@ impl Receiver {
             sends_dsack: false,
             is_special: adaptive.is_some(),
             is_plain: hold.is_none() && adaptive.is_none() && !exact,
+            options: false,
+            is_closed: false,
             recent_stamp: Time::ZERO,
             hold,
             adaptive,
@@ -113,6 +118,11 @@ impl Receiver {
     pub fn with_dsack(self, tells: bool) -> Receiver {
         let (is_special, is_plain) = (tells || self.is_special, !tells && self.is_plain);
         Receiver { sends_dsack: tells, is_special, is_plain, ..self }
+    }
+
+    /// The same whose acknowledgements have the options of a host of Linux, if `options`.
+    pub fn with_options(self, options: bool) -> Receiver {
+        Receiver { options, ..self }
     }
 
     /// The same that offers what `window` says.
@@ -206,8 +216,8 @@ impl Receiver {
             return None;
         }
         self.heed_router(data);
-        let (congestion, feedback) = self.take_answers();
-        Some(Ack { congestion, feedback, ..self.acknowledge_next(data, now) })
+        let feedback = self.take_answers();
+        Some(Ack { feedback, ..self.acknowledge_next(data, now) })
     }
 
     /// Whether a packet is just the next in order.
@@ -222,7 +232,8 @@ impl Receiver {
         let next = data.number + 1;
         self.next = next;
         self.out_of_order.advance(next);
-        Ack { next, echo: data.stamped, arrived: now, ece: self.echoes, ..Ack::default() }
+        let &mut Receiver { echoes: ece, options, .. } = self;
+        Ack { next, echo: data.stamped, arrived: now, ece, options, ..Ack::default() }
     }
 
     #[inline(never)]
@@ -286,6 +297,14 @@ impl Receiver {
         (count, Some(self.acknowledge(waited.0, waited.1)))
     }
 
+    /// Whether the end of its side (FIN) follows the acknowledgement that leaves now, and acknowledges the same: in Linux the
+    /// program closes the connection once it has read all data [LINUX, tcp_send_fin].
+    pub fn closes(&mut self) -> bool {
+        let closes = self.options && self.is_at_end() && !self.is_closed;
+        self.is_closed |= closes;
+        closes
+    }
+
     /// Whether all data have arrived.
     #[inline(always)]
     fn is_at_end(&self) -> bool {
@@ -300,14 +319,14 @@ impl Receiver {
         }
     }
 
-    /// What an acknowledgement says of the answers of routers: whether it does, and what.
+    /// What an acknowledgement says of the answers of routers.
     #[inline(always)]
-    fn take_answers(&mut self) -> (bool, i32) {
-        let Some(answers) = self.answers else { return (false, 0) };
+    fn take_answers(&mut self) -> Feedback {
+        let Some(answers) = self.answers else { return Feedback::NONE };
         if !self.sums {
             self.answers = Some(0);
         }
-        (true, answers)
+        Feedback::of(answers)
     }
 
     /// What is echoed from now on, after data of which some are new, if `fresh`; whether that is to be said at once.
@@ -346,20 +365,9 @@ impl Receiver {
     #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
         self.is_due = false;
-        let (congestion, feedback) = self.take_answers();
-        let mut ack = Ack {
-            next: self.next,
-            echo: stamped,
-            arrived,
-            sack: [SackBlock::default(); SACK_BLOCKS],
-            blocks: 0,
-            opens: false,
-            ece: self.echoes,
-            accurate: AccurateEcn::default(),
-            congestion,
-            feedback,
-            ..Ack::default()
-        };
+        let feedback = self.take_answers();
+        let &mut Receiver { next, echoes: ece, options, .. } = self;
+        let mut ack = Ack { next, echo: stamped, arrived, ece, options, feedback, ..Ack::default() };
         if let Some(window) = &mut self.window {
             ack.window = NonZeroU32::new((window.packets_from(self.next) as u32).max(1));
             window.is_offered(self.next);

@@ -3,8 +3,6 @@
 use fairhaul_experiment::{Flow, FqHorizon, HostSettings};
 use fairhaul_units::Span;
 
-use super::time_stamps::TIME_STAMPS;
-
 /// A burst has what the pacing rate sends in one part of this of a second (sk_pacing_shift), and on short round trips
 /// more: half as much for each further 512 us, unless `tcp_tso_rtt_log` says otherwise.
 pub(super) const PARTS_OF_SECOND: f64 = 1024.0;
@@ -23,15 +21,10 @@ pub(super) const SKB_OVERHEAD: u64 = 832;
 /// What a program hands over with one call, bytes.
 pub(super) const CALL: u64 = 1 << 18;
 
-/// Payload of a packet of `flow` in the kernel, whose segments have time stamps.
-pub(super) fn segment_of_linux(flow: &Flow) -> u64 {
-    (flow.packet - flow.headers()).0.saturating_sub(TIME_STAMPS).max(1)
-}
-
 /// How many packets a sender of `flow` hands over together.
 pub(super) fn packets_of_skb(flow: &Flow) -> u64 {
     if flow.offload == Flow::BURSTS_OF_KERNEL {
-        (LARGEST_BURST / segment_of_linux(flow)).max(1)
+        (LARGEST_BURST / flow.payload().0).max(1)
     } else {
         flow.offload
     }
@@ -48,7 +41,7 @@ pub struct Blocks {
 impl Blocks {
     /// Those of `flow`.
     pub fn of(flow: &Flow) -> Blocks {
-        Blocks { segment: segment_of_linux(flow), largest: packets_of_skb(flow) }
+        Blocks { segment: flow.payload().0, largest: packets_of_skb(flow) }
     }
 
     /// Blocks of up to `largest` packets of `segment` bytes of payload.
@@ -95,7 +88,7 @@ impl Segmentation {
         let ideal = HostSettings::default();
         let host = flow.host.as_deref().unwrap_or(&ideal);
         (flow.offload == Flow::BURSTS_OF_KERNEL).then(|| Segmentation {
-            segment: segment_of_linux(flow) as f64,
+            segment: flow.payload().0 as f64,
             rtt_step: Span::from_us(1 << host.tso_rtt_log()),
             single_if_slow: flow.controller.name() == "bbr",
             blocks: Blocks::of(flow),

@@ -3,7 +3,7 @@
 
 use fairhaul_experiment::Flow;
 
-use super::segmentation::{Blocks, SKB_OVERHEAD, segment_of_linux};
+use super::segmentation::{Blocks, SKB_OVERHEAD};
 
 /// The least window that it is sized for (TCP_INIT_CWND), and how many windows it holds (bbr_sndbuf_expand).
 const LEAST_WINDOW: u64 = 10;
@@ -34,7 +34,7 @@ impl SendTuning {
     pub fn of(flow: &Flow) -> Option<SendTuning> {
         let host = flow.host.as_deref().filter(|host| host.tunes_send_buffer)?;
         let (first, most) = host.wmem();
-        let segment = segment_of_linux(flow);
+        let segment = flow.payload().0;
         let each = (segment + HEADERS + SHARED).next_power_of_two() + DESCRIPTOR;
         let windows = if flow.controller.name() == "bbr" { WINDOWS_OF_BBR } else { WINDOWS };
         let mut tuning = SendTuning { blocks: Blocks::of(flow), each, windows, size: first, most };

@@ -35,7 +35,7 @@ use std::collections::VecDeque;
 use departure::RetransmittedBurst;
 use fairhaul_cc::{Controller, Needs, Window};
 use fairhaul_experiment::{Limit, OnTimeout, Restart, Rto};
-use fairhaul_units::{Ack, Data, Ecn, HEADER, Sending, Span, Time};
+use fairhaul_units::{Ack, Bytes, Data, Ecn, HEADER, OPENING_OPTIONS, Sending, Span, Time};
 use frto::Frto;
 pub use outcome::Outcome;
 use rate_limited::FlightLimit;
@@ -64,7 +64,7 @@ pub enum Poll {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CaState {
     /// The request to open has not been answered.
-    Opening { asked: bool },
+    Opening { asked: bool, timeouts: u8 },
     /// All is well.
     Open,
     /// Fast recovery, until `recover` is acknowledged.
@@ -196,7 +196,7 @@ impl<C: Controller + Clone> Sender<C> {
             rates: needs.rates.then(Box::default),
             timer: Time::NEVER,
             silence: (config.on_timeout == OnTimeout::Probe).then(Box::default),
-            state: CaState::Opening { asked: false },
+            state: CaState::Opening { asked: false, timeouts: 0 },
             recover: 0,
             urgent: false,
             prr: Prr::new(config.recovery, needs.rates),
@@ -282,11 +282,12 @@ impl<C: Controller + Clone> Sender<C> {
     /// What leaves at `now`. To be asked until it has nothing more.
     pub fn poll(&mut self, now: Time) -> Poll {
         match self.state {
-            CaState::Opening { asked: true } => Poll::Idle,
-            CaState::Opening { asked: false } => {
-                self.state = CaState::Opening { asked: true };
+            CaState::Opening { asked: true, .. } => Poll::Idle,
+            CaState::Opening { asked: false, timeouts } => {
+                self.state = CaState::Opening { asked: true, timeouts };
                 self.restart_timer(now);
-                let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
+                let options = if self.config.options { OPENING_OPTIONS } else { Bytes(0) };
+                let (ecn, size) = (Ecn::NotCapable, (HEADER + options).0 as u32); // [RFC 3168, 6.1.1]
                 Poll::Send(Data {
                     number: 0,
                     stamped: now,
@@ -314,8 +315,8 @@ impl<C: Controller + Clone> Sender<C> {
         if let CaState::Opening { .. } = self.state {
             return self.on_opened(ack, now);
         }
-        if ack.congestion {
-            self.apply_router_feedback(ack.feedback);
+        if let Some(feedback) = ack.feedback.get() {
+            self.apply_router_feedback(feedback);
         }
         let una = self.board.una();
         if ack.opens {

@@ -20,6 +20,8 @@ pub struct SenderConfig {
     pub packet: u32,
     /// Of that, headers.
     pub headers: u32,
+    /// Whether they have the options of a host of Linux.
+    pub options: bool,
     /// Payload of the whole transfer, bytes; `None`: without end.
     pub size: Option<u64>,
     /// Window after the handshake, packets.
@@ -80,12 +82,12 @@ pub struct SenderConfig {
 impl SenderConfig {
     /// The configuration of the connection that makes `transfer` for `flow`.
     pub fn of(flow: &Flow, transfer: &Transfer) -> SenderConfig {
-        let headers = flow.headers();
-        let payload = (flow.packet - headers).0;
+        let payload = flow.payload().0;
         SenderConfig {
             recovery: flow.recovery,
             packet: flow.packet.0 as u32,
-            headers: headers.0 as u32,
+            headers: flow.headers().0 as u32,
+            options: flow.has_options(),
             size: transfer.size.map(|size| size.0),
             initial_window: flow.initial_window,
             initial_ssthresh: flow.initial_ssthresh,
@@ -192,6 +194,7 @@ impl SenderConfig {
             recovery: Recovery::Sack,
             packet: 1000,
             headers: 40,
+            options: false,
             size: None,
             initial_window: 2.0,
             initial_ssthresh: f64::INFINITY,

@@ -2,8 +2,6 @@
 
 use fairhaul_units::{Span, Time};
 
-/// Bytes of their option in a segment, with its padding.
-pub const TIME_STAMPS: u64 = 12;
 /// How long one of them is: they count milliseconds.
 const TICK_PS: u64 = 1_000_000_000;
 /// By how many a segment may be older than the newest one and still be taken (TCP_PAWS_WINDOW).

@@ -7,7 +7,7 @@ use crate::wire::{Pipe, at, config, sender};
 use fairhaul_cc::{AckEvent, Builtin, Congestion, Controller, Window};
 use fairhaul_experiment::Recovery;
 use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Sender, SenderConfig};
-use fairhaul_units::{AccurateEcn, Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
+use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
 
 const STEADY: Recovery = Recovery::NewReno { impatient: false };
 const IMPATIENT: Recovery = Recovery::NewReno { impatient: true };
@@ -27,19 +27,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
     for (block, &(from, to)) in blocks.iter_mut().zip(sack) {
         *block = SackBlock { from, to };
     }
-    Ack {
-        next,
-        echo: Time::ZERO,
-        arrived: Time::ZERO,
-        sack: blocks,
-        blocks: sack.len() as u8,
-        opens: false,
-        ece: false,
-        accurate: AccurateEcn::default(),
-        congestion: false,
-        feedback: 0,
-        ..Ack::default()
-    }
+    Ack { next, sack: blocks, blocks: sack.len() as u8, ..Ack::default() }
 }
 
 /// A sender whose connection was opened at 100 ms and that then sent its initial window. Without undo:

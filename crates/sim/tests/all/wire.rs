@@ -13,6 +13,7 @@ pub fn config(recovery: Recovery) -> SenderConfig {
         recovery,
         packet: 1000,
         headers: 40,
+        options: false,
         size: None,
         initial_window: 2.0,
         initial_ssthresh: f64::INFINITY,

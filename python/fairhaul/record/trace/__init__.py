@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairhaul.scenario.engines import FACTS
+from fairhaul.scenario.packets import HEADER_BYTES, header_bytes, is_datagrams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,11 +36,6 @@ if TYPE_CHECKING:
 
     from fairhaul.record.record import Record
     from fairhaul.record.trace.outlet import Outlet
-
-# IP and TCP, as the model counts them; a congestion header adds to it.
-HEADER = 40
-# IP and UDP in a kernel.
-DATAGRAM_HEADER = 28
 
 FORMATS = ("pcapng", "qlog", "csv")
 
@@ -125,11 +121,10 @@ def traced(record: Record, flow: str) -> Traced:
     if record.trace is None:
         raise ValueError("this run was not traced")
     described = next(f for f in record.meta["scenario"]["flows"] if f["name"] == flow)
-    facts = FACTS[record.meta["engine"]]
-    datagrams = described["traffic"]["kind"] == "cbr" or "stack" in described
-    in_model = int(described.get("header_bytes", HEADER))
-    in_kernel = DATAGRAM_HEADER if datagrams else facts.header_bytes
-    headers = in_kernel if facts.kernel else in_model
+    engine, datagrams = record.meta["engine"], is_datagrams(described)
+    kernel = FACTS[engine].kernel
+    has_options = not datagrams and (kernel or "profile" in described)
+    headers = header_bytes(described, engine)
     payload = int(described["packet_bytes"]) - headers
     rows = record.trace.with_columns(
         pl.col("what", "ecn").cast(pl.String),
@@ -141,11 +136,11 @@ def traced(record: Record, flow: str) -> Traced:
         rows=rows,
         payload=payload,
         # Time stamps are not part of the size, unlike a congestion header.
-        segment=payload + headers - HEADER if facts.kernel else payload,
+        segment=payload + headers - HEADER_BYTES if has_options else payload,
         datagrams=datagrams,
         ecn=bool(described.get("ecn")),
-        has_options=facts.kernel and not datagrams,
-        offsets=_offsets(rows) if facts.kernel and not datagrams else {},
+        has_options=has_options,
+        offsets=_offsets(rows) if kernel and not datagrams else {},
         outlet=record.outlet,
     )
 

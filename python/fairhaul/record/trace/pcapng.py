@@ -28,7 +28,8 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.record.trace import HEADER, Traced, runs
+from fairhaul.record.trace import Traced, runs
+from fairhaul.scenario.packets import HEADER_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -163,8 +164,8 @@ def _packet(segment: _Segment, size: int, *, outgoing: bool) -> tuple[bytes, int
 
     The TCP checksum is left to the hardware, as on a real host.
     """
-    options = segment.options.ljust(size - HEADER - segment.carried, NO_OPTION)
-    length = HEADER + len(options) + segment.carried
+    options = segment.options.ljust(size - HEADER_BYTES - segment.carried, NO_OPTION)
+    length = HEADER_BYTES + len(options) + segment.carried
     hosts = (SENDER, RECEIVER) if outgoing else (RECEIVER, SENDER)
     ports = (segment.port, PORT) if outgoing else (PORT, segment.port)
     ip = _ip(length, TCP, *hosts, segment.codepoint)

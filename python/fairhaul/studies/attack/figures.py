@@ -14,7 +14,7 @@ from fairhaul.measures.measures import measure
 from fairhaul.record.columns import columns_of
 from fairhaul.record.record import Record
 from fairhaul.record.series import Series, series
-from fairhaul.scenario.packets import HEADER_BYTES, PACKET_BYTES
+from fairhaul.scenario.packets import payload_part
 from fairhaul.studies.attack.place import OWN, RIVAL
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _starts_s(record: Record) -> dict[str, float]:
 def _payload_bytes(record: Record, scenario: Mapping[str, Any]) -> Floats:
     """Give the payload that the link could send in each bin."""
     rows = _links(record, scenario)
-    payload = 1 - HEADER_BYTES / PACKET_BYTES
+    payload = payload_part(scenario["flows"][0], record.meta["engine"])
     fixed: Floats = rows.lengths_s * (scenario["links"][0]["rate_bps"] / 8 * payload)
     changing: Floats | None = rows.columns.get("capacity_bytes")
     return fixed if changing is None else changing[0] * payload

@@ -10,11 +10,10 @@ import polars as pl
 from fairhaul.measures.losses import REDUCTIONS, not_undone
 from fairhaul.measures.measures import measure
 from fairhaul.record.record import Record
-from fairhaul.scenario.engines import FACTS
+from fairhaul.scenario.packets import payload_part
 from fairhaul.studies.cells.table import (
     CELLS,
     CHANGES_AT_S,
-    PACKET,
     UNUSUAL,
     AnyCell,
     UnusualCell,
@@ -60,7 +59,7 @@ def figures_of(scenario: Scenario, record: Record) -> Values:
     run: Mapping[str, Any] = measure(record)
     flows, link = run["flows"], run["links"][0]
     lag = run.get("trust", {}).get("lag")
-    full = cell.rate_mbps * 1e6 * (PACKET - FACTS[run["engine"]].header_bytes) / PACKET
+    full = cell.rate_mbps * 1e6 * payload_part(record.meta["scenario"]["flows"][0], run["engine"])
     return {
         "link_share": sum(flow["goodput_bps"] for flow in flows) / full,
         "first_share": flows[0]["share"],

@@ -1,6 +1,6 @@
 """The model of a path: what a scenario needs of it, and its connections.
 
-Estimates count Ethernet frames with their check sequences; a scenario counts IP packets with 40
+Estimates count Ethernet frames with their check sequences; a scenario counts IP packets with 52
 bytes of headers, and its payload is that of the connections.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from fairhaul.scenario.packets import STAMPED_BYTES
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.studies.explanation.results import (
     USUAL_BURST,
@@ -27,8 +28,6 @@ POLICED_LINK = 4
 # Where the rate is a bound and a host limits, a simulation of changes has a link this many times as
 # fast.
 HEADROOM = 4
-# The headers of a packet in a scenario, in bytes.
-SCENARIO_HEADERS = 40
 # The buffer of a scenario where it is not known, in bandwidth-delay products.
 USUAL_BUFFER_BDP = 1.0
 # The controller where none was reported or recognised, the default of Linux; one that is recognised
@@ -69,7 +68,7 @@ class Model:
     @property
     def _counted(self) -> float:
         """What the scenario counts of a frame."""
-        return (self.mss + SCENARIO_HEADERS) / (self.mss + HEADERS)
+        return (self.mss + STAMPED_BYTES) / (self.mss + HEADERS)
 
     def sections(self) -> dict[str, Any]:
         """Give the sections of a scenario, without its duration."""
@@ -94,7 +93,7 @@ class Model:
             kind: dict[str, Any] = {"role": "background", "controller": USUAL_CONTROLLER}
             flows.append({"name": OTHERS, "rtt": rtt, "count": self.others, **kind})
         return {
-            "packet": f"{self.mss + SCENARIO_HEADERS} B",
+            "packet": f"{self.mss + STAMPED_BYTES} B",
             "bottleneck": bottleneck,
             "flow": flows,
         }
@@ -158,7 +157,7 @@ def _hosts(of: Explained, rtt_s: float) -> dict[str, str | float]:
         keys["send_buffer"] = f"{held / GRANTED:.0f} B"
     busy_bps = goodput / max(1 - of.limits["application"], LIMITED_FROM)
     if of.limits["pacing"] >= LIMITED_FROM and goodput:
-        keys["max_pacing_rate"] = f"{busy_bps * (mss + SCENARIO_HEADERS) / mss:.0f} bit/s"
+        keys["max_pacing_rate"] = f"{busy_bps * (mss + STAMPED_BYTES) / mss:.0f} bit/s"
     if of.main == "unknown" and of.measured is not None and goodput:
         # What is outstanding is constant, and neither a window nor a queue nor a loss says why.
         outstanding = busy_bps / 8 * (rtt_s + of.measured.waits_s[0])

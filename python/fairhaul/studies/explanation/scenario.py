@@ -10,7 +10,7 @@ from fairhaul.studies.explanation.results import Explained
 
 # How long the transfer of a scenario takes, in seconds.
 LEAST_S, MOST_S = 10, 300
-PACKET = "A packet with 40 B of headers; a frame has 30 B more of headers, options and its check."
+PACKET = "A packet with 52 B of headers; a frame has 18 B more of headers and its check."
 
 
 def scenario_text(explained: Sequence[Explained], model: Model | None = None) -> str:

@@ -13,16 +13,11 @@ from typing import Any
 
 from fairhaul.jobs.values import Running
 from fairhaul.runs.cost import counted_s
+from fairhaul.scenario.packets import STAMPED_BYTES
 from fairhaul.scenario.read import ScenarioError
 from fairhaul.statistics.estimate import AT_LEAST_0, Estimate, estimate
 from fairhaul.studies.explanation.measured import Measured
-from fairhaul.studies.explanation.model import (
-    GRANTED,
-    HEADROOM,
-    SCENARIO_HEADERS,
-    Model,
-    model_of,
-)
+from fairhaul.studies.explanation.model import GRANTED, HEADROOM, Model, model_of
 from fairhaul.studies.explanation.refit import Refit, refit
 from fairhaul.studies.explanation.results import BELOW, Explained
 from fairhaul.studies.explanation.simulated import (
@@ -154,7 +149,7 @@ def _changes(model: Model) -> Iterator[tuple[str, Model]]:
         yield "no pacing cap", without("max_pacing_rate")
     elif model.kind == "policer":
         goodput_bps = BELOW * model.rate_bps / model.count
-        cap = f"{goodput_bps * (model.mss + SCENARIO_HEADERS) / (model.mss + HEADERS):.0f} bit/s"
+        cap = f"{goodput_bps * (model.mss + STAMPED_BYTES) / (model.mss + HEADERS):.0f} bit/s"
         what = f"a pacing cap of {quantity(goodput_bps, 'bit/s')}"
         yield what, without("max_pacing_rate", max_pacing_rate=cap)
     for name in STOCK:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.record.record import Record
-from fairhaul.scenario.engines import FACTS
+from fairhaul.scenario.packets import HEADER_BYTES, payload_part
 from fairhaul.studies.papers.layout import Column, Sheet
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def goodput_factor(record: Record) -> float:
 
     On real hosts time stamps take a part of each packet.
     """
-    packet = record.meta["scenario"]["flows"][0]["packet_bytes"]
-    headers = FACTS[record.meta["engine"]].header_bytes
-    return float((packet - FACTS["sim"].header_bytes) / (packet - headers))
+    flow = record.meta["scenario"]["flows"][0]
+    usual = 1 - HEADER_BYTES / float(flow["packet_bytes"])
+    return usual / payload_part(flow, record.meta["engine"])
 
 
 def time_to_fill(record: Record, link: int = 0) -> float | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.measures.dynamics import dynamics
 from fairhaul.measures.measures import measure
 from fairhaul.record.record import Record
-from fairhaul.scenario.packets import PACKET_BYTES
+from fairhaul.scenario.packets import PACKET_BYTES, payload_part
 
 if TYPE_CHECKING:
     from fairhaul._core import Scenario
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 class Figures:
     """What a score needs of a run: goodputs in the order of the starts, and the link's figures.
 
-    `waiting_s` is the mean time that a packet waits in the queue, and `drop_rate` is the part of
+    `most_bps` is the payload that can pass the bottleneck and is not lost behind it,
+    `waiting_s` the mean time that a packet waits in the queue, and `drop_rate` is the part of
     the packets that the queue drops; random loss does not count. `jain`, `convergence_s` and
     `window_s` are figures of two flows of the same controller; `convergence_s` is None if they were
     not fair within the run.
     """
 
     goodputs_bps: Sequence[float]
+    most_bps: float
     waiting_s: float
     drop_rate: float
     jain: float | None
@@ -50,6 +52,7 @@ def figures_of(_scenario: Scenario, record: Record) -> dict[str, Any]:
     alike = dynamics(record) if len(goodputs) == 2 and len(kinds) == 1 else None
     found = Figures(
         goodputs_bps=list(goodputs.values()),
+        most_bps=most_bps(record),
         waiting_s=waiting * PACKET_BYTES * 8 / described["rate_bps"],
         drop_rate=at_the_queue(link["drop_rate"] or 0.0, described["loss"]),
         jain=run["fairness"]["jain"] if alike else None,
@@ -61,7 +64,19 @@ def figures_of(_scenario: Scenario, record: Record) -> dict[str, Any]:
     return asdict(found)
 
 
+def most_bps(record: Record) -> float:
+    """Give the payload that can pass the bottleneck of a run and is not lost behind it, bit/s."""
+    scenario = record.meta["scenario"]
+    described = scenario["links"][0]
+    payload = payload_part(scenario["flows"][0], record.meta["engine"])
+    return float(described["rate_bps"] * payload * (1 - _chance(described["loss"])))
+
+
+def _chance(loss: Mapping[str, float] | None) -> float:
+    return loss["probability"] if loss else 0.0
+
+
 def at_the_queue(drop_rate: float, loss: Mapping[str, float] | None) -> float:
     """Give the part of the packets that the queue drops, without the random loss behind it."""
-    chance = loss["probability"] if loss else 0.0
+    chance = _chance(loss)
     return max((drop_rate - chance) / (1 - chance), 0.0)

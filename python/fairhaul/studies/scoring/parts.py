@@ -33,7 +33,7 @@ def parts_of(path: Path, of: Mapping[str, Figures]) -> dict[str, float]:
     pair = of["pair"]
     enters_s = ENTERS * path.duration_s
     return {
-        "throughput": fmean(throughput(sum(run.goodputs_bps), path) for run in both),
+        "throughput": fmean(throughput(sum(run.goodputs_bps), run.most_bps) for run in both),
         "delay": fmean(delay(run.waiting_s, path.rtt_s) for run in both),
         "loss": fmean(loss(run.drop_rate) for run in both),
         "convergence": convergence(pair.convergence_s, pair.window_s, path.duration_s - enters_s),
@@ -43,9 +43,9 @@ def parts_of(path: Path, of: Mapping[str, Figures]) -> dict[str, float]:
     }
 
 
-def throughput(goodput_bps: float, path: Path) -> float:
+def throughput(goodput_bps: float, most_bps: float) -> float:
     """Give the part of the payload that the path can carry."""
-    return min(goodput_bps / path.most_goodput_bps, 1.0)
+    return min(goodput_bps / most_bps, 1.0)
 
 
 def delay(waiting_s: float, rtt_s: float) -> float:

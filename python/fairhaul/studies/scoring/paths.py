@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairhaul.scenario.packets import HEADER_BYTES, LEAST_BUFFER_PACKETS, PACKET_BYTES
+from fairhaul.scenario.packets import LEAST_BUFFER_PACKETS, PACKET_BYTES
 from fairhaul.scenario.read import Scenario, ScenarioError, read, toml, variant
 from fairhaul.scenario.transport import keyed, with_key
 
@@ -45,11 +45,6 @@ class Path:
     def duration_s(self) -> float:
         """How long the runs over this path last."""
         return max(LEAST_S, ROUND_TRIPS * self.rtt_s)
-
-    @property
-    def most_goodput_bps(self) -> float:
-        """The payload that can pass the bottleneck and is not lost behind it."""
-        return self.rate_bps * (1 - HEADER_BYTES / PACKET_BYTES) * (1 - self.loss)
 
     @property
     def begins(self) -> bool:

@@ -5,8 +5,9 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 
 use fairhaul_experiment::Source;
+use fairhaul_units::TIME_STAMPS;
 
-use super::{LabTransfer, PAYLOAD, TIME_STAMPS, TrafficRunner};
+use super::{LabTransfer, PAYLOAD, TrafficRunner};
 use crate::sys;
 
 /// Packets that an application with endless data has written and the kernel has not sent, where the data may end.

@@ -15,6 +15,8 @@ const BYTES_PER_OPTION: u64 = 1 << 22;
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct AccEcnFeedback {
+    /// Of a data packet, bytes.
+    headers: u32,
     option: AccEcnOption,
     middlebox: Middlebox,
     cep: u64,
@@ -29,9 +31,10 @@ pub struct AccEcnFeedback {
 }
 
 impl AccEcnFeedback {
-    /// That of a connection that has just opened.
-    pub fn new(option: AccEcnOption, middlebox: Middlebox) -> AccEcnFeedback {
+    /// That of a connection that has just opened, whose data packets have headers of that many bytes.
+    pub fn new(option: AccEcnOption, middlebox: Middlebox, headers: u32) -> AccEcnFeedback {
         AccEcnFeedback {
+            headers,
             option,
             middlebox,
             cep: FIRST_CEP,
@@ -46,7 +49,7 @@ impl AccEcnFeedback {
     /// Data arrive: whether that is to be acknowledged at once, because the codepoint changes or marks have accumulated.
     pub fn arrives(&mut self, data: &Data) -> bool {
         let ecn = if self.middlebox == Middlebox::ClearsEcn { Ecn::NotCapable } else { data.ecn };
-        let payload = data.payload() as u32;
+        let payload = data.payload(self.headers) as u32;
         self.since_option += u64::from(payload);
         let counter = match ecn {
             Ecn::NotCapable => None,
@@ -102,6 +105,11 @@ mod tests {
         Data { number: 0, stamped, size, packets, sending: Sending::First, ecn, cwr: false, congestion: None }
     }
 
+    /// That of a connection whose packets have 40 B of headers.
+    fn begun(option: AccEcnOption, middlebox: Middlebox) -> AccEcnFeedback {
+        AccEcnFeedback::new(option, middlebox, 40)
+    }
+
     fn said(feedback: &mut AccEcnFeedback) -> (Option<u8>, Option<EcnCounters>) {
         let mut ack = Ack::default();
         feedback.stamp(&mut ack);
@@ -112,7 +120,7 @@ mod tests {
     // Requirement: rfc9768-3.2-a, rfc9768-3.2.2-a, rfc9768-3.2.2.2-a, rfc9768-3.2.3.3-c
     #[test]
     fn marked_packets_and_the_bytes_of_each_codepoint_are_counted() {
-        let mut feedback = AccEcnFeedback::new(AccEcnOption::Always, Middlebox::None);
+        let mut feedback = begun(AccEcnOption::Always, Middlebox::None);
         assert_eq!(said(&mut feedback).0, Some(5));
         feedback.arrives(&data(Ecn::CapableL4s, 1));
         feedback.arrives(&data(Ecn::Marked, 2));
@@ -127,7 +135,7 @@ mod tests {
     // Requirement: rfc9768-3.2.2.5.1-a, rfc9768-3.2.2.5.1-b, rfc9768-3.2.2.5.1-c, rfc9768-3.2.2.5.1-f
     #[test]
     fn a_change_of_the_codepoint_and_every_second_mark_are_acknowledged_at_once() {
-        let mut feedback = AccEcnFeedback::new(AccEcnOption::Always, Middlebox::None);
+        let mut feedback = begun(AccEcnOption::Always, Middlebox::None);
         let mut arrives = |ecn, acks: bool| {
             let at_once = feedback.arrives(&data(ecn, 1));
             if acks {
@@ -146,18 +154,15 @@ mod tests {
     // Requirement: rfc9768-3.2.3.3-c, rfc9768-3.2.3.3-e, rfc9768-3.2.3.3-f
     #[test]
     fn options_follow_changes_or_are_never_sent() {
-        let mut least = AccEcnFeedback::new(AccEcnOption::Minimum, Middlebox::None);
+        let mut least = begun(AccEcnOption::Minimum, Middlebox::None);
         let options = |feedback: &mut AccEcnFeedback| [0; 3].map(|_| said(feedback).1.is_some());
         assert_eq!(options(&mut least), [true, true, false]);
         least.arrives(&data(Ecn::Marked, 1));
         assert_eq!(options(&mut least), [true, true, false]);
         (0..4370).for_each(|_| _ = least.arrives(&data(Ecn::Marked, 1)));
         assert_eq!(options(&mut least), [true, false, false]);
-        assert_eq!(options(&mut AccEcnFeedback::new(AccEcnOption::Never, Middlebox::None)), [false; 3]);
-        assert_eq!(
-            options(&mut AccEcnFeedback::new(AccEcnOption::Always, Middlebox::RemovesOption)),
-            [false; 3]
-        );
+        assert_eq!(options(&mut begun(AccEcnOption::Never, Middlebox::None)), [false; 3]);
+        assert_eq!(options(&mut begun(AccEcnOption::Always, Middlebox::RemovesOption)), [false; 3]);
     }
 
     // Requirement: rfc9768-3.2.3-d, rfc9768-3.2.3.2.1-b
@@ -165,7 +170,7 @@ mod tests {
     fn the_answer_to_a_request_has_the_option() {
         let of = |option, middlebox| {
             let mut answer = Ack { opens: true, ..Ack::default() };
-            let mut feedback = AccEcnFeedback::new(option, middlebox);
+            let mut feedback = begun(option, middlebox);
             feedback.stamp(&mut answer);
             (answer.counters(), said(&mut feedback).1.is_some())
         };
@@ -177,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_middlebox_clears_the_codepoint_or_the_three_bits() {
-        let mut bleached = AccEcnFeedback::new(AccEcnOption::Always, Middlebox::ClearsEcn);
+        let mut bleached = begun(AccEcnOption::Always, Middlebox::ClearsEcn);
         bleached.arrives(&data(Ecn::Marked, 1));
         assert_eq!(said(&mut bleached).0, Some(5));
-        assert_eq!(said(&mut AccEcnFeedback::new(AccEcnOption::Always, Middlebox::ClearsAce)).0, Some(0));
+        assert_eq!(said(&mut begun(AccEcnOption::Always, Middlebox::ClearsAce)).0, Some(0));
     }
 }

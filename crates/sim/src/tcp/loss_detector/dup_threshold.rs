@@ -271,7 +271,7 @@ impl DupThreshold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairhaul_units::{SACK_BLOCKS, SackBlock, Time};
+    use fairhaul_units::{SACK_BLOCKS, SackBlock};
     use proptest::prelude::*;
 
     fn ack(next: u64, blocks: &[(u64, u64)]) -> Ack {
@@ -280,19 +280,7 @@ mod tests {
             *slot = SackBlock { from: (from - next) as u32, to: (to - next) as u32 };
         }
         let blocks = blocks.len().min(SACK_BLOCKS) as u8;
-        Ack {
-            next,
-            echo: Time::ZERO,
-            arrived: Time::ZERO,
-            sack,
-            blocks,
-            opens: false,
-            ece: false,
-            accurate: fairhaul_units::AccurateEcn::default(),
-            congestion: false,
-            feedback: 0,
-            ..Ack::default()
-        }
+        Ack { next, sack, blocks, ..Ack::default() }
     }
 
     fn sent(packets: u64) -> (Scoreboard, DupThreshold) {

@@ -419,20 +419,7 @@ mod tests {
         if blocks > 0 {
             sack[0] = SackBlock { from: (block.0 - next) as u32, to: (block.1 - next) as u32 };
         }
-        let (opens, ece, congestion, feedback) = (false, false, false, 0);
-        Ack {
-            next,
-            echo: at(1000),
-            arrived: at(0),
-            sack,
-            blocks,
-            opens,
-            ece,
-            accurate: fairhaul_units::AccurateEcn::default(),
-            congestion,
-            feedback,
-            ..Ack::default()
-        }
+        Ack { next, echo: at(1000), sack, blocks, ..Ack::default() }
     }
 
     /// A packet every millisecond.

@@ -31,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// How its receiver is to report marks, if that is accurate.
     pub fn accurate_feedback(&self) -> Option<AccEcnFeedback> {
         let (option, middlebox) = self.config.accecn?;
-        self.accurate.as_ref().map(|_| AccEcnFeedback::new(option, middlebox))
+        self.accurate.as_ref().map(|_| AccEcnFeedback::new(option, middlebox, self.config.headers))
     }
 
     /// Two requests were lost: the next one asks for no feedback [RFC 9768, 3.1.4.1].

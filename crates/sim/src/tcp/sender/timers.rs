@@ -10,6 +10,10 @@ use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
 use crate::tcp::{TimerEvent, Timing};
 
+/// Of a request to open that is not answered, as many timeouts of Linux are equally long; later ones double
+/// (tcp_syn_linear_timeouts).
+const LINEAR_TIMEOUTS: u8 = 4;
+
 impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     fn timing(&self, now: Time) -> Timing {
@@ -31,21 +35,13 @@ impl<C: Controller + Clone> Sender<C> {
     /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
     fn on_timeout(&mut self, now: Time) -> Outcome {
         let timeout = self.rtt.timeout();
+        if let CaState::Opening { timeouts, .. } = self.state {
+            self.request_timed_out(timeouts.saturating_add(1));
+            return Outcome::TimedOut(timeout);
+        }
         let is_backed_off = self.rtt.is_backed_off();
         self.rtt.back_off();
         self.finish_prr();
-        if let CaState::Opening { .. } = self.state {
-            self.state = CaState::Opening { asked: false };
-            // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
-            // does [LINUX, tcp_init_transfer].
-            if is_backed_off || self.config.rto != Rto::Linux {
-                self.window.cwnd = 1.0;
-            }
-            if is_backed_off {
-                self.ask_without_feedback();
-            }
-            return Outcome::TimedOut(timeout);
-        }
         let (in_recovery, linux) = (self.state == CaState::Recovery, self.undoes_as_linux());
         self.frto = if linux && (is_backed_off || !in_recovery) { Frto::Asks } else { Frto::Off };
         if !(linux && self.in_cwr) {
@@ -58,6 +54,24 @@ impl<C: Controller + Clone> Sender<C> {
         self.start_over(now);
         self.restart_timer(now);
         Outcome::TimedOut(timeout)
+    }
+
+    /// The request that opens the connection, or its answer, is lost: as many have been so far.
+    #[cold]
+    fn request_timed_out(&mut self, timeouts: u8) {
+        self.state = CaState::Opening { asked: false, timeouts };
+        let linux = self.config.rto == Rto::Linux;
+        if !linux || timeouts > LINEAR_TIMEOUTS {
+            self.rtt.back_off();
+        }
+        // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
+        // does [LINUX, tcp_init_transfer].
+        if timeouts > 1 || !linux {
+            self.window.cwnd = 1.0;
+        }
+        if timeouts > 1 {
+            self.ask_without_feedback();
+        }
     }
 
     /// What is in flight is lost as far as it is old enough, and is retransmitted in slow start.

@@ -74,6 +74,7 @@ impl Host {
         let mut receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
             .with_dsack(flow.recovery == Recovery::Rack)
+            .with_options(flow.has_options())
             .with_window(ReceiveWindow::of(flow, mix(scenario.seed ^ mix(serial.into()))));
         let lead = flow.lead.filter(|_| transfer.size.is_some());
         if lead.is_none() {
@@ -92,7 +93,7 @@ impl Host {
             sender,
             receiver,
             card: None,
-            payload: flow.packet.0 - flow.headers().0,
+            payload: flow.payload().0,
             more_headers: flow.headers().0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
@@ -288,12 +289,17 @@ impl Host {
         let (fresh, ack) = self.receiver.receive(data, now);
         let in_order = self.bytes_before(self.receiver.next()) - before;
         if !data.opens() {
-            let payload = data.payload();
+            let payload = data.payload(self.sender.config().headers);
             shared.ledger.note(now, Fact::Delivered { flow: self.flow, payload, in_order, fresh });
             self.in_order += in_order;
         }
         match ack {
-            Some(ack) => self.reply(ack, now, shared),
+            Some(ack) => {
+                self.reply(ack, now, shared);
+                if self.receiver.closes() {
+                    self.reply(ack, now, shared);
+                }
+            }
             None => shared.calendar.add(self.receiver.deadline(), Event::Receiver(self.serial)),
         }
     }
@@ -400,7 +406,7 @@ impl Host {
 
     fn claim(&mut self, data: &Data, shared: &mut Shared) {
         if let (Some(lead), false) = (self.lead, data.opens() || data.retransmitted()) {
-            let payload = data.payload();
+            let payload = data.payload(self.sender.config().headers);
             self.claimed += payload;
             let left = shared.unclaimed.get_mut(&lead).expect("it was there at the start");
             *left -= payload;
@@ -548,11 +554,12 @@ fn link_indices(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
 }
 
 fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
-    let payload = flow.packet.0 - flow.headers().0;
+    let payload = flow.payload().0;
     SenderConfig {
         recovery: flow.recovery,
         packet: flow.packet.0 as u32,
         headers: flow.headers().0 as u32,
+        options: flow.has_options(),
         size: transfer.size.map(|size| size.0),
         initial_window: flow.initial_window,
         initial_ssthresh: flow.initial_ssthresh,

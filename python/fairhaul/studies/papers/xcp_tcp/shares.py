@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from fairhaul.record.record import Record
-from fairhaul.scenario.engines import FACTS, Facts
+from fairhaul.scenario.engines import FACTS, Engine
+from fairhaul.scenario.packets import payload_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,7 +153,7 @@ def by_second(record: Record) -> dict[str, Floats]:
     bits = {who: np.zeros(length) for who in CLASSES}
     for name, at, payload in rows.iter_rows():
         if at < length:
-            worth = _on_the_wire(flows[name], FACTS[record.meta["engine"]])
+            worth = _on_the_wire(flows[name], record.meta["engine"])
             bits[_class(flows[name])][at] += payload * worth * 800 / rate
     return bits
 
@@ -161,11 +162,10 @@ def _class(flow: Mapping[str, object]) -> str:
     return XCP if flow["controller"] == "xcp" else TCP
 
 
-def _on_the_wire(flow: Mapping[str, object], engine: Facts) -> float:
+def _on_the_wire(flow: Mapping[str, Any], engine: Engine) -> float:
     """Give what a flow's packets are, over their payload."""
-    size = float(str(flow["packet_bytes"]))
-    of_xcp = (OPTION if engine.kernel else CONGESTION) if _class(flow) == XCP else 0
-    return size / (size - engine.header_bytes - of_xcp)
+    of_xcp = OPTION if FACTS[engine].kernel and _class(flow) == XCP else 0
+    return 1 / (payload_part(flow, engine) - of_xcp / float(flow["packet_bytes"]))
 
 
 def _router(record: Record, from_s: int) -> dict[str, float | None]:
