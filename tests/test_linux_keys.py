@@ -180,7 +180,8 @@ def test_bonded_links_mix_the_packets_of_two_bursts_alike_in_both_engines() -> N
     acks: dict[int, float] = {}
     for links in (1, 2, 3):
         host = {"line_rate": "2 Gbit/s", "links": links, "noise": "uniform 0 s..5 us", "gro": True}
-        each = [{**given, "flow.near.host": host, "seed": seed} for seed in (1, 2, 3)]
+        seeds = range(1, 7) if links > 2 else (1,)  # of three links runs differ by a twentieth
+        each = [{**given, "flow.near.host": host, "seed": seed} for seed in seeds]
         acks[links] = fmean(acks_per_packet(one, "sim") for one in each)
         assert agrees(acks[links], [acks_per_packet(one, "linux") for one in each], 0.03)
     # Packets in order need an acknowledgement for two, and mixed ones nearly one for each.

@@ -87,7 +87,7 @@ def test_the_unusual_cells_can_be_listed_and_an_unknown_one_is_refused(fairhaul:
 
 
 # What differs, and why, as docs/unusual-cells.md says.
-DIFFER = {"beside-fhstcp+reno", "rate-down-bbr3", "shorter-route-bbr3"}
+DIFFER = {"shorter-route-bbr3"}
 
 
 def test_the_simulator_agrees_with_what_linux_did_in_the_unusual_cells() -> None:

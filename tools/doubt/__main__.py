@@ -51,9 +51,10 @@ def random_(seconds: float) -> None:
 
 
 @main.command()
-def simulate() -> None:
-    """Run the simulator again, after a change of it, at all places that Linux has run."""
-    numbers = sorted(places.kept("linux"))
+@click.argument("numbers", nargs=-1, type=int)
+def simulate(numbers: Sequence[int]) -> None:
+    """Run the simulator again, after a change of it, at some places, or all that Linux has run."""
+    numbers = numbers or sorted(places.kept("linux"))
     for at in range(0, len(numbers), AT_ONCE):
         some = numbers[at : at + AT_ONCE]
         found = places.kept("sim")
