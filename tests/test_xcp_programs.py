@@ -191,4 +191,4 @@ def test_pacing_fills_the_link_both_ways() -> None:
     )
     assert paced >= 0.9
     # Without it packets leave in clusters, behind which those of the other way wait.
-    assert unpaced < 0.8
+    assert unpaced < 0.9 * paced

@@ -285,7 +285,8 @@ fn shared(keys: &FlowKeys, notes: &mut Notes) {
 /// stop the flow for good.
 fn check_sizes(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
     let controller = keys.controller.value.as_ref().map(|controller| controller.entry);
-    let stamps = if keys.profile.value.is_some_and(Profile::is_linux) { TIME_STAMPS } else { Bytes(0) };
+    let has_options = keys.profile.value.is_some_and(Profile::is_linux) && has_controller(keys);
+    let stamps = if has_options { TIME_STAMPS } else { Bytes(0) };
     let headers = HEADER + stamps + controller.map_or(Bytes(0), |entry| entry.header);
     if packet <= headers {
         let whose = controller.map_or("", |entry| entry.name);

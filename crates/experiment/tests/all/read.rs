@@ -948,6 +948,17 @@ controller = "reno"
     insta::assert_snapshot!("graph_read", mistakes(&mended, &[]));
 }
 
+/// Time stamps are an option of TCP.
+#[test]
+fn a_packet_of_linux_holds_more_than_52_bytes_and_a_datagram_more_than_40() {
+    let small = [("flow.F1.profile", "linux"), ("flow.F1.packet", "45 B")];
+    let told = mistakes(DUMBBELL, &small);
+    assert!(told.contains("45 B leaves no room for payload; the headers of reno take 52 B"), "{told}");
+    let sends = "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
+    let datagrams = base(&DUMBBELL.replacen("controller = \"reno\"", sends, 1), &small).flows[0].clone();
+    assert_eq!((datagrams.headers(), datagrams.payload()), (Bytes(40), Bytes(5)));
+}
+
 #[test]
 fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
     // 20 of IP, 20 of TCP, 20 of XCP.

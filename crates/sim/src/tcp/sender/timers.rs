@@ -10,7 +10,7 @@ use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
 use crate::tcp::{TimerEvent, Timing};
 
-/// Of a request to open that is not answered, as many timeouts of Linux are equally long; later ones double
+/// How many timeouts of a request that is not answered are equally long in Linux before they double
 /// (tcp_syn_linear_timeouts).
 const LINEAR_TIMEOUTS: u8 = 4;
 
@@ -56,7 +56,7 @@ impl<C: Controller + Clone> Sender<C> {
         Outcome::TimedOut(timeout)
     }
 
-    /// The request that opens the connection, or its answer, is lost: as many have been so far.
+    /// The request that opens the connection, or its answer, is lost; `timeouts`: how often that has been so.
     #[cold]
     fn request_timed_out(&mut self, timeouts: u8) {
         self.state = CaState::Opening { asked: false, timeouts };
