@@ -139,6 +139,28 @@ def test_congestion_headers_are_not_counted_as_payload(fairhaul: Fairhaul, tmp_p
     assert {frame["offset"] % 940 for frame in streams} == {0}
 
 
+def test_a_congestion_header_beside_reports_of_losses_leaves_a_capture(
+    fairhaul: Fairhaul, tmp_path: Path
+) -> None:
+    # With time stamps and three SACK blocks it is more than options of TCP can be, 40 bytes.
+    file = tmp_path / "lossy.toml"
+    file.write_text("""\
+duration = "3 s"
+[bottleneck]
+rate  = "10 Mbit/s"
+delay = "5 ms"
+loss  = 0.02
+queue = { kind = "xcp", capacity = "100 packets" }
+[[flow]]
+name       = "x"
+rtt        = "20 ms"
+controller = "xcp"
+""")
+    done = fairhaul("run", file, "--trace", "x", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/x.pcapng").stat().st_size > 100_000
+
+
 def test_the_log_has_every_packet_of_the_connection(traced: Path) -> None:
     log = json.loads((traced / "qlog" / "near.qlog").read_text())
     events = log["traces"][0]["events"]

@@ -383,7 +383,7 @@ impl Ack {
 mod tests {
     use super::*;
 
-    /// The sizes of bare acknowledgements of Linux by tcpdump, headers of 20 + 20 B: time stamps are 12 B, SACK blocks 4 B and 8 B
+    /// The sizes of bare acknowledgements of Linux by its traces, headers of 20 + 20 B: time stamps are 12 B, SACK blocks 4 B and 8 B
     /// each, the request and its answer have 20 B.
     #[test]
     fn the_options_of_a_host_of_linux_take_room() {

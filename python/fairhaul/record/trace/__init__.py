@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairhaul.scenario.engines import FACTS
-from fairhaul.scenario.packets import HEADER_BYTES, header_bytes, is_datagrams
+from fairhaul.scenario.packets import HEADER_BYTES, STAMPED_BYTES, header_bytes, is_datagrams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,9 +122,9 @@ def traced(record: Record, flow: str) -> Traced:
         raise ValueError("this run was not traced")
     described = next(f for f in record.meta["scenario"]["flows"] if f["name"] == flow)
     engine, datagrams = record.meta["engine"], is_datagrams(described)
-    kernel = FACTS[engine].kernel
-    has_options = not datagrams and (kernel or "profile" in described)
     headers = header_bytes(described, engine)
+    # A congestion header of the simulator is none of TCP's options, and may leave them no room.
+    has_options = headers == STAMPED_BYTES
     payload = int(described["packet_bytes"]) - headers
     rows = record.trace.with_columns(
         pl.col("what", "ecn").cast(pl.String),
@@ -136,11 +136,11 @@ def traced(record: Record, flow: str) -> Traced:
         rows=rows,
         payload=payload,
         # Time stamps are not part of the size, unlike a congestion header.
-        segment=payload + headers - HEADER_BYTES if has_options else payload,
+        segment=payload + STAMPED_BYTES - HEADER_BYTES if has_options else payload,
         datagrams=datagrams,
         ecn=bool(described.get("ecn")),
         has_options=has_options,
-        offsets=_offsets(rows) if kernel and not datagrams else {},
+        offsets=_offsets(rows) if FACTS[engine].kernel and not datagrams else {},
         outlet=record.outlet,
     )
 
