@@ -159,7 +159,8 @@ def compare(
     """Compare the figures of a place over seeds; `again`: of the other rows, if they differ."""
     ours, theirs = _by_figure(sim, seeds), _by_figure(others, again or seeds)
     for (group, figure), values in theirs.items():
-        yield Compared(group=group, figure=figure, sim=ours[group, figure], others=values)
+        if sim_values := ours.get((group, figure)):
+            yield Compared(group=group, figure=figure, sim=sim_values, others=values)
 
 
 def agree(

@@ -307,6 +307,9 @@ impl Connection {
                 if self.receiver.closes() {
                     self.send_ack(ack, now, route, network);
                 }
+                if ack.opens {
+                    self.schedule_receiver(network);
+                }
             }
             None => self.schedule_receiver(network),
         }
@@ -382,6 +385,8 @@ impl Connection {
         if !ack.opens {
             let (rtt, one_way) = (self.sender.round_trip(ack, now), ack.arrived.since(ack.echo));
             network.ledger.sampled(self.flow, rtt, one_way, now);
+        } else {
+            self.receiver.is_answered();
         }
         self.trace_ack(PacketWhat::AckReceived, ack, now, network);
         self.record_outcome(outcome, now, network);

@@ -40,6 +40,9 @@ impl ReceiverEnd {
         if !data.opens() && payload < self.payload {
             self.short = Some((data.number, self.payload - payload));
         }
+        if !data.opens() {
+            self.receiver.is_answered();
+        }
         if !self.receiver.is_plain() {
             if self.receiver.deadline() < now {
                 self.release(self.receiver.deadline());

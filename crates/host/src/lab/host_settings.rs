@@ -12,6 +12,7 @@ use fairhaul_path::LinkSpec;
 use fairhaul_path::card::{Moderation, Noise, Processor};
 use fairhaul_units::{Rate, hint};
 
+use super::address::MOST_HOSTS;
 use super::interface::set;
 use crate::error::{Error, Result};
 use crate::namespace::Namespace;
@@ -33,8 +34,11 @@ pub struct HostSettings {
     pub burst: u64,
     /// Whether it merges consecutive packets that it receives together.
     pub merges: bool,
-    /// Its name, where flows share it by name. Hosts without one are shared by flows of equal settings.
+    /// Its name, where flows share it by name. Hosts without one are shared by flows of equal settings, but those whose card
+    /// does something.
     pub name: Option<String>,
+    /// The flow that has it alone, for this reason.
+    pub alone: Option<String>,
     /// The rate at which packets leave its card.
     pub line_rate: Option<Rate>,
     /// The number of its links, which bursts take in turn.
@@ -64,6 +68,7 @@ impl Default for HostSettings {
             burst: 1,
             merges: false,
             name: None,
+            alone: None,
             line_rate: None,
             links: 1,
             moderation: Moderation::NONE,
@@ -114,6 +119,12 @@ impl HostSettings {
         }
     }
 
+    /// Whether its card or its processor delays packets, those of one flow for those of another.
+    fn has_card(&self) -> bool {
+        let works = self.sending.is_some() || self.receiving.is_some();
+        works || self.line_rate.is_some() || self.moderation != Moderation::NONE || !self.noise.is_none()
+    }
+
     /// Sets what belongs to the namespace of this thread. What the scenario sets comes last.
     pub fn set_namespace(&self) -> io::Result<()> {
         if !self.tunes_receive_buffers {
@@ -154,20 +165,29 @@ pub fn paced_by_queue(flow: &Flow) -> bool {
     flow.pacing == HostPacing::Linux && flow.max_pacing_rate.is_none()
 }
 
-/// The hosts of flows: receivers first, then senders. Flows of equal settings share a host.
+/// The hosts of flows: receivers first, then senders. Flows of equal settings share a host, but each has its own whose card
+/// does something, as in the simulator, unless that were more hosts than there can be.
 #[derive(Clone, Debug)]
 pub struct Hosts {
     receivers: Vec<HostSettings>,
     senders: Vec<HostSettings>,
+    are_apart: bool,
 }
 
 impl Hosts {
     /// The hosts that these flows need.
     pub fn of(flows: &[Flow]) -> Hosts {
+        let apart = Hosts::are(true, flows);
+        if apart.count() <= usize::from(MOST_HOSTS) { apart } else { Hosts::are(false, flows) }
+    }
+
+    fn are(apart: bool, flows: &[Flow]) -> Hosts {
         let each = |settings: fn(&Flow) -> HostSettings| {
-            flows.iter().map(settings).collect::<BTreeSet<_>>().into_iter().collect()
+            let each = flows.iter().map(|flow| own(flow, settings, apart));
+            each.collect::<BTreeSet<_>>().into_iter().collect()
         };
-        Hosts { receivers: each(HostSettings::of_receiver), senders: each(HostSettings::of_sender) }
+        let (receivers, senders) = (each(HostSettings::of_receiver), each(HostSettings::of_sender));
+        Hosts { receivers, senders, are_apart: apart }
     }
 
     /// Their number.
@@ -182,13 +202,20 @@ impl Hosts {
 
     /// The number of the host that sends the data of a flow.
     pub fn sender(&self, flow: &Flow) -> u8 {
-        self.receivers.len() as u8 + place(&self.senders, &HostSettings::of_sender(flow))
+        self.receivers.len() as u8 + place(&self.senders, &own(flow, HostSettings::of_sender, self.are_apart))
     }
 
     /// The number of the host that receives them.
     pub fn receiver(&self, flow: &Flow) -> u8 {
-        place(&self.receivers, &HostSettings::of_receiver(flow))
+        place(&self.receivers, &own(flow, HostSettings::of_receiver, self.are_apart))
     }
+}
+
+/// The settings of a host of a flow, which it has alone if `apart` and its card does something.
+fn own(flow: &Flow, settings: fn(&Flow) -> HostSettings, apart: bool) -> HostSettings {
+    let settings = settings(flow);
+    let alone = (apart && settings.name.is_none() && settings.has_card()).then(|| flow.name.clone());
+    HostSettings { alone, ..settings }
 }
 
 fn place(hosts: &[HostSettings], wanted: &HostSettings) -> u8 {
@@ -321,6 +348,22 @@ mod tests {
         let hosts = Hosts::of(&flows);
         assert_eq!(hosts.settings(), [HostSettings::default(), HostSettings::default()]);
         assert!(flows.iter().all(|flow| (hosts.receiver(flow), hosts.sender(flow)) == (0, 1)));
+    }
+
+    /// Their interrupts would come together otherwise, which they do not in the simulator.
+    #[test]
+    fn each_flow_has_a_receiver_of_its_own_whose_card_interrupts_while_there_are_hosts_enough() {
+        let hosts = |count: u8| {
+            let of = flows(&[&format!("count = {count}\nhost = {{ moderation = \"50 us\" }}")]);
+            let hosts = Hosts::of(&of);
+            let receivers = of.iter().map(|flow| hosts.receiver(flow)).collect::<BTreeSet<_>>().len();
+            (of.len(), receivers, hosts.count())
+        };
+        assert_eq!([hosts(1), hosts(3), hosts(15)], [(1, 1, 2), (3, 3, 4), (15, 15, 16)]);
+        assert_eq!(hosts(16), (16, 1, 2));
+        let named = flows(&["count = 2\nhost = { sender = \"server\", line_rate = \"10 Gbit/s\" }"]);
+        let hosts = Hosts::of(&named);
+        assert_eq!(hosts.sender(&named[0]), hosts.sender(&named[1]));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod accurate;
 mod kernel;
+mod opening;
 mod reports;
 
 use std::num::NonZeroU32;
@@ -15,6 +16,7 @@ use super::adaptive_delayed_ack::AdaptiveDelayedAck;
 use super::receive_window::ReceiveWindow;
 use super::runs::Runs;
 use super::time_stamps;
+use opening::Opening;
 
 /// The receiving end of one connection.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub struct Receiver {
     /// Whether it is a host of Linux: its acknowledgements have its options, and its program has closed the connection.
     options: bool,
     is_closed: bool,
+    /// Such a host has answered a request, and the sender may not have the answer.
+    opening: Option<Box<Opening>>,
     /// The stamp of the last packet that came in order when nothing in order waited to be acknowledged (TS.Recent).
     recent_stamp: Time,
     /// How long an acknowledgement may be held, and the packets for which it leaves before; `None`: never.
@@ -92,6 +96,7 @@ impl Receiver {
             is_plain: hold.is_none() && adaptive.is_none() && !exact,
             options: false,
             is_closed: false,
+            opening: None,
             recent_stamp: Time::ZERO,
             hold,
             adaptive,
@@ -153,13 +158,19 @@ impl Receiver {
         self.is_plain
     }
 
-    /// When a held acknowledgement must go out.
+    /// When a held acknowledgement must go out, or the answer to a request once more.
     pub fn deadline(&self) -> Time {
-        self.delayed.map_or(Time::NEVER, |delayed| delayed.until)
+        match &self.opening {
+            Some(opening) => opening.due(),
+            None => self.delayed.map_or(Time::NEVER, |delayed| delayed.until),
+        }
     }
 
     /// The time of a held acknowledgement has come, or it must leave before.
     pub fn release(&mut self, now: Time) -> Option<Ack> {
+        if let Some(opening) = self.opening.take() {
+            return Some(self.answer_again(*opening, now));
+        }
         let delayed = self.delayed.take()?;
         if let Some(window) = &mut self.window {
             window.releases(now);
@@ -350,18 +361,6 @@ impl Receiver {
         news
     }
 
-    /// The answer to the request that opens the connection.
-    #[cold]
-    fn open(&mut self, data: &Data, now: Time) -> Ack {
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.opens(now);
-        }
-        if let Some(window) = &mut self.window {
-            window.opens(now);
-        }
-        Ack { opens: true, ..self.acknowledge(data.stamped, now) }
-    }
-
     #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
         self.is_due = false;
@@ -416,6 +415,40 @@ mod tests {
             .filter(|b| b.from < b.to)
             .map(|b| (ack.next + u64::from(b.from), ack.next + u64::from(b.to)))
             .collect()
+    }
+
+    /// Times are multiples of 32 or 256 ms and larger by up to that, because the timer of the kernel counts so.
+    #[test]
+    fn an_answer_is_retransmitted_five_times_at_most_until_the_sender_has_it() {
+        let request = Data { packets: 0, ..data(0) };
+        let mut receiver = Receiver::new(true, Some(Hold::Adaptive { quick: 16 }), false).with_options(true);
+        assert!(receiver.receive(&request, at(0)).1.expect("it is answered").opens);
+        let mut times = Vec::new();
+        while receiver.deadline() < Time::NEVER {
+            times.push(receiver.deadline());
+            assert!(receiver.release(receiver.deadline()).expect("an answer").opens);
+        }
+        assert_eq!(times, [1024, 3040, 7168, 15_360, 31_488].map(at));
+        receiver.receive(&request, at(40_000));
+        assert!(receiver.deadline() < at(41_100));
+        receiver.is_answered();
+        assert_eq!(receiver.deadline(), Time::NEVER);
+    }
+
+    /// Other requests make the time begin anew.
+    #[test]
+    fn a_second_request_is_answered_and_timed_again() {
+        let request = |ms| Data { packets: 0, stamped: at(ms), ..data(0) };
+        let mut receiver = Receiver::new(true, Some(Hold::Adaptive { quick: 16 }), false).with_options(true);
+        receiver.receive(&request(0), at(10));
+        let first = receiver.deadline();
+        receiver.receive(&request(900), at(910));
+        let second = receiver.deadline();
+        assert!(second > first && second > at(1900));
+        assert_eq!(receiver.release(second).expect("an answer").echo, at(900));
+        let mut plain = Receiver::new(true, None, false);
+        plain.receive(&request(0), at(10));
+        assert_eq!(plain.deadline(), Time::NEVER);
     }
 
     #[test]

@@ -55,11 +55,11 @@ def differences(place: Place, runs: Runs) -> Iterator[Difference]:
                 values_of(place, [runs[case] for case in cases], group, figure)
                 for cases in (SIM, LINUX)
             )
-            if not sim:
+            if not (sim and linux):
                 continue
             larger = max(fmean(sim), fmean(linux))
             # Two seeds of one engine differ by chance, and numbers of events by their root.
-            chance = [abs(values[0] - values[1]) for values in (sim, linux)]
+            chance = [max(values) - min(values) for values in (sim, linux)]
             chance += [2 * sqrt(larger) + 1] if figure == "loss_events" else []
             yield Difference(
                 group=group,
@@ -91,7 +91,7 @@ def words_of(place: Place, each: Sequence[Runs], names: dict[str, str]) -> dict[
 
 
 def values_of(place: Place, runs: Sequence[Figures], group: str, figure: str) -> list[float]:
-    """Give a figure of each run; none where it means nothing.
+    """Give a figure of each run that has it; none where it means nothing.
 
     Of transfers of a size that are the completion time, and the round trip while they last. One
     that is not over has taken the whole run.
@@ -100,7 +100,9 @@ def values_of(place: Place, runs: Sequence[Figures], group: str, figure: str) ->
     if figure in {"goodput_bps", "cwnd"} if is_sized else figure == "completion_s":
         return []
     values: list[float | None] = [run["flows"][group][figure] for run in runs]
-    return [place.duration_s if value is None else float(value) for value in values]
+    if figure == "completion_s":
+        return [place.duration_s if value is None else value for value in values]
+    return [value for value in values if value is not None]
 
 
 def _text(figure: str, value: float) -> str:

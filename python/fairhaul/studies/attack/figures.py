@@ -71,7 +71,8 @@ def _group(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         # What a transport stack does not show is missing.
         "timeouts": _mean([flow["timeouts"] for flow in flows]),
         "cwnd": _mean([flow["cwnd_mean"] for flow in flows]),
-        "rtt_s": fmean(flow["rtt_mean_s"] or 0.0 for flow in flows),
+        # A flow whose connection never opens has none.
+        "rtt_s": _mean([rtt for flow in flows if (rtt := flow["rtt_mean_s"])] or [None]),
         "loss_events": _mean([flow["loss_events"] for flow in flows]),
         "completion_s": _mean([flow["completion_s"] for flow in flows]),
     }
