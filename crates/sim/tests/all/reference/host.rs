@@ -299,6 +299,9 @@ impl Host {
                 if self.receiver.closes() {
                     self.reply(ack, now, shared);
                 }
+                if ack.opens {
+                    shared.calendar.add(self.receiver.deadline(), Event::Receiver(self.serial));
+                }
             }
             None => shared.calendar.add(self.receiver.deadline(), Event::Receiver(self.serial)),
         }
@@ -319,6 +322,7 @@ impl Host {
         if self.receiver.deadline() == now {
             let ack = self.receiver.release(now).expect("an acknowledgement with a deadline is delayed");
             self.reply(ack, now, shared);
+            shared.calendar.add(self.receiver.deadline(), Event::Receiver(self.serial));
         }
     }
 
@@ -332,6 +336,8 @@ impl Host {
         if !ack.opens {
             let (rtt, one_way) = (self.sender.round_trip(ack, now), ack.arrived.since(ack.echo));
             shared.ledger.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
+        } else {
+            self.receiver.is_answered();
         }
         self.note(outcome, now, &mut shared.ledger);
         self.send(now, shared);
