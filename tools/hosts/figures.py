@@ -1,7 +1,6 @@
 """What is computed of one run of a cell: bursts and acknowledgements of the first flow, and means.
 
-Payload is another part of a packet in Linux (1448 of 1500 B) than in the simulator (1460), so
-goodput is counted in full packets.
+Goodput is counted in full packets.
 """
 
 from __future__ import annotations

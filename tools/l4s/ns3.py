@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 SCENARIO = SCENARIOS / "ns3.toml"
 LINK = "bottleneck"
-# The payload of a packet of 1500 B in the simulator: rates count IP packets, as in the study.
-WIRE = 1500 / 1460
+# The payload of a packet of 1500 B with time stamps: rates count IP packets, as in the study.
+WIRE = 1500 / 1448
 # The queue of the study, and that of Linux, which is not the one of the file.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "rfc": {},
