@@ -98,9 +98,9 @@ def get(kernel: Pair, url: str, accept: str = "*/*") -> str:
     return sh(*_within(kernel), PYTHON, "-c", GET, url, accept)
 
 
-def query(kernel: Pair, expression: str, *when: float) -> list[dict[str, Any]]:
-    """Give the result of an expression of PromQL, now or when it is asked for (in Unix seconds)."""
-    asked = {"query": expression, **({"time": when[0]} if when else {})}
+def query(kernel: Pair, expression: str, when: float | None = None) -> list[dict[str, Any]]:
+    """Give the result of an expression of PromQL at a time (in Unix seconds), by default now."""
+    asked = {"query": expression} | ({} if when is None else {"time": str(when)})
     url = f"http://{PROMETHEUS}/api/v1/query?" + urllib.parse.urlencode(asked)
     answer = json.loads(get(kernel, url))
     assert answer["status"] == "success", answer

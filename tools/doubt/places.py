@@ -79,8 +79,11 @@ class Compared:
 
     @property
     def agrees(self) -> bool:
-        """Whether the means differ little, or the simulator's lies between the runs of Linux."""
-        return agrees(fmean(self.sim), self.others, CLOSE[self.figure])
+        """Whether the means differ little, or the simulator's lies between the runs of Linux.
+
+        A figure that no run of the simulator has does not agree.
+        """
+        return bool(self.sim) and agrees(fmean(self.sim), self.others, CLOSE[self.figure])
 
     def __str__(self) -> str:
         sim, others = (" ".join(f"{of:.4g}" for of in each) for each in (self.sim, self.others))
@@ -159,8 +162,7 @@ def compare(
     """Compare the figures of a place over seeds; `again`: of the other rows, if they differ."""
     ours, theirs = _by_figure(sim, seeds), _by_figure(others, again or seeds)
     for (group, figure), values in theirs.items():
-        if sim_values := ours.get((group, figure)):
-            yield Compared(group=group, figure=figure, sim=sim_values, others=values)
+        yield Compared(group=group, figure=figure, sim=ours[group, figure], others=values)
 
 
 def agree(
